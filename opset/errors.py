@@ -387,7 +387,7 @@ CODES: dict[str, str] = {
     "B181": "a new version changes nothing, or only clarifies",
     "B182": "a named type set was edited, and the versions that use it changed with it",
     "B183": "a function body cannot take a type that its version allows",
-    "B184": "operators of one family that allowed the same types no longer do",
+    "B184": "operators of one family no longer allow the same types",
     "B185": "a withdrawn operator got a new version that is withdrawn, too",
     "B189": "schema, inference, function body and kernel of a changed operator disagree on an example",
     "B190": "a released version differs from the lock",

@@ -33,20 +33,22 @@ _UNSORTED = ("M110", "M112")  # a graph in a node does not see the values that a
 def read_model(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[Model, ModelIndex]:
     """Return a model that means the same and follows the standard, and its index.
 
-    - Equal imports of one domain become one; nodes that are not sorted are sorted.
-    - An operator set of the standard that is still in development is read as the newest that is released.
-    - Attributes of other versions that change nothing are dropped, and others mended, as schemas/quirks.py lists them.
+    - Several imports of a domain at one version become one. Nodes that are not sorted are sorted.
+    - An operator set of the standard that is still in development is read as the newest released one.
+    - An attribute that another version of its operator has is dropped if it changes nothing. Other known mistakes in
+      attributes are mended, as schemas/quirks.py lists them.
 
     Args:
+        model: The model, as it was loaded; it is not changed.
         registry: The operators and domains that have schemas.
-        freeze: Initializers that a caller may override (IR version 4 and up) and that become constants: they are no
-            inputs any more.
+        freeze: Names of initializers that a caller may override (IR version 4 and up) and that become constants, or
+            "all". They are no inputs of the result.
 
     Returns:
         The given model if nothing has to change, else a copy; `notes` of the index lists the changes.
 
     Raises:
-        ModelError: If the model is malformed.
+        ModelError: The model is malformed.
         UsageError: U103 if a name in `freeze` is not an initializer.
     """
     notes: list[str] = []
@@ -65,17 +67,18 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[M
 
 
 def copy_model(model: Model) -> Model:
-    """Return the model with a copy of its message."""
+    """Return the model with a copy of its ModelProto."""
     message = pb.ModelProto()
     message.CopyFrom(model.proto)
     return model.with_proto(message, changed=True)
 
 
 def read_unreleased(model: Model, registry: Registry, notes: list[str]) -> Model:
-    """Return a model that imports the newest version of a domain in place of the one after it.
+    """Return a model that imports the newest released version of a domain in place of the version after it.
 
-    A release of onnx writes the number of the operator set in development into models; nearly all operators are those
-    of the newest one. A number beyond that, and nodes that the newest one does not have, are errors later on.
+    A development build of onnx writes the next version into models, although nearly all operators are those of the
+    released one. Models that import a still later version are returned unchanged. A note on each changed domain is
+    added to `notes`.
     """
     unreleased = {(domain, registry.domains[domain] + 1) for domain in default_registry().domains}
     holders = [model.proto, *model.proto.functions]
@@ -93,18 +96,20 @@ def read_unreleased(model: Model, registry: Registry, notes: list[str]) -> Model
         return model
     model = copy_model(model)
     holders = [model.proto, *model.proto.functions]
+    changed: dict[str, int] = {}
     for number, position in found:
-        holders[number].opset_import[position].version -= 1
-    entry = holders[found[0][0]].opset_import[found[0][1]]
-    label = domain_name(normalize_domain(entry.domain))
-    notes.append(
-        f"{label} {entry.version + 1} is in development: its nodes are read as those of {label} {entry.version}"
-    )
+        entry = holders[number].opset_import[position]
+        changed[domain_name(normalize_domain(entry.domain))] = entry.version
+        entry.version -= 1
+    notes += [
+        f"{label} {version} is in development: its nodes are read as those of {label} {version - 1}"
+        for label, version in changed.items()
+    ]
     return model
 
 
 def _merge_imports(model: Model, notes: list[str]) -> Model:
-    """Return a model that imports each domain once at a version, the given one if it does already."""
+    """Return a model that imports no domain twice at one version; the given model if it does not."""
     holders = [model.proto, *model.proto.functions]
     if not any(map(repeated_imports, holders)):
         return model
@@ -129,7 +134,10 @@ def repeated_imports(holder: Any) -> list[int]:
 
 
 def _freeze_initializers(model: Model, freeze: Freeze, notes: list[str]) -> Model:
-    """Return a model in which these initializers are no inputs; raise UsageError U103 if one does not exist."""
+    """Return a model in which these initializers are no graph inputs, so that callers cannot override them.
+
+    Raises UsageError U103 if a name in `freeze` is not an initializer.
+    """
     names = {freeze} if isinstance(freeze, str) else {*freeze}
     if not names:
         return model
@@ -159,7 +167,10 @@ def _freeze_initializers(model: Model, freeze: Freeze, notes: list[str]) -> Mode
 
 
 def _sort_nodes(model: Model, registry: Registry, notes: list[str], error: ModelError) -> tuple[Model, ModelIndex]:
-    """Return a model with its nodes sorted, and its index; raise the given error if that does not help."""
+    """Return a model with its nodes sorted, and its index.
+
+    Raises `error`, with which reading the unsorted model failed, if the sorted model cannot be read either.
+    """
     index = ModelIndex(model.proto, registry.domains)
     moved = sorted_orders(index.bodies)
     if not moved:
@@ -177,7 +188,7 @@ def _sort_nodes(model: Model, registry: Registry, notes: list[str], error: Model
 
 
 class AttributeFix(NamedTuple):
-    """An attribute to be mended: its body, node and name, and its new value; None if it is dropped."""
+    """A mistake in an attribute to be mended: the body, node and name, and the new value (None: it is dropped)."""
 
     body: Body
     position: int
@@ -186,11 +197,11 @@ class AttributeFix(NamedTuple):
 
     @property
     def done(self) -> str:
-        """The words for what becomes of the attribute."""
+        """The words for the change of the attribute: "dropped, which changes nothing" or "written in lower case"."""
         return "dropped, which changes nothing" if self.value is None else "written in lower case"
 
     def apply(self, node: Any) -> None:
-        """Mend the attribute in a NodeProto."""
+        """Change or drop the attribute in a NodeProto."""
         for at in reversed(range(len(node.attribute))):
             if node.attribute[at].name == self.name:
                 if self.value is None:
@@ -210,9 +221,10 @@ class Indexed(Protocol):
 
 
 def attribute_fixes(index: Indexed, registry: Registry) -> Iterator[AttributeFix]:
-    """Yield the fixes for attributes of the standard's operators that exporters write against it (schemas/quirks.py).
+    """Yield the fixes for mistakes that exporters make in attributes of the standard's operators.
 
-    Attributes of other versions that change nothing are dropped, and others mended.
+    An attribute that another version of its operator has is dropped if it changes nothing. Other mistakes are mended as
+    schemas/quirks.py lists them.
     """
     for body in index.bodies:
         version = index.imports(body).get("", 0)
@@ -237,7 +249,7 @@ def attribute_fixes(index: Indexed, registry: Registry) -> Iterator[AttributeFix
 def _attribute_fix(
     body: Body, position: int, attribute: Any, schema: OpSchema, version: int, registry: Registry
 ) -> AttributeFix | None:
-    """Return the fix for an attribute that does not fit its operator, None if no fix is known."""
+    """Return the fix for an attribute that its operator does not take, None if no fix is known."""
     name = attribute.name
     value = None if attribute.ref_attr_name else attribute_value(attribute)
     quirk = quirks.quirk_of_attribute(schema.name, version, name, value)
@@ -252,7 +264,10 @@ def _attribute_fix(
 
 
 def _changes_nothing(schema: OpSchema, name: str, value: Any, registry: Registry) -> bool:
-    """Whether an attribute of another version has no effect at this one, by the declared changes of the versions."""
+    """Whether an attribute of another version of an operator has no effect at this version.
+
+    The declared changes of the versions decide. `name` and `value` are the attribute's.
+    """
     before: OpSchema | None = None
     ignored = False
     for version in registry.versions(schema.name, schema.domain):
@@ -273,7 +288,10 @@ def _changes_nothing(schema: OpSchema, name: str, value: Any, registry: Registry
 def _apply_fixes(
     model: Model, index: ModelIndex, registry: Registry, leftovers: Sequence[AttributeFix], notes: list[str]
 ) -> tuple[Model, ModelIndex]:
-    """Return a copy of the model with these attributes dropped or mended, and its index."""
+    """Return a copy of the model with some attributes dropped or mended, and its index; add notes on the changes.
+
+    `leftovers` are the fixes of these attributes.
+    """
     model = copy_model(model)
     messages = messages_of(index, model.proto)
     counts: Counter[tuple[str, str, str]] = Counter()

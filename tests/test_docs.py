@@ -103,7 +103,7 @@ def test_reasons_of_refusals_are_given_by_statements():
     parts = [found for each in given if len("".join(found := re.split(r"\{[^{}]*\}", each))) > 12]
     page = (ROOT / "docs" / "refused.md").read_text(encoding="utf-8")
     reasons = re.findall(r"\| C\d+ \| (?:it is expressed by \w+, and )?(.*) \|$", page, re.MULTILINE)
-    assert len(reasons) > 40
+    assert len(reasons) >= 40
     unknown = [each for each in reasons if not any(_has_in_order(each, found) for found in parts)]
     assert unknown == []
 

@@ -28,7 +28,8 @@ from opset.errors import ComparisonError, SchemaError
 from opset.schemas.index import FOLDER
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
-from opset.schemas.yaml.loader import Operator, folder_sets, load_folder, load_operator, operator_files, standard_sets
+from opset.schemas.yaml.folders import operator_files
+from opset.schemas.yaml.loader import Operator, folder_sets, load_folder, load_operator, standard_sets
 from opset.schemas.yaml.printer import dump_document
 from opset.workflow.breaking import ComparisonReport, compare
 from opset.workflow.breaking.states import State, loaded_state

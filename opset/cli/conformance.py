@@ -19,7 +19,7 @@ from opset.cli.progress import show_progress
 from opset.errors import Finding, FindingList, UsageError, safe_text
 from opset.model.storage.atomic import output_exists_error
 from opset.model.storage.writing import write_files
-from opset.plain_text import table_lines
+from opset.plain_text import count_text, table_lines
 from opset.workflow.conformance import matrix
 from opset.workflow.conformance.expectations import ExpectationReport, compare_expectations, read_expectations
 from opset.workflow.conformance.results import (
@@ -210,7 +210,7 @@ def _findings_of_run(
 def _report_lines(run: matrix.CorpusResults, written: list[str]) -> list[str]:
     """Return the totals, and the operators that do not do well, as text."""
     cases = sum(sum(counts.values()) for counts in run.totals.values())
-    lines = [safe_text(f"{run.runtime.name} {run.runtime.version}".strip()) + f": {cases:,} cases"]
+    lines = [safe_text(f"{run.runtime.name} {run.runtime.version}".strip()) + f": {count_text(cases, 'case')}"]
     names = [each for each in matrix.MEANINGS if any(each in counts for counts in run.totals.values())]
     rows = [["", *names]]
     rows += [[kind, *(str(counts.get(each, "")) for each in names)] for kind, counts in run.totals.items() if counts]

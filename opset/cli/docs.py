@@ -15,6 +15,7 @@ from opset.cli.words import Words
 from opset.docgen import FORMS, documentation
 from opset.errors import Finding, UsageError, safe_text
 from opset.output_folder import size_text, write_documentation
+from opset.plain_text import count_text
 
 
 def _describe_verbs() -> list[Any]:
@@ -88,5 +89,5 @@ def command(
         files = dict(documentation(registry, form, chosen, show, _describe_verbs if chosen is None else None))
     write_documentation(folder, form, files, force)
     if not quiet:
-        print(f"wrote {len(files):,} files, {size_text(files.values())}, to {safe_text(folder)}")
+        print(f"wrote {count_text(len(files), 'file')}, {size_text(files.values())}, to {safe_text(folder)}")
     return 0

@@ -97,4 +97,6 @@ def _result_lines(result: ExtractionReport) -> list[str]:
         lines += [f"  {word:8}{brief_name(name)}: {safe_text(result.types[name])}" for name in names[:SHOWN]]
         lines += [f"  … and {len(names) - SHOWN:,} more {word}s"] if len(names) > SHOWN else []
     lines += [f"  function {name}" for name in result.functions[:SHOWN]]
+    more = len(result.functions) - SHOWN
+    lines += [f"  … and {more:,} more functions"] if more > 0 else []
     return [*lines, *(f"  note: {safe_text(note)}" for note in result.notes)]

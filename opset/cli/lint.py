@@ -30,7 +30,7 @@ from opset.schemas.lint.rules import Hooks, LintedTarget, check_target
 from opset.schemas.lock import lock_versions
 from opset.schemas.names import domain_name
 from opset.schemas.selection import Selection, SelectionTarget, select_operators
-from opset.schemas.yaml.loader import domain_of
+from opset.schemas.yaml.folders import domain_of
 from opset.version_converter import registration as adapters
 
 ADAPTERS = adapters.LAYER.file

@@ -31,7 +31,7 @@ from opset.schemas.index import FOLDER
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
 from opset.schemas.selection import SelectionTarget, folder_of_domains, select_operators
-from opset.schemas.yaml.loader import domain_of
+from opset.schemas.yaml.folders import domain_of
 from opset.workflow.examples.examination import PARTS, Examination, ExampleRunner, Subject, examine_subject, subjects
 from opset.workflow.examples.outcomes import stale_tables, write_tables
 

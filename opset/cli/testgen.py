@@ -20,6 +20,7 @@ from opset.cli.progress import show_progress
 from opset.errors import Finding, FindingList, UsageError, safe_text
 from opset.opsets.registry import Registry
 from opset.output_folder import size_text
+from opset.plain_text import count_text
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
 from opset.workflow.corpus.cases import Corpus, Pick, build_corpus, pick_cases, write_corpus
@@ -116,9 +117,9 @@ def _write_cases(folder: str, test_corpus: Corpus, notes: Sequence[str], form: s
 
     def lines() -> list[str]:
         counted = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items())) or "none"
-        size = size_text(test_corpus.files.values())
-        files = f"{len(test_corpus.files):,} files, {size}; {written.written:,} written, {written.removed:,} removed"
-        return [f"{len(test_corpus.cases):,} cases ({counted}) in {safe_text(folder)}: {files}"]
+        files = f"{count_text(len(test_corpus.files), 'file')}, {size_text(test_corpus.files.values())}"
+        files += f"; {written.written:,} written, {written.removed:,} removed"
+        return [f"{count_text(len(test_corpus.cases), 'case')} ({counted}) in {safe_text(folder)}: {files}"]
 
     output.write_product(report, lines, form)
     return 1 if test_corpus.findings else 0

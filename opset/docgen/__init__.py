@@ -24,7 +24,7 @@ def documentation(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the files of the documentation, each as its path (relative, with "/") and its content.
 
-    The files depend on the registry and `verbs`, and nothing else.
+    The files depend only on the registry and `verbs`.
 
     Args:
         registry: The operators.

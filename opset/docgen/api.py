@@ -91,7 +91,7 @@ class PublicName(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A topic of the API page: its title, a text (`doc`), and the public names of the topic in reading order."""
+    """A topic of the API page: its title, HTML id (`anchor`), text (`doc`), and public names in reading order."""
 
     module: str
     title: str
@@ -115,15 +115,15 @@ def api_page() -> list[Section]:
 
 
 def _section(module: ModuleType, title: str, doc: str, entries: Sequence[PublicName]) -> Section:
-    """Return a section of the API page with an HTML id made of the module's name and the title."""
+    """Return a section of the API page; its HTML id is made of the module's name and the title."""
     anchor = f"{module.__name__}-{title.lower().replace(' ', '-')}"
     return Section(module.__name__, title, anchor, doc, tuple(entries))
 
 
 def _entry(module: ModuleType, name: str) -> PublicName:
-    """Return the entry of a public name of a module, which is a class, a function, a type alias or a constant.
+    """Return the entry of a public name of a module: of a class, a function, a type alias or a constant.
 
-    The entry of a class has its public members.
+    The entry of a class lists its public members.
     """
     thing = getattr(module, name)
     anchor = f"{module.__name__}.{name}"
@@ -140,7 +140,7 @@ def _entry(module: ModuleType, name: str) -> PublicName:
 
 
 def _alias(module: ModuleType, name: str, home: ModuleType) -> PublicName:
-    """Return the entry of a type alias or constant of `module` that the module `home` defines."""
+    """Return the entry of a type alias or constant that `module` offers and the module `home` defines."""
     signature, doc = _declaration_of(home, name)
     kind = "type" if signature.startswith(f"{name} =") else "constant"
     return PublicName(name, f"{module.__name__}.{name}", kind, signature, _markdown(doc, (), module))
@@ -154,7 +154,11 @@ def _public_classes() -> frozenset[type]:
 
 
 def _members(cls: type, anchor: str, module: ModuleType) -> Iterator[PublicName]:
-    """Yield the public methods and properties of a class, without what a public base class defines."""
+    """Yield the public methods and properties of a class.
+
+    Those that the class inherits are included, unless the base class is public and so has an entry of its own. `anchor`
+    is the HTML id of the class, `module` the module whose page names it.
+    """
     seen = set()
     for base in cls.__mro__:
         if not base.__module__.startswith("opset.") or (base in _public_classes() and base is not cls):
@@ -176,15 +180,16 @@ def _members(cls: type, anchor: str, module: ModuleType) -> Iterator[PublicName]
 
 
 def _doc(thing: Any) -> str:
-    """Return the docstring of a class or function, "" if it has none or is defined outside of this package."""
+    """Return the docstring of a class or function; "" if it has none, or if another package defines it."""
     doc = "" if getattr(thing, "__module__", "").partition(".")[0] != "opset" else thing.__doc__
     return inspect.cleandoc(doc or "")
 
 
 def _function_doc(function: Callable[..., Any], module: ModuleType) -> str:
-    """Return the docstring of a function as Markdown; public names become links.
+    """Return the docstring of a function as Markdown, in which public names are links.
 
-    They link to the section of `module`, or else of `opset`. The names of the function's parameters are no links.
+    A link leads to the section of `module` if it has the name, else to the section of `opset`. Names of the function's
+    parameters are no links.
     """
     return _markdown(_doc(function), inspect.signature(function).parameters, module)
 
@@ -206,7 +211,10 @@ def _declaration_of(module: ModuleType, name: str) -> tuple[str, str]:
 
 
 def _signature(name: str, function: Callable[..., Any], bound: bool = False) -> str:
-    """Return the signature of a function as Python code, with one parameter a line if long; `bound` omits `self`."""
+    """Return the signature of a function as Python code; if one line is too short, each parameter is on its own line.
+
+    `bound` says that the first parameter, `self` or `cls`, is left out.
+    """
     signature = inspect.signature(function)
     parameters = [*signature.parameters.values()][bound:]
     shown: list[str] = []
@@ -240,7 +248,7 @@ def _parameter(parameter: inspect.Parameter) -> str:
 
 
 def _annotation(annotation: Any) -> str:
-    """Return a type annotation as Python code without names of modules: `Any` for `typing.Any`."""
+    """Return a type annotation as Python code without names of modules, such as `Any` for `typing.Any`."""
     stated = getattr(annotation, "__forward_arg__", annotation)
     text = stated if isinstance(stated, str) else inspect.formatannotation(stated)
     return _MODULE.sub("", text)
@@ -249,8 +257,8 @@ def _annotation(annotation: Any) -> str:
 def _markdown(doc: str, parameters: Iterable[str], module: ModuleType) -> str:
     """Return a docstring as Markdown, with links at public names and error codes.
 
-    A line that begins with "Raises " or with one of the `parameters` in backticks, after a line that ends with a full
-    stop, begins a paragraph. `module` is `opset` or `opset.extend`.
+    A line begins a new paragraph if the line before ends with a full stop, and it begins with "Raises " or with one of
+    `parameters` in backticks. `module` is `opset` or `opset.extend`.
     """
     names = [*parameters]
     begin = (*(f"`{name}`" for name in names), "Raises ")
@@ -263,7 +271,7 @@ def _markdown(doc: str, parameters: Iterable[str], module: ModuleType) -> str:
 
 
 def _lay_out_sections(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of a docstring as Markdown, with `Args:`, `Returns:`, `Yields:` and `Raises:` as headings.
+    """Yield the lines of a docstring as Markdown: `Args:`, `Returns:`, `Yields:` and `Raises:` become headings.
 
     Parameters and exceptions become items of a list.
     """

@@ -33,7 +33,7 @@ _FIELDS = {1: "float_data", 11: "double_data", 7: "int64_data", **dict.fromkeys(
 
 
 def body_picture(schema: OpSchema, body: FunctionBody, links: Mapping[str, str] | None = None) -> Markup:
-    """Return a function body drawn as SVG; empty markup if it is too large or cannot be read.
+    """Return a function body drawn as SVG; empty markup if it has no nodes, is too large to draw, or has faults.
 
     `links` maps operators, as the body's text names them, to addresses of their pages.
     """
@@ -44,13 +44,13 @@ def body_picture(schema: OpSchema, body: FunctionBody, links: Mapping[str, str] 
 
 
 def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -> Diagram | None:
-    """Return the nodes and values of a function body as a graph to draw, None if it is empty or too large.
+    """Return the nodes and values of a function body as a graph to draw, None if it is empty or too large to draw.
 
-    A constant is not drawn as a box; its value is shown in the nodes that read it. `links` maps operators, as the
-    body's text names them, to addresses of their pages.
+    A constant gets no box; its value is shown in the nodes that read it. `links` maps operators, as the body's text
+    names them, to addresses of their pages.
 
     Raises:
-        SchemaError: S233, the body cannot be read.
+        SchemaError: S233, the text of the body has faulty syntax.
     """
     inputs, outputs = ([each.name for each in parameters] for parameters in (schema.inputs, schema.outputs))
     return _graph_of_nodes(
@@ -59,13 +59,14 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
 
 
 def replacement_pictures(given: str, made: Sequence[str]) -> tuple[Markup, Markup]:
-    """Return two pictures as SVG: a node, and the nodes that replace it.
+    """Return two pictures as SVG: one of a node, one of the nodes that replace it.
 
-    A picture that would be too large is empty markup. Both are empty if a text cannot be read, as it was cut.
+    A picture that would be too large is empty markup. Both are empty markup if a text is no valid ONNX text, such as
+    one in which a large tensor is cut.
 
     Args:
         given: The node in ONNX text syntax.
-        made: The nodes that replace it, likewise.
+        made: The nodes that replace it, each in ONNX text syntax.
     """
     try:
         (node,), nodes = body_nodes(given), body_nodes("\n".join(made))
@@ -84,9 +85,9 @@ def replacement_pictures(given: str, made: Sequence[str]) -> tuple[Markup, Marku
 
 
 def _with_short_names(node: Any, outputs: Sequence[str]) -> Any:
-    """Return a copy of a node in which values named after the replaced node's outputs are cut: "y__Mul" to "…Mul".
+    """Return a copy of a NodeProto with shorter names: those that begin with an output's name are cut: "…Mul".
 
-    `outputs` are the names of these outputs.
+    For example, "y__Mul" is cut if `outputs`, the names of the replaced node's outputs, has "y".
     """
 
     def cut(name: str) -> str:
@@ -102,14 +103,14 @@ def _with_short_names(node: Any, outputs: Sequence[str]) -> Any:
 def _graph_of_nodes(
     title: str, nodes: Iterable[Any], inputs: Sequence[str], outputs: Sequence[str], links: Mapping[str, str]
 ) -> Diagram | None:
-    """Return nodes and their values as a graph to draw, None if it is empty or too large.
+    """Return nodes and their values as a graph to draw, None if it is empty or too large to draw.
 
     Args:
         title: The beginning of the graph's title, before the names of operators.
-        nodes: The nodes in order.
-        inputs: Names of values that may come from outside.
-        outputs: Names of values that are shown as outputs.
-        links: Addresses of pages by operator.
+        nodes: The NodeProtos in order.
+        inputs: Names of values that no node computes; those that a node reads get a box.
+        outputs: Names of values that get a box as outputs.
+        links: Addresses of operators' pages, by operator.
     """
     constants: dict[str, str] = {}
     nodes = [node for node in nodes if not _fold_constant(node, constants, outputs)]
@@ -143,10 +144,10 @@ def _graph_of_nodes(
 
 
 def _fold_constant(node: Any, constants: dict[str, str], outputs: Sequence[str]) -> bool:
-    """Return whether a node is a short constant that needs no box; if so, add its text to `constants`.
+    """Return whether a node is a short constant that needs no box; if so, add its value as text to `constants`.
 
-    A short constant is a Constant, or a CastLike, Reshape or Unsqueeze of one that only changes its type, or makes a
-    scalar a vector. A node that computes one of `outputs` needs a box.
+    A short constant is a Constant with a short value. A CastLike of one counts, too, and so does a Reshape or Unsqueeze
+    that makes a vector of a scalar one. A node that computes one of `outputs` needs a box.
     """
     if node.domain or len(node.output) != 1 or node.output[0] in outputs:
         return False
@@ -166,7 +167,7 @@ def _fold_constant(node: Any, constants: dict[str, str], outputs: Sequence[str])
 
 
 def _names_used(node: Any) -> Iterator[str]:
-    """Yield the names of values that a node reads, also in its subgraphs, without those that the subgraphs define."""
+    """Yield the names of values that a NodeProto and its subgraphs read, except values defined in the subgraphs."""
     pending = [(node, frozenset[str]())]
     while pending:
         user, inner = pending.pop()
@@ -180,13 +181,20 @@ def _names_used(node: Any) -> Iterator[str]:
 
 
 def _attribute_text(node: Any, attribute: Any) -> str:
-    """Return the value of an attribute as text, "" if it is too long; a number of an element type becomes its name."""
+    """Return the value of an attribute as text, "" if it is too long.
+
+    If the attribute states an element type by number, the text is the name of the type. `node` is the NodeProto,
+    `attribute` its AttributeProto.
+    """
     is_type = not node.domain and attribute.name in ("to", "dtype", "output_dtype") and not attribute.ref_attr_name
     return (element_name(attribute.i) if is_type else None) or _value_text(attribute)
 
 
 def _wrap(parts: Sequence[str], end: str = "") -> Iterator[str]:
-    """Yield lines that list the parts with commas between them, none longer than a box; `end` follows the last part."""
+    """Yield lines that list the parts with commas between them; `end` follows the last part.
+
+    No line is longer than a box is wide, unless a single part is.
+    """
     line = ""
     for number, part in enumerate(parts, 1):
         part += end if number == len(parts) else ","
@@ -213,9 +221,10 @@ def _shorten_name(name: str) -> str:
 
 
 def _value_text(attribute: Any) -> str:
-    """Return the value of an attribute as short text; "" for a long tensor, and for types that have no short text.
+    """Return the value of an AttributeProto as short text, "" for a long tensor and for types without a short text.
 
-    Lists of numbers are cut to the first _SHORT, and strings end in "…" if they are cut. A reference is "@name".
+    Of a list of numbers, the first _SHORT are shown. A string that is cut ends in "…". A reference to an attribute of
+    the function is "@name".
     """
     if attribute.ref_attr_name:
         return f"@{_shorten(attribute.ref_attr_name)}"
@@ -240,7 +249,10 @@ def _value_text(attribute: Any) -> str:
 
 
 def _number_text(value: float, single: bool) -> str:
-    """Return a number as text, after "≈" if six digits are not exact; if `single`, it is a 32-bit float."""
+    """Return a number in at most six digits, with "≈" before it if they are not exact.
+
+    `single` says that the number is a 32-bit float.
+    """
     if isinstance(value, int):
         return str(value)
     short = f"{value:.6g}"

@@ -113,9 +113,10 @@ _SHELLS = frozenset(("console", "sh"))
 
 
 def highlight(text: str, language: str = "", links: Mapping[str, str] | None = None) -> Markup:
-    """Return code as an HTML `<pre>` with a CSS class for each kind of token; plain text for an unknown language.
+    """Return code as an HTML `<pre>` with a CSS class for each kind of token.
 
-    `links` maps operators, as ONNX text names them, to addresses of their pages.
+    The code of an unknown language gets no classes. `links` maps operators, as ONNX text names them, to addresses of
+    their pages.
     """
     text = escape_invisible(text).rstrip() + "\n"
     tokens = [*_lexer_of(language).get_tokens(text)] if language in _LANGUAGES and len(text) <= LONGEST else []

@@ -15,9 +15,9 @@ _TEXT = re.compile(r">[^<>]*")
 
 
 def compact(page: str) -> str:
-    """Return an HTML page in fewer bytes, without parts that a browser adds by itself; the content is the same.
+    """Return an HTML page in fewer bytes: the parts that a browser adds by itself are removed.
 
-    Code within `<pre>` keeps its lines.
+    The content is the same. Code within `<pre>` keeps its lines.
     """
     shorter = _PLAIN_VALUE.sub(r"=\1", _NEEDLESS.sub("", page))
     return _TEXT.sub(lambda text: text[0].replace("&#34;", '"').replace("&#39;", "'"), shorter)

@@ -114,14 +114,14 @@ class ConversionRow(NamedTuple):
 
 
 class Lowering(NamedTuple):
-    """The operators that express another one: `certain` are made for every node, `made` for at least some nodes."""
+    """The operators that a lowering makes: `certain` are made for every node, `made` for at least some nodes."""
 
     certain: frozenset[Key]
     made: frozenset[Key]
 
 
 class Fate(NamedTuple):
-    """The fate of nodes on the way to a target: one of KINDS, and the codes with which a node may be refused."""
+    """The most that may happen to nodes on the way to a target (`kind`, one of KINDS), and the codes of refusals."""
 
     kind: str
     codes: frozenset[str] = frozenset()
@@ -148,7 +148,7 @@ class Convertibility:
         self._spans: dict[str, list[Span]] = {}
 
     def table_of(self, operator: str, domain: str = "") -> Data:
-        """Return, as plain data, the fate of nodes of each version of an operator for each target opset."""
+        """Return the fate of nodes of each version of an operator for each target opset, as the module describes it."""
         key = (normalize_domain(domain), operator)
         sinces = self._versions_of(key)
         listed = sinces[-MOST_VERSIONS:]
@@ -167,12 +167,15 @@ class Convertibility:
         }
 
     def lowering_of(self, operator: str, domain: str, version: int) -> Lowering | None:
-        """Return the operators that express an operator at a version of its domain, None if nothing expresses it.
+        """Return the operators that a lowering of an operator makes, None if it has no lowering.
 
         Args:
             operator: The operator.
             domain: Its domain.
-            version: The version of the domain in which the new nodes have to be. The operator may be newer.
+            version: The version of the domain in which the new nodes are written. The operator may be newer.
+
+        Raises:
+            SchemaError: S233 to S236, a function body in a user's domain has faults.
         """
         query = ((normalize_domain(domain), operator), version)
         if query not in self._lowerings:
@@ -180,9 +183,9 @@ class Convertibility:
         return self._lowerings[query]
 
     def _find_lowering(self, key: Key, version: int) -> Lowering | None:
-        """Return the operators that express an operator in nodes of version `version` of its domain; not cached.
+        """Return the operators that a lowering of an operator makes for version `version` of its domain; not cached.
 
-        The operator itself may be newer. Returns None if nothing expresses it.
+        The operator may be newer than `version`. Returns None if it has no lowering.
         """
         sinces = self._versions_of(key)
         if not sinces:
@@ -206,8 +209,8 @@ class Convertibility:
     def _ranges_of(self, key: Key, since: int, spans: list[Span]) -> list[Data]:
         """Return ranges of target opsets as plain data, highest first, each with the fate of nodes of version `since`.
 
-        Within a range, nodes cross the same transitions and have the same fate. `spans` are the smallest possible
-        ranges, lowest first; neighbors are joined if the fate is the same.
+        Within a range, nodes cross the same transitions and have the same fate. `spans` are the smallest ranges, lowest
+        first; neighbors with the same transitions and fate are joined.
         """
         above, below = self._transitions_from(key, since, True), self._transitions_from(key, since, False)
         rows: list[tuple[tuple[Any, ...], list[Span], list[ConversionRow]]] = []
@@ -225,7 +228,10 @@ class Convertibility:
         return [self._range_data(key, since, reached, transitions) for _, reached, transitions in rows]
 
     def _transitions_from(self, key: Key, since: int, up: bool) -> list[tuple[int, ConversionRow]]:
-        """Return (source version, transition) for each transition that nodes of version `since` cross, up or down."""
+        """Return (version before it, transition) for each transition that nodes of version `since` cross, in order.
+
+        They go to newer versions if `up`, else to older ones. The last one may be refused, or give other operators.
+        """
         crossed = []
         at: int | None = since
         while at is not None and (transition := self._transition_of(key, at, up)) is not None:
@@ -234,9 +240,10 @@ class Convertibility:
         return crossed
 
     def _range_data(self, key: Key, since: int, spans: list[Span], transitions: list[ConversionRow]) -> Data:
-        """Return a range of target opsets as plain data, for nodes of version `since` that cross these transitions.
+        """Return a range of target opsets as plain data, for nodes of version `since`.
 
-        `spans` are the parts of the range, highest first.
+        `spans` are the parts of the range, highest first. `transitions` are the transitions that nodes cross on the
+        way.
         """
         first, last = spans[-1][0], spans[0][1]
         fates = [self._fate_of((key, since, start)) for start, _ in spans]
@@ -268,14 +275,14 @@ class Convertibility:
         }
 
     def _spans_by_reason(self, key: Key, since: int, opset: int) -> dict[Reason, list[Span]]:
-        """Return the target opsets at which a node made by an adapter may be refused, by (code, reason).
+        """Return the target opsets at which a node that an adapter made may be refused, by (code, reason).
 
-        The code "" has the targets at which the node itself is lowered.
+        The entry for the code "" has the target opsets at which the node is lowered again.
 
         Args:
             key: The operator of the new node.
-            since: Its version, 0 if the operator does not exist at `opset`.
-            opset: The opset for which the adapter writes the node.
+            since: The version of the operator, 0 if it does not exist at `opset`.
+            opset: The opset in which the adapter writes the node.
         """
         query = (key, since, 0 if since else opset)
         if query not in self._further:
@@ -299,9 +306,10 @@ class Convertibility:
         return self._fates[query]
 
     def _prerequisites(self, query: Query) -> list[Query]:
-        """Return the queries on which the fate for a query depends.
+        """Return the queries whose fates must be known to find the fate for a query.
 
-        They are for the same target, for the operator's next version and for the operators that nodes become.
+        They have the same target. They are about the version after the first transition, and the operators that it
+        makes.
         """
         key, _, target = query
         transition = self._first_transition(query)
@@ -311,13 +319,13 @@ class Convertibility:
         return made if transition.then is None else [*made, (key, transition.then, target)]
 
     def _first_transition(self, query: Query) -> ConversionRow | None:
-        """Return the first transition on the way to a query's target, None if nodes stay at their version."""
+        """Return the first transition on the way to a query's target, None if the target has the query's version."""
         key, since, target = query
         stays = since <= target <= self._last_opset(key, since)
         return None if stays else self._transition_of(key, since, target > since)
 
     def _find_fate(self, query: Query) -> Fate:
-        """Return the fate of nodes for a query; those for its prerequisites must be known already."""
+        """Return the fate of nodes for a query; `_fates` must have the fates for the query's prerequisites."""
         key, _, target = query
         transition = self._first_transition(query)
         if transition is None:
@@ -348,7 +356,7 @@ class Convertibility:
         return Fate(max(kind, CHECK if rest.reason else rest.kind, key=KINDS.index), codes)
 
     def _fate_without_operator(self, key: Key, opset: int) -> Fate:
-        """Return the fate (a refusal) of nodes that would become an operator which does not exist at `opset`."""
+        """Return the fate of nodes that would become an operator that `opset` lacks: a refusal C201."""
         sinces = self._versions_of(key)
         why = f"`{key[1]}` is withdrawn" if sinces and sinces[0] <= opset else f"there is no `{key[1]}`"
         if sinces and opset < sinces[0]:
@@ -370,7 +378,8 @@ class Convertibility:
     def _spans_of(self, key: Key, first: int) -> list[Span]:
         """Return the ranges of opsets, from `first` on and lowest first, in which no operator of the domain changes.
 
-        If there are more than MOST_TARGETS, the ranges in which the operator `key` does not change are returned.
+        If there are more than MOST_TARGETS ranges, those in which the operator `key` does not change are returned
+        instead.
         """
         domain = key[0]
         if domain not in self._spans:
@@ -382,7 +391,7 @@ class Convertibility:
         return [span for span in spans if span[0] >= first]
 
     def _transition_of(self, key: Key, since: int, up: bool) -> ConversionRow | None:
-        """Return what `_find_transition` returns, which is cached."""
+        """Return the transition from version `since` to the next one, as `_find_transition` does; cached."""
         query = (key, since, up)
         if query not in self._transitions:
             self._transitions[query] = self._find_transition(key, since, up)
@@ -391,8 +400,8 @@ class Convertibility:
     def _find_transition(self, key: Key, since: int, up: bool) -> ConversionRow | None:
         """Return the transition from version `since` to the next newer version if `up`, else to the next older one.
 
-        Down from the operator's first version, it is the lowering, or a refusal. Returns None up from the newest
-        version, and down from version 1.
+        Down from the operator's first version, it is the lowering, or a refusal if there is none. Returns None up from
+        the newest version, and down from version 1.
         """
         final = self._registry.domains[key[0]] if up else since - 1
         if not final:
@@ -424,7 +433,10 @@ class Convertibility:
         return ConversionRow(data, frozenset(), frozenset(), frozenset([step.code]), False, None, 0)
 
     def _describe_transition(self, key: Key, step: RouteStep, head: Data) -> ConversionRow:
-        """Return the transition for a step that at least some nodes can cross; `head` is the beginning of its data."""
+        """Return the row of a transition that at least some nodes can cross.
+
+        `key` is the operator, `step` the transition. `head` are the entries of the row's data that are known already.
+        """
         derived = _DerivedChanges(step)
         text = " ".join(derived.does)
         how = "derived"
@@ -505,9 +517,9 @@ def _first_opset_of_types(step: RouteStep) -> int:
 
 
 def _operators_of_bodies(schema: OpSchema, opset: int) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
-    """Return (operators that some function body for an opset uses, operators that all of them use, refusals).
+    """Return (operators in at least one function body for an opset, operators in all of these bodies, refusals).
 
-    The refusals, as plain data, say why a node may have no body that serves it.
+    The refusals, as plain data, are reasons why none of the bodies may serve a node.
     """
     bodies = schema.function_bodies(opset) if not schema.domain else schema.function
     used = []
@@ -540,7 +552,7 @@ def summary_of(adapter: Callable[..., Any]) -> str:
 
 
 class _DerivedChanges:
-    """The changes of nodes in a transition (`does`) and the refusals that follow from the two signatures."""
+    """The changes of nodes in a transition (`does`) and the refusals, as they follow from the two signatures."""
 
     def __init__(self, step: RouteStep) -> None:
         self.does: list[str] = []
@@ -556,7 +568,7 @@ class _DerivedChanges:
         self._describe_types()
 
     def _refuse(self, why: str, code: str = "C204", **more: Any) -> None:
-        """Add a refusal with its code and reason; `more` are further entries of its data."""
+        """Add a refusal to `refusals`, with its code and reason; `more` are further entries of its data."""
         self.refusals.append(_refusal_data(code, why) | more)
 
     def _describe_attributes(self) -> None:
@@ -601,7 +613,7 @@ class _DerivedChanges:
     def _describe_inputs(self) -> None:
         """Add changes and refusals for attributes that become inputs, and for inputs that become attributes.
 
-        Refusals for inputs and outputs that the target version lacks are added, too.
+        Refusals for inputs and outputs that the target version lacks, or requires, are added, too.
         """
         derived, since, target = self._derived, self._since, self._derived.target
         for name, position in derived.to_input.items():
@@ -630,7 +642,7 @@ class _DerivedChanges:
             self._describe_missing()
 
     def _describe_missing(self) -> None:
-        """Add refusals for inputs and outputs that the target version lacks, and for inputs that only it requires."""
+        """Add refusals for inputs and outputs that the target version lacks, and for those that only it requires."""
         source, target, since = self._source, self._derived.target, self._since
         for word, here, there in (("input", source.inputs, target.inputs), ("output", source.outputs, target.outputs)):
             moved = self._derived.to_attribute if word == "input" else {}
@@ -698,7 +710,7 @@ def _refusal_data(code: str, why: str) -> Data:
 def _value_text(value: Any) -> str:
     """Return the value of an attribute as Markdown: text in backticks, a float in at most seven digits.
 
-    The mapping {"all": 1} stands for any list of ones.
+    A mapping {"all": 1} stands for any list in which every element is 1.
     """
     if isinstance(value, dict):
         return f"a list of {_value_text(value['all'])}"
@@ -720,13 +732,13 @@ def _enumeration(names: Sequence[str], word: str = "and") -> str:
 
 
 def _spans_between(changes: Iterable[int], newest: int) -> list[Span]:
-    """Return ranges of opsets up to `newest`, each from one of `changes` to before the next."""
+    """Return ranges of opsets up to `newest`; each begins at one of `changes` and ends before the next one."""
     starts = sorted(each for each in changes if each <= newest)
     return [*zip(starts, [*(each - 1 for each in starts[1:]), newest], strict=True)]
 
 
 def _range_text(fate: Fate, transitions: Sequence[ConversionRow]) -> str:
-    """Return a sentence on the fate of nodes for a range of targets; `transitions` are crossed on the way."""
+    """Return a sentence on the fate of nodes for a range of targets; `transitions` are those that nodes cross."""
     if fate.kind == REFUSE:
         return f"Refused: {fate.reason}."
     if fate.kind in (KEEP, CHECK):
@@ -743,7 +755,8 @@ def _range_text(fate: Fate, transitions: Sequence[ConversionRow]) -> str:
 def _further_refusals_data(limits: dict[tuple[str, str, Key], int], word: str) -> list[Data]:
     """Return, as plain data, the reasons why nodes that adapters make may be refused, each with its targets.
 
-    `limits` maps (code, reason, operator) to an opset; `word` is "below" if targets below it are meant, else "from".
+    `limits` maps (code, reason, operator) to an opset. If `word` is "below", the targets below the opset are meant; if
+    it is "from", those from the opset on.
     """
     grouped: dict[tuple[str, str, int], list[Key]] = {}
     for (code, why, key), limit in sorted(limits.items()):

@@ -21,9 +21,12 @@ NONE, UNKNOWN, FUNCTION, BODY = "none", "unknown", "function", "body"
 class Coverage(NamedTuple):
     """The kernel, inference and conversions that one version of an operator has.
 
-    `kernel` is WRITTEN; `inference` the rule, or FUNCTION. `up` is the conversion from the version before, `down` the
-    one back to it: NOTHING (to do), DERIVED, WRITTEN or "impossible: REASON". `lowering`, of a first version, is
-    WRITTEN or BODY. Each may also be NONE or UNKNOWN; "" means that it does not apply.
+    - `kernel` is WRITTEN if there is one. `inference` is the name of the rule, or FUNCTION.
+    - `up` is the conversion from the version before, `down` the conversion back to it: NOTHING (no node changes),
+      DERIVED, WRITTEN or "impossible: REASON".
+    - `lowering`, of a first version, is WRITTEN or BODY.
+
+    Each field may also be NONE or UNKNOWN; "" means that it does not apply.
     """
 
     operator: str
@@ -40,7 +43,7 @@ class Coverage(NamedTuple):
 def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
     """Yield the Coverage of each version of the operators of a domain; operators by name, versions newest first.
 
-    Python files beside users' YAML are run; exceptions that these raise are not caught.
+    Python files beside users' YAML files are run. Exceptions that these files raise reach the caller.
     """
     kernels, rules, routes = Lookup(KERNELS, registry), RuleLookup(registry), routes_of(registry)
     no_kernel, no_rule = (UNKNOWN if each.left_out(domain) else NONE for each in (kernels, rules))
@@ -66,9 +69,10 @@ def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
 
 
 def _work_of_step(step: RouteStep | Refusal | None) -> str:
-    """Return how nodes cross a transition: NOTHING, DERIVED, WRITTEN or "impossible: REASON".
+    """Return how nodes cross a transition: NOTHING (no node changes), DERIVED, WRITTEN or "impossible: REASON".
 
-    The result is NOTHING if `step` is None, and UNKNOWN if it is a Refusal.
+    The result is NOTHING if `step` is None. It is UNKNOWN if `step` is a Refusal, as the file that may have the adapter
+    was not run.
     """
     if isinstance(step, Refusal):
         return UNKNOWN
@@ -82,9 +86,9 @@ def _work_of_step(step: RouteStep | Refusal | None) -> str:
 
 
 def _lowering_of(step: RouteStep | Refusal | None) -> str:
-    """Return how nodes of a first version are lowered: BODY or WRITTEN.
+    """Return how nodes of an operator's first version are lowered: BODY (by its function body) or WRITTEN.
 
-    The result is NONE if nothing lowers them, and UNKNOWN if the file that may have a lowering was not run.
+    The result is NONE if the operator has no lowering, and UNKNOWN if the file that may have one was not run.
     """
     if isinstance(step, RouteStep):
         return BODY if step.adapter is lower_by_body else WRITTEN
@@ -92,7 +96,7 @@ def _lowering_of(step: RouteStep | Refusal | None) -> str:
 
 
 def count_column(rows: Iterable[Coverage], column: str) -> tuple[int, int]:
-    """Return the number of rows that have something in a field of Coverage, and the number to which the field applies.
+    """Return the number of rows with something in a field of Coverage, and the number to which the field applies.
 
     `column` is the name of the field. A conversion that is impossible does not count as something.
     """

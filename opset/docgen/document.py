@@ -99,7 +99,10 @@ def operator_data(registry: Registry, domain: str, name: str, convertibility: Co
 
 
 def _version_data(registry: Registry, schema: OpSchema, changed: TransitionFacts | None) -> dict[str, Any]:
-    """Return a version as plain data; `changed` is its difference from the version before, None for the first."""
+    """Return a version as plain data: `schema_data`, and the facts that only the document has.
+
+    `changed` is its difference from the version before, None for the first.
+    """
     data = schema_data(registry, schema)
     for side, parameters in (("inputs", schema.inputs), ("outputs", schema.outputs)):
         for facts, parameter in zip(data[side], parameters, strict=True):

@@ -22,7 +22,7 @@ _CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
 
 class Guide(NamedTuple):
-    """A guide: a page of `docs/` in Markdown, in which links to other guides are `<name>.md`."""
+    """A guide, which is a page of `docs/` in Markdown; its links to other guides are `<name>.md`."""
 
     name: str
     title: str
@@ -49,7 +49,7 @@ def guides() -> tuple[Guide, ...]:
 
 
 def files_in_wheel(checkout: Path) -> dict[str, str]:
-    """Return the paths in the wheel of guides and examples, by their paths in a checkout."""
+    """Return the paths that guides and examples have in the wheel, by their paths in a checkout."""
     guides = {str(path): f"opset/guides/{name}.md" for name, path, *_ in _index_entries(checkout / "docs")}
     examples = {str(file): f"opset/examples/{name}" for name, file in _files_of_examples(checkout / "examples").items()}
     return guides | examples
@@ -62,18 +62,18 @@ def example_files() -> dict[str, Path]:
 
 
 def _files_of_examples(folder: Path) -> dict[str, Path]:
-    """Return the files of a folder with examples by their paths in it, sorted.
+    """Return the files of a folder with examples by their paths in the folder, sorted.
 
-    Files that Python has made there are left out, and so are converted models, which the README's commands make.
+    Files that Python writes (caches), and converted models, which the README's commands write, are left out.
     """
     files = sorted(file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
     return {file.relative_to(folder).as_posix(): file for file in files if not _RESULT.search(file.name)}
 
 
 def plain_text(text: str) -> str:
-    """Return Markdown in which a link to a guide is the text of the link and the command that shows the guide.
+    """Return Markdown for a terminal: a link to a guide becomes its text, followed by the command that shows the guide.
 
-    Any other link to a file is the text of the link alone; web addresses stay links.
+    Any other link to a file becomes its text alone. Web addresses stay links.
     """
     names = {guide.name for guide in guides()}
 
@@ -85,7 +85,7 @@ def plain_text(text: str) -> str:
 
 
 def _index_entries(folder: Path) -> Iterator[tuple[str, Path, str, str]]:
-    """Yield (name, file, group, summary) for the index of guides in a folder, then for each guide that it lists.
+    """Yield (name, file, group, summary) for the index of guides in a folder, then for each guide that the index lists.
 
     Nothing is yielded if the folder has no index.
     """

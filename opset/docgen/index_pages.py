@@ -88,15 +88,15 @@ def index_page(
 
     Args:
         path: The path on the site.
-        kind: Its kind, for the search.
+        kind: The kind of page, which the search shows.
         title: The title.
         lead: A sentence below the title.
-        text: The text that the search looks at.
+        description: The page's description for search engines; by default `lead`, or the first sentence of `text`.
+        text: The text in which the site's search looks.
         body: HTML below the lead.
-        parts: Parts below that, each made by `part`.
+        parts: Parts below the body, each made by `part`.
         trail: Links, each made by `link`, to the pages above this one.
         contents: Links to the sections of `body`.
-        description: The page's description; by default `lead`, or the first sentence of `text`.
     """
     page = {
         "title": escape_text(title),
@@ -112,9 +112,9 @@ def index_page(
 
 
 def part(title: str = "", **filled: Any) -> dict[str, Any]:
-    """Return a part of a page: a title and below it some of `text`, `names`, `operators` and `table`.
+    """Return a part of a page: a title, and below it any of the entries `text`, `names`, `operators` and `table`.
 
-    `names` are links, made by `link`; with `described=True`, each is on a line of its own with its note.
+    `names` are links, made by `link`; with `described=True`, each link is on a line of its own, followed by its note.
     """
     empty = {"text": "", "names": [], "described": False, "operators": [], "table": None}
     return {"title": escape_text(title), "id": slug(title.lower()) if title else "", **empty, **filled}
@@ -200,7 +200,7 @@ def _domain_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexP
 
 
 def _opset_pages(site: Site) -> Iterator[IndexPage]:
-    """Yield a page for each version of each operator set, and the page that lists these."""
+    """Yield a page for each version of each operator set, and at last one page that lists all these versions."""
     parts = []
     for domain in site.paths.domains:
         rows = []
@@ -257,7 +257,7 @@ def _opset_page(site: Site, domain: str, version: int, data: OperatorSetFacts) -
 
 
 def _release_pages(site: Site) -> Iterator[IndexPage]:
-    """Yield a page for each release of onnx, and the page that lists these."""
+    """Yield a page for each release of onnx, and the page that lists the releases."""
     domains = [domain for domain in site.paths.domains if RELEASES[-1].opset_of(domain)]
     releases = RELEASES[::-1]
     rows = []
@@ -278,7 +278,7 @@ def _release_pages(site: Site) -> Iterator[IndexPage]:
 
 
 def _release_page(site: Site, domains: Iterable[str], before: Release | None, release: Release) -> IndexPage:
-    """Return the page of a release of onnx: all that is new since the release `before` (None for the first)."""
+    """Return the page of a release of onnx: everything that is new since the release `before` (None for the first)."""
     parts = []
     opset_before = before.opset if before is not None else 0
     elements = [each for each in ELEMENTS.values() if opset_before < each.opset <= release.opset]
@@ -346,7 +346,7 @@ def _version_link(site: Site, domain: str, operator: str, since: int) -> dict[st
 
 
 def _first_names(names: Sequence[str]) -> str:
-    """Return the first DESCRIBED names as text, and how many more there are."""
+    """Return the first DESCRIBED names as text; if there are more, the text ends with their number."""
     return listing(names, DESCRIBED)
 
 
@@ -359,7 +359,7 @@ def _tags_page() -> IndexPage:
 
 
 def _family_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
-    """Yield a page for each family of operators, and the page that lists these."""
+    """Yield a page for each family of operators, and the page that lists the families."""
     families: dict[str, list[OperatorEntry]] = {}
     for operator in operators:
         families.setdefault(operator.newest.family, []).append(operator)
@@ -380,7 +380,7 @@ def _family_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexP
 
 
 def _type_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
-    """Yield a page for each element type, and the page that lists these."""
+    """Yield a page for each element type, and the page that lists the element types."""
     names = []
     for element in ELEMENTS.values():
         wanted = f"tensor({element.name})"
@@ -412,10 +412,11 @@ def _type_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPag
 
 
 def _type_cells(site: Site, entry: OperatorEntry, wanted: str) -> list[dict[str, Any]]:
-    """Return the row of an operator on the page of a type (`wanted`: "tensor(float)"), [] if no version takes the type.
+    """Return the row of an operator on the page of a type, [] if no version takes the type.
 
-    Its cells are a link, the first version that takes the type, and that version's inputs and outputs of the type. The
-    second cell also says if the newest version does not take the type.
+    `wanted` is the type, such as "tensor(float)". The cells are a link, the first version that takes the type, and the
+    inputs and outputs of that version that may have the type. The second cell also says if the newest version does not
+    take the type.
     """
     for schema in entry.versions:
         taking = {wanted, *(name for name, types in schema.types.items() if wanted in types)}
@@ -441,7 +442,7 @@ def _sets_page(site: Site) -> IndexPage:
 
 
 def _code_pages() -> Iterator[IndexPage]:
-    """Yield a page for each error code, and the page that lists these."""
+    """Yield a page for each error code, and the page that lists the codes."""
     parts = []
     for letter, title in KINDS.items():
         codes = [code for code in CODES if code[0] == letter]

@@ -58,9 +58,9 @@ class _Domain(NamedTuple):
     anchors: dict[str, str]
 
     def link(self, operator: str, from_other: bool = True) -> str:
-        """Return the Markdown link to an operator's section.
+        """Return the Markdown link to an operator's section in the domain's file.
 
-        With `from_other`, it leads there from any file of the folder, else only from the domain's own file.
+        With `from_other`, the link works in any file of the folder, else only in the domain's own file.
         """
         return f"[{escape(operator)}]({self.file if from_other else ''}#{self.anchors[operator]})"
 
@@ -105,7 +105,10 @@ def _encode_lines(lines: Iterable[str]) -> bytes:
 
 
 def _anchors(headings: Iterable[str]) -> dict[str, str]:
-    """Return the anchors that viewers give to the headings of a file, by heading; equal ones are numbered: "a-1"."""
+    """Return the anchors that viewers of Markdown give to the headings of a file, by heading.
+
+    If two headings would get the same anchor, the later one is numbered: "a-1".
+    """
     anchors: dict[str, str] = {}
     used: dict[str, int] = {}
     for heading in headings:
@@ -175,7 +178,7 @@ def operator_section(
         registry: The operators.
         domain: The operator's domain.
         name: Its name.
-        runtimes: The runtimes, by name, of which the section says whether they have the operator.
+        runtimes: Facts on runtimes, by name; the section lists the releases of each that have the operator.
     """
     versions = registry.versions(name, domain)
     newest = versions[-1]
@@ -219,7 +222,8 @@ def operator_section(
 def _ground_text(data: dict[str, Any]) -> str:
     """Return the ground of a special case or example: " (stated: version 13, summary)" or " (chosen: …)".
 
-    It is "" if the status is "derived", which needs no ground.
+    The ground is how the special case or example follows from the standard. It is "" if the status is "derived", which
+    needs no ground.
     """
     words = status_words(data["status"], data["because"])
     return f" ({phrase(words)})" if words else ""
@@ -254,7 +258,7 @@ def _signature_lines(data: dict[str, Any]) -> list[str]:
 
 
 def _allowed_text(sets: str, types: Sequence[str]) -> str:
-    """Return types as text, after `sets`, the names of their type sets, unless that would say the same twice."""
+    """Return types as text, after `sets`, the names of their type sets; without `sets` if it lists the same types."""
     listed = _types_text(types)
     return listed if sorted(sets.split(", ")) == sorted(map(brief_type, types)) else f"{code_span(sets)}: {listed}"
 
@@ -288,7 +292,7 @@ _KINDS = {
 
 
 def _example_lines(schema: OpSchema, examples: Sequence[Example]) -> list[str]:
-    """Return the lines of the first few examples that hold for this version and state outputs; [] if none does."""
+    """Return the lines of the first few examples that hold for this version and state outputs; [] if there are none."""
     holding = [example for example in examples if example.outputs and example_versions(example, [schema.since_version])]
     lines: list[str] = []
     for each in holding[:EXAMPLES]:
@@ -369,7 +373,7 @@ _COLUMNS = {
 
 
 def _coverage_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
-    """Return the lines of the page on which kernel, inference and conversion each version has."""
+    """Return the lines of the page that lists the kernel, inference and conversion of each operator version."""
     tables = [(each, [*coverage(registry, each.name)]) for each in domains]
     lines = ["# Coverage", "", "For each version of an operator, what there is that", ""]
     lines += [f"- {column}: {says}" for column, says in _COLUMNS.items()]

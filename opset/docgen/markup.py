@@ -32,7 +32,7 @@ _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 
 @lru_cache(maxsize=16384)
 def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Markup:
-    """Return Markdown as HTML blocks: the prose of an operator, or if `page`, a guide.
+    """Return Markdown as HTML blocks: the prose of an operator, or with `page`, a guide.
 
     Headings of a guide get HTML ids; headings in prose become bold paragraphs. Prose longer than LONGEST_PROSE becomes
     one paragraph of plain text. `resolve` returns the address to write for the target of a link.
@@ -64,8 +64,8 @@ def inline(text: str) -> Markup:
 def sections(text: str) -> Iterator[tuple[str, str, str]]:
     """Yield (heading, HTML id, plain text) for each section of a Markdown page.
 
-    The part before the first heading comes first, with "" for heading and id; the title starts no section. Each
-    paragraph, item and line of code is one line of the text. A table is one line, in which each word of it stands once.
+    The part before the first heading comes first; its heading and id are "". The page's title begins no section. In the
+    text, each paragraph, item and line of code is one line. A table is one line that has each of its words once.
     """
     tokens = reader().parse(escape_invisible(text))
     _finish_headings(tokens, True)
@@ -88,13 +88,16 @@ def sections(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _plain_words(token: Token) -> str:
-    """Return the text of a block of Markdown without marks, addresses of links and line breaks."""
+    """Return the text of a block of Markdown, without marks, addresses of links and line breaks."""
     return "".join(each.content or " " for each in token.children or [] if each.nesting == 0)
 
 
 @lru_cache(maxsize=1)
 def reader() -> MarkdownIt:
-    """Return the Markdown parser for untrusted prose: with tables, HTML shown as text, and no unsafe links. Cached."""
+    """Return the Markdown parser for untrusted prose; it is cached.
+
+    It knows tables, shows HTML as text, and makes no link to an unsafe address.
+    """
     # No references, whose definitions vanish from the text, and no entities, which may hide control characters.
     parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False})
     parser.enable("table").disable(["reference", "entity"])
@@ -113,9 +116,9 @@ def _is_harmless(url: str) -> bool:
 
 
 def _parse_emphasis(state: StateInline, silent: bool) -> bool:
-    """Read marks of emphasis, except within a word: `M*N*K` is a product. (A rule of the Markdown parser.)
+    """Read marks of emphasis for the Markdown parser, except within a word: `M*N*K` is a product.
 
-    Returns whether anything was read; if `silent`, no tokens are added.
+    Returns whether anything was read. If `silent`, no tokens are added.
     """
     start = end = state.pos
     while end < state.posMax and state.src[end] == "*":
@@ -241,9 +244,9 @@ def formula(latex: str) -> Markup:
 
 
 def _arrange(row: Element) -> Element:
-    """Change a row of MathML, in place, to forms that browsers know; return it.
+    """Change a row of MathML, in place, to forms that browsers know; return the row.
 
-    Letters become words, alignment a CSS class, and several lines a table.
+    Neighboring letters become words, alignment becomes a CSS class, and several lines become a table.
     """
     for element in row.iter():
         element.text = unescape(element.text or "")
@@ -321,7 +324,7 @@ def _break_lines(row: Element) -> None:
 
 
 def _serialize(element: Element) -> Iterator[str]:
-    """Yield the text of an element in pieces.
+    """Yield the text of a MathML element in pieces.
 
     Raises _UnreadableFormula for an unknown element, text or value, KeyError for an unknown attribute.
     """

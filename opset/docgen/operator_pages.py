@@ -53,7 +53,7 @@ OPEN = 6
 
 
 class Site(NamedTuple):
-    """The facts that pages are made from: operators, paths, convertibility, runtimes."""
+    """The facts from which the pages of the site are made: operators, paths, convertibility, runtimes."""
 
     registry: Registry
     paths: Paths
@@ -64,16 +64,16 @@ class Site(NamedTuple):
     """The runtimes that have pages, by name."""
 
     def link(self, name: str, domain: str, root: str) -> dict[str, str]:
-        """Return a link to an operator's page; `root` is the path to the root of the site.
+        """Return a link to an operator's page; `root` is the relative path to the root of the site.
 
-        Its address is "" if the operator has no page.
+        The address of the link is "" if the operator has no page.
         """
         path = self.paths.operator(name, domain)
         return {"name": escape_text(name), "href": f"{root}{path}" if path else "", "note": ""}
 
 
 def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
-    """Return the data for the template of an operator's page."""
+    """Return the data for the template of an operator's page; the registry must know the operator."""
     registry = site.registry
     root = "../"
     versions = registry.versions(name, domain)
@@ -117,7 +117,7 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
 
 
 def _contents(page: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return links to the parts that a page has."""
+    """Return links to the parts of a page that are not empty."""
     parts = {
         "types": ("Types by version", page["matrix"]["rows"]),
         "conversion": ("Conversion", True),
@@ -131,9 +131,9 @@ def _contents(page: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str, Any]:
-    """Return the fate of nodes for each version and range of targets, and the data of all transitions.
+    """Return the data of a page's part on conversion: the fates of nodes by version and target, and all transitions.
 
-    `root` is the path to the root of the site.
+    `root` is the relative path to the root of the site.
     """
     data = site.convertibility.table_of(name, domain)
     ends = {step["id"]: {"from": step["from"], "to": step["to"] or "older operators"} for step in data["transitions"]}
@@ -187,9 +187,9 @@ def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str,
 
 
 def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
-    """Return a sentence on operators that a conversion makes and lowers again; "" if there are no `entries`.
+    """Return a sentence on the new operators that a conversion lowers again, "" if there are no `entries`.
 
-    An entry is an operator with the targets at which it is lowered.
+    An entry is an operator that adapters make, with the targets at which it is lowered.
     """
     names_by_limit: dict[int, list[str]] = {}
     for entry in entries:
@@ -199,7 +199,7 @@ def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _further_refusals_text(row: Mapping[str, Any], code: str) -> str:
-    """Return the new nodes that may be refused with a code, and the targets, in parentheses; "" if none may be.
+    """Return, in parentheses, the new nodes that may be refused with a code, each with the targets; "" if none may be.
 
     `row` is the plain data of a range of targets.
     """
@@ -228,8 +228,8 @@ def _runtimes_data(site: Site, key: Key, root: str) -> list[dict[str, str]]:
 def _kernels_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any] | None:
     """Return the data of the table of kernels, None for an operator that is not standard.
 
-    The data are the name of a runtime, its execution provider, its known releases, and a row for each version, newest
-    first. A row says in which of the releases the version has a kernel.
+    The data are the name of a runtime, its execution provider, its known releases, and a row for each version of the
+    operator, newest first. A row lists the releases that have a kernel of the version.
     """
     if not registry.is_standard(versions[0].name, versions[0].domain):
         return None
@@ -255,7 +255,8 @@ def _opset_spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int
 def _implementations_data(data: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the notes on what runtimes do with an operator, by runtime.
 
-    A note lists the versions that have it, unless all have it. `data` has the plain data of each version.
+    `data` has the plain data of each version of the operator. A note that does not hold for all versions lists those
+    for which it holds.
     """
     held: dict[str, dict[str, list[int]]] = {}
     for since, version in data.items():
@@ -290,13 +291,13 @@ def _badges(data: Mapping[str, Any]) -> list[dict[str, str]]:
 def _section_data(
     schema: OpSchema, data: Mapping[str, Any], newer: Mapping[str, Any] | None, links: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the data of the section on one version.
+    """Return the data of a page's section on one version of an operator.
 
     Args:
         schema: The version.
         data: The plain data of the version.
-        newer: The plain data of the next newer version, None for the newest. Text that both versions
-            have is shown in the section of the newer version only.
+        newer: The plain data of the next newer version, None for the newest. Text that both versions have is shown in
+            the section of the newer version only.
         links: Addresses of operators' pages, by the operators' names.
     """
     since = schema.since_version
@@ -356,7 +357,7 @@ def _section_data(
 
 
 def signature(data: Mapping[str, Any]) -> str:
-    """Return an operator's signature as a node in ONNX text, with defaults, and "?" after optional parts."""
+    """Return an operator's signature as a node in ONNX text, with defaults; optional parts are followed by "?"."""
 
     def names(side: str) -> str:
         marks = {"optional": "?", VARIADIC: ", …"}
@@ -374,10 +375,10 @@ def signature(data: Mapping[str, Any]) -> str:
 
 
 def _attribute_data(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]) -> dict[str, Any]:
-    """Return the list entry of an attribute: type, default, legal values.
+    """Return the list entry of an attribute: name, facts such as type and default, doc, and constraint.
 
-    `anchor` is the HTML id of the version's section, with which the id of the entry begins; `ids` has the HTML ids of
-    constraints by label.
+    `data` is the plain data of the attribute. The HTML id of the entry begins with `anchor`, that of the version's
+    section. `ids` has the HTML ids of constraints by label.
     """
     default = data["default"]
     facts = [data["type"] if default is None else f"{data['type']} = {default_text(default)}"]
@@ -390,9 +391,10 @@ def _attribute_data(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]
 
 
 def _types_entry(anchor: str, name: str, named: str, types: Iterable[str]) -> dict[str, Any]:
-    """Return the list entry of a type variable; a long list of its types is folded.
+    """Return the list entry of a type variable, such as T.
 
-    `named` are the names of the type sets that its types consist of.
+    `named` are the names of the type sets that its types consist of. A list of types longer than LONGEST_TYPES is
+    folded behind a short text.
     """
     listed = escape_text(list_of_types(types))
     if listed == named:
@@ -417,7 +419,7 @@ def _list_entry(anchor: str, name: str, facts: Iterable[str], doc: Markup | str)
 
 
 def _change_data(change: TransitionFacts | None) -> dict[str, Any] | None:
-    """Return the changes of a version with texts as HTML, None for the first version."""
+    """Return the changes of a version as data for the template; the texts are HTML. None for the first version."""
     if change is None:
         return None
     return {
@@ -431,9 +433,9 @@ def _change_data(change: TransitionFacts | None) -> dict[str, Any] | None:
 
 
 def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[str, Any]:
-    """Return a table of types by versions; a cell has the type constraints (T) of that version that allow the type.
+    """Return a table of types by versions; a cell has the type variables (T) of that version that allow the type.
 
-    Types with equal cells share a row. `root` leads to the site's root.
+    Types with equal cells share a row. `root` is the relative path to the root of the site.
     """
     cells: dict[str, list[str]] = {}
     for position, schema in enumerate(versions):
@@ -459,8 +461,8 @@ def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[
 def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any]:
     """Return a table of the differences in signature between any two versions of an operator.
 
-    `columns` are the newer versions. Each of `rows` has the older version (`since`) and a cell for each column, None
-    unless the column is newer. `pairs` are all cells.
+    `columns` are the newer versions. Each of `rows` has the older version (`since`) and a cell for each column; the
+    cell is None if the column's version is not newer. `pairs` are all cells.
     """
     pairs: dict[tuple[int, int], dict[str, Any]] = {}
     for before, after in combinations(versions, 2):
@@ -486,9 +488,9 @@ def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dic
 def _example_data(
     versions: tuple[OpSchema, ...], example: Example, number: int, newest_standard: int
 ) -> dict[str, Any]:
-    """Return the data of an example, at the newest version that it holds for.
+    """Return the data of an example, at the newest version for which it holds.
 
-    `number` is part of its HTML id; `newest_standard` is the newest version of ai.onnx.
+    `number` becomes a part of its HTML id. `newest_standard` is the newest version of ai.onnx.
     """
     held = example_versions(example, [each.since_version for each in versions])
     schema = next(each for each in versions if each.since_version == held[-1])
@@ -519,12 +521,15 @@ def _example_data(
 
 
 def _ground_data(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return how a special case or example follows from the standard: its status, and its source or reason."""
+    """Return how a special case or example follows from the standard: its status, and its source or reason as HTML."""
     return {"status": data["status"], "ground": inline(status_words(data["status"], data["because"]))}
 
 
 def _versions_text(held: list[int], versions: tuple[OpSchema, ...]) -> str:
-    """Return the versions that an example holds for as text, "" if these are all; `held` are these, oldest first."""
+    """Return the versions for which an example holds as text, "" if it holds for all versions.
+
+    `held` are the versions for which it holds, oldest first. `versions` are all versions of the operator.
+    """
     if len(held) == len(versions):
         return ""
     if len(held) == 1:

@@ -31,8 +31,8 @@ MAX_BYTES = 16 << 20
 class RecordedOutcome(NamedTuple):
     """The recorded results of converting examples across a transition.
 
-    `always` and `sometimes` are the operators of the nodes that rewritten nodes become; `stays` says whether any node
-    was left as it is; `refused` are (code, reason) pairs.
+    `always` and `sometimes` are the operators that replace nodes: for every node that is rewritten, and for some.
+    `stays` says whether any node was left as it is. `refused` are the (code, reason) pairs of refusals.
     """
 
     always: tuple[str, ...]
@@ -59,7 +59,7 @@ def transition_id(step: RouteStep) -> str:
 
 
 def table_file(registry: Registry, domain: str, operator: str) -> Path | None:
-    """Return the path of the outcomes' table beside an operator's YAML file, None if no folder has the YAML file.
+    """Return the path of the table of outcomes beside an operator's YAML file, None if no folder has the YAML file.
 
     The table itself may not exist.
     """
@@ -71,7 +71,10 @@ def table_file(registry: Registry, domain: str, operator: str) -> Path | None:
 
 
 def read_table(file: Path) -> Table | None:
-    """Return the outcomes in a file, None if there is no file. Raises SchemaError T113 if it cannot be read."""
+    """Return the outcomes in a file, None if the file does not exist.
+
+    Raises SchemaError T113 if the file cannot be opened, or if its content is not a table of outcomes.
+    """
     try:
         data = parse_json(file_bytes(file, MAX_BYTES))
         return {
@@ -89,7 +92,7 @@ def read_table(file: Path) -> Table | None:
 def _outcome_of(entry: Mapping[str, Any]) -> RecordedOutcome:
     """Return the outcome in an entry of a table.
 
-    Raises ValueError, TypeError, KeyError or AttributeError for anything that is no such entry.
+    Raises ValueError, TypeError, KeyError or AttributeError if the entry does not have the form of an outcome.
     """
     refused = tuple([(code, why) for code, reasons in entry["refused"].items() for why in reasons])
     outcome = RecordedOutcome(tuple(entry["always"]), tuple(entry["sometimes"]), bool(entry["stays"]), refused)
@@ -115,7 +118,10 @@ def write_table(file: Path, table: Table) -> None:
 
 
 def tables_of(registry: Registry) -> dict[str, Table]:
-    """Return the recorded outcomes of all domains that have a table. Raises SchemaError T113 if one cannot be read."""
+    """Return the recorded outcomes by domain, for all domains that have a table.
+
+    Raises SchemaError T113 if the content of a table is not valid.
+    """
     tables: dict[str, Table] = {}
     for folder in (FOLDER, *registry.folders):
         for file in files_named(folder, FILE):

@@ -18,7 +18,10 @@ TOP = frozenset(
 
 
 def tag_anchor(tag: str) -> str:
-    """Return the HTML id of a tag beside an operator, on the page of tags: "unknown" for "signature unknown", too."""
+    """Return the HTML id that a tag beside an operator has on the page of tags.
+
+    Tags that end in "unknown", such as "signature unknown", have the id of "unknown".
+    """
     return slug(tag.rpartition(" ")[2])
 
 
@@ -34,7 +37,7 @@ class Paths:
         self._families = unique_slugs(sorted(families), ("index",))
 
     def domain(self, domain: str) -> str:
-        """Return the path of the page of a domain."""
+        """Return the path of the page of a domain; raises KeyError if the site does not have the domain."""
         return f"{self._folders[domain_name(normalize_domain(domain))]}/index.html"
 
     def operator(self, name: str, domain: str) -> str:

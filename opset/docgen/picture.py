@@ -34,7 +34,7 @@ WIDEST = 12
 class Box(NamedTuple):
     """A box of a graph: a node with a label, a link (`href`) and lines of detail.
 
-    The `kind` "input" or "output" stands for a value of the graph instead of a node.
+    If `kind` is "input" or "output", the box stands for a value of the graph instead of a node.
     """
 
     label: str
@@ -44,7 +44,7 @@ class Box(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A value from the box at index `start`, which computes it, to the box at `end`, which reads it.
+    """A line of the graph: a value that the box at index `start` computes and the box at index `end` reads.
 
     Edges from one box with equal labels are the same value.
     """
@@ -63,7 +63,7 @@ class Diagram(NamedTuple):
 
 
 class _Point:
-    """A box in its layer, or the place at which an edge passes a layer; `x` is its center."""
+    """A box in its layer, or the place at which an edge passes through a layer; `x` is its center."""
 
     def __init__(self, layer: int, box: Box | None = None, labels: Sequence[str] = ()) -> None:
         self.layer, self.box, self.labels, self.x = layer, box, labels, 0.0
@@ -77,7 +77,7 @@ class _Point:
             self.height = LINE * (1 + len(box.detail)) + 10
 
     def stem_x(self, label: str) -> float:
-        """Return the x at which the line of a value leaves the box; the center if the box has no value `label`."""
+        """Return the x at which the line of the value `label` leaves the box; the center if it has no such value."""
         if label not in self.labels:
             return self.x
         return self.x + self.width * ((self.labels.index(label) + 0.5) / len(self.labels) - 0.5)
@@ -138,7 +138,10 @@ def _escape_graph(graph: Diagram) -> Diagram:
 
 
 def _points_and_lines(graph: Diagram) -> tuple[list[_Point], list[_PictureLine]]:
-    """Return the points, one for each box and one for each layer that an edge passes, and the lines that join them."""
+    """Return the points, and the lines that join them.
+
+    There is a point for each box, and one for each layer that an edge passes through.
+    """
     depth = [0] * len(graph.boxes)
     labels: list[dict[str, None]] = [{} for _ in graph.boxes]
     for edge in sorted(graph.edges, key=lambda edge: edge.end):
@@ -164,7 +167,7 @@ def _points_and_lines(graph: Diagram) -> tuple[list[_Point], list[_PictureLine]]
 
 
 def _order_layers(points: Sequence[_Point]) -> list[list[_Point]]:
-    """Return the points by layer, ordered in each layer such that few lines cross."""
+    """Return the points by layer; in each layer they are ordered such that few lines cross."""
     layers: list[list[_Point]] = [[] for _ in range(1 + max(point.layer for point in points))]
     for point in points:
         layers[point.layer].append(point)
@@ -201,7 +204,7 @@ def _count_crossings(layers: Sequence[Sequence[_Point]]) -> int:
 
 
 def _place_points(layers: Sequence[Sequence[_Point]]) -> None:
-    """Set the x of all points, close to the points that they are connected with, without overlap."""
+    """Set the x of all points, without overlap and close to the points with which lines join them."""
     for layer in layers:
         _spread_points(layer, [0.0] * len(layer))
     for sweep in range(SWEEPS + 1):
@@ -219,7 +222,7 @@ def _place_points(layers: Sequence[Sequence[_Point]]) -> None:
 
 
 def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
-    """Yield lists of points that should have the same x: boxes in a chain, or one edge that passes several layers."""
+    """Yield lists of points that should have the same x: boxes in a chain, or the points of one long edge."""
     seen: set[_Point] = set()
     for point in (each for layer in layers for each in layer):
         run: list[_Point] = []
@@ -241,7 +244,7 @@ def _next_in_run(point: _Point) -> _Point | None:
 
 
 def _straighten_run(run: Sequence[_Point], layers: Sequence[Sequence[_Point]]) -> None:
-    """Move points to the same x, if their neighbors in all layers leave room for it."""
+    """Move the points of a run to the same x, if their neighbors in all layers leave room for that."""
     low, high = -inf, inf
     for point in run:
         layer = layers[point.layer]
@@ -262,9 +265,9 @@ def _least_distance(one: _Point, other: _Point) -> float:
 
 
 def _spread_points(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
-    """Set the x of a layer's points, as close to the `wanted` centers as the least distances allow.
+    """Set the x of a layer's points, as close to the `wanted` centers as the least distances between neighbors allow.
 
-    This is the isotonic regression of the wanted centers: neighbors in the wrong order get their mean.
+    This is an isotonic regression of the wanted centers: neighbors that would be in the wrong order get their mean.
     """
     offsets = [0.0]
     for one, other in pairwise(layer):
@@ -285,8 +288,8 @@ def _spread_points(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
 def _draw_lines(lines: Iterable[_PictureLine], tops: Sequence[float], named: set[tuple[_Point, str]]) -> Iterator[str]:
     """Yield the SVG of lines, arrows and names of values.
 
-    Values in `named` are named elsewhere; those that get their name here are added to it. `tops` has the y of each
-    layer.
+    `tops` has the y of each layer. `named` has the values whose names are drawn already; a value that gets its name
+    here is added.
     """
     ends: dict[_Point, list[_PictureLine]] = {}
     for line in lines:

@@ -28,7 +28,7 @@ KINDS = {
 
 
 class ProofPart(NamedTuple):
-    """A statement on a transition: its kind, the nodes that it is about ("" for all), and the result."""
+    """A statement on a transition: its kind, the nodes that it is about ("" for all nodes), and the result."""
 
     kind: str
     about: str
@@ -63,9 +63,9 @@ def lowering_key(domain: str, operator: str, since: int) -> str:
 
 
 def kind_of(parts: Iterable[ProofPart]) -> str:
-    """Return the kind that some statements have together: "symbolic" if one has it, else the weakest one in KINDS.
+    """Return the kind of several statements together: "symbolic" if one has this kind, else the weakest one in KINDS.
 
-    Statements of the kind "refused" count only if there are no others; it is also the result for no statements.
+    Statements of the kind "refused" count only if there are no others. The result for no statements is "refused".
     """
     kinds = {part.kind for part in parts} - {"refused"}
     if "symbolic" in kinds:

@@ -116,7 +116,7 @@ class _Blocks:
         self._marker = ""
 
     def open(self, marker: str, rest: str) -> None:
-        """Begin an item of a list, or a quotation: `marker` begins its first line, `rest` all its other lines."""
+        """Begin an item of a list, or a quotation; its first line begins with `marker`, its others with `rest`."""
         self._marker = (self._marker or "".join(self._within)) + marker
         self._within.append(rest)
 

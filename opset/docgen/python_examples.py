@@ -44,17 +44,18 @@ def python_parts(schema: OpSchema, example: Example, newest: int, shown: Sequenc
     - the operator, its domain, and [domain, version] for each import;
     - the attributes, as arguments in Python;
     - the inputs, each as [name, type, shape, value], and the outputs, each as [name, type, shape];
-    - the values of a command; this part is missing if there is no command.
+    - the values for a command that runs the model; this part is missing if there is no such command.
 
-    An absent input or output is 0, and so is the shape of anything but a tensor. A value of 1 stands for the value that
-    the page shows. The result is "" if the example has no code: it shows an error, is too long, or has values without a
-    short form.
+    An absent input or output is 0. The shape of anything but a tensor is 0, too. A value of 1 means that the text that
+    the page shows for the value is its Python code.
+
+    The result is "" if the example shows an error, is too long, or has values without a short form.
 
     Args:
         schema: The version of the operator that the code uses.
         example: The example.
         newest: The newest version of ai.onnx, which graphs in attributes of other domains import.
-        shown: The values of the inputs as the page shows them.
+        shown: The text that the page shows for each input.
     """
     if example.outputs is None:
         return ""
@@ -66,9 +67,10 @@ def python_parts(schema: OpSchema, example: Example, newest: int, shown: Sequenc
 
 
 def _parts_of(schema: OpSchema, example: Example, newest: int, shown: Sequence[str]) -> list[Any]:
-    """Return the parts of an example's code, as `python_parts` describes them.
+    """Return the list of parts of an example's code that `python_parts` describes, from the same arguments.
 
-    Raises _Unsupported if a value has no short form.
+    `newest` is the newest version of ai.onnx, `shown` the text that the page shows for each input. Raises _Unsupported
+    if a value has no short form.
     """
     inputs = _name_values(schema.inputs, example.inputs)
     taken = {name for name, value in inputs if value is not None}
@@ -110,23 +112,30 @@ def _name_values(
 
 
 def _type_parts(value: ExampleValue) -> tuple[str, list[int] | int]:
-    """Return the element type and the shape of a tensor; for any other value, Python code for its type, and 0."""
+    """Return the element type and the shape of a tensor: ("FLOAT", [2, 3]).
+
+    For any other value, Python code for its type is returned, and 0.
+    """
     if value.type.startswith("tensor("):
         return value.type[7:-1].upper(), [*_shape_of(value)]
     return _type_text(value.type), 0
 
 
 def _shape_of(value: ExampleValue) -> tuple[int, ...]:
-    """Return the shape of a tensor in an example; if it is not stated, one dimension for a list, none for a scalar."""
+    """Return the shape of a tensor in an example.
+
+    If the example does not state it, a list has one dimension, and a single value none.
+    """
     if value.shape is not None:
         return value.shape
     return (len(value.content),) if isinstance(value.content, list) else ()
 
 
 def _type_text(text: str, shape: tuple[int, ...] | None = None) -> str:
-    """Return Python code that makes a TypeProto by onnx.helper; `shape` is the shape of the tensor in it.
+    """Return Python code that makes a TypeProto by onnx.helper.
 
-    Raises _Unsupported for a sparse tensor.
+    `text` is the type, such as "seq(tensor(float))". `shape` is the shape of a tensor. Raises _Unsupported for a sparse
+    tensor.
     """
     for prefix, maker in (("seq(", "sequence"), ("optional(", "optional")):
         if text.startswith(prefix):
@@ -145,9 +154,9 @@ def _element_text(name: str) -> str:
 
 
 def _is_value(value: ExampleValue, text: str) -> bool:
-    """Whether `text`, which the page shows for a tensor, is valid Python code for exactly its value.
+    """Whether the text that the page shows for a tensor is Python code for exactly its value.
 
-    It is False if numpy has no such element type.
+    The result is False if numpy has no such element type.
     """
     element, shape = value.type[7:-1], _shape_of(value)
     if not value.type.startswith("tensor(") or element not in _SHOWN:
@@ -159,7 +168,7 @@ def _is_value(value: ExampleValue, text: str) -> bool:
 
 
 def _value_text(value: ExampleValue) -> str:
-    """Return Python code for a value. Raises _Unsupported if it has no short form."""
+    """Return Python code for a value. Raises _Unsupported if the value has no short form."""
     kind, content = value.type, value.content
     if kind.startswith("tensor("):
         return _array_text(kind[7:-1], content, _shape_of(value))
@@ -173,7 +182,7 @@ def _value_text(value: ExampleValue) -> str:
 def _array_text(element: str, content: Any, shape: tuple[int, ...]) -> str:
     """Return Python code for a numpy array; `content` is a list of elements, or one element that fills the shape.
 
-    Raises _Unsupported if the elements are not stated.
+    Raises _Unsupported if `content` is None, as the example does not state the elements.
     """
     if content is None:
         raise _Unsupported
@@ -192,7 +201,10 @@ def _dtype_text(element: str) -> str:
 
 
 def _attribute_text(kind: str, value: Any) -> str:
-    """Return Python code for the value of an attribute of type `kind`. Raises _Unsupported if it has no short form."""
+    """Return Python code for the value of an attribute.
+
+    `kind` is the type of the attribute, such as "ints". Raises _Unsupported if the value has no short form.
+    """
     if re.search(r"\binput_\d", str(value)):  # a name of the example's own model
         raise _Unsupported
     if kind in ("int", "float", "string", "ints", "floats", "strings"):
@@ -213,9 +225,10 @@ def _attribute_text(kind: str, value: Any) -> str:
 
 
 def _command_values(operator: str, given: Iterable[tuple[str, ExampleValue, str]]) -> list[str | int]:
-    """Return the values of inputs in the command that runs the model: each as JSON, or 0 if the page shows that JSON.
+    """Return the values of inputs in the command that runs the model.
 
-    Returns [] if the command would be too long, or JSON cannot hold a value. `given` are (name, value, shown text).
+    Each value is a text of JSON, or 0 if the text that the page shows is this JSON. `given` has (name, value, shown
+    text) for each input. Returns [] if the command would be too long, or if JSON cannot hold a value.
     """
     values: list[str | int] = []
     length = len(operator)

@@ -43,9 +43,9 @@ Fact = TypeVar("Fact", bound=Hashable)
 
 
 class Taken(NamedTuple):
-    """The limits of a kernel: the element types that it takes by parameter, and other limits in words.
+    """The nodes that a kernel takes: the element types of each parameter, and other limits in words.
 
-    A parameter of which it takes all types is left out.
+    A parameter is missing from `types` if the kernel takes all its types.
     """
 
     types: tuple[tuple[str, frozenset[str]], ...]
@@ -56,7 +56,7 @@ class Taken(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The kernels that consecutive releases have for consecutive versions of an operator."""
+    """The kernels that consecutive releases of a runtime have for consecutive versions of an operator."""
 
     versions: tuple[int, ...]
     run: Run
@@ -66,8 +66,8 @@ class Row(NamedTuple):
 class RuntimeFacts:
     """The operators that each release of a runtime takes; releases are oldest first.
 
-    `listed` are the positions of releases whose operators are known. `bases` are the facts, by name, of the runtimes
-    whose kernels others share.
+    `listed` are the positions of the releases whose operators are known. `bases` has facts of other runtimes, by name,
+    for a runtime that shares the kernels of one of them.
     """
 
     def __init__(self, table: RuntimeTable, registry: Registry, bases: Mapping[str, RuntimeFacts]) -> None:
@@ -99,20 +99,24 @@ class RuntimeFacts:
         return [key for key in keys if self.runs_of(key)]
 
     def takes(self, key: Key, number: int) -> bool:
-        """Whether a release takes an operator; `number` is its position among releases whose operators are known."""
+        """Whether a release takes an operator.
+
+        `number` is the position of the release among the releases whose operators are known.
+        """
         if key not in self._taking:
             self._taking[key] = [any(each) for each in zip(*self._support_of(key).values(), strict=True)]
         return self._taking[key][number]
 
     def runs_of(self, key: Key) -> list[Run]:
-        """Return the releases that take an operator, as runs of consecutive ones."""
+        """Return the releases that take an operator, as runs: the first and last position of consecutive releases."""
         taking = [self.takes(key, number) for number in range(len(self.listed))]
         return [run for run, takes in _runs(taking) if takes]
 
     def rows_of(self, key: Key) -> Iterator[Row]:
-        """Yield a Row for each version and run of releases with equal kernels: versions oldest first, releases newest.
+        """Yield a Row for each version of an operator and each run of releases with equal kernels.
 
-        Neighboring versions share their Rows if the page would show equal texts for them.
+        Older versions come first, and of one version newer releases. Neighboring versions share a Row if the page would
+        show the same texts for them.
         """
         groups: list[tuple[list[int], list[tuple[Run, tuple[Taken, ...]]]]] = []
         for since, by_release in self._support_of(key).items():
@@ -126,19 +130,19 @@ class RuntimeFacts:
                 yield Row(tuple(versions), run, taken)
 
     def _support_of(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the kernels of an operator: for each version, a list with an entry for each listed release. Cached.
+        """Return the kernels of an operator by version, as a list with an entry for each release in `listed`. Cached.
 
-        An entry has the limits of each kernel that the release has. If the runtime knows operators only by name, ALL
-        is the only key and stands for all versions.
+        An entry has a Taken for each kernel of the release. If the runtime knows operators only by name, the only key
+        is ALL, which stands for all versions.
         """
         if key not in self._support:
             self._support[key] = self._shared_support(key) if self.shares_kernels else self._find_support(key)
         return self._support[key]
 
     def _shared_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return what `_support_of` returns, from the kernels of the other runtime that this one shares.
+        """Return the kernels of an operator as `_support_of` does, for a runtime that has the kernels of another one.
 
-        Each release has the kernels of the release of the other runtime that it contains.
+        Each release contains a release of the other runtime, and has its kernels.
         """
         base = self._base
         assert base is not None
@@ -151,7 +155,7 @@ class RuntimeFacts:
         return {since: [by_release[number] for number in numbers] for since, by_release in support.items()}
 
     def _find_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return what `_support_of` returns, from the runtime's own kernels; not cached."""
+        """Return the kernels of an operator as `_support_of` does, from the runtime's own table; not cached."""
         versions = self._registry.versions(key[1], key[0])
         newest = self._registry.domains.get(key[0], 0)
         ends = [*(schema.since_version - 1 for schema in versions[1:]), newest]
@@ -165,7 +169,7 @@ class RuntimeFacts:
         }
 
     def _kernels_of(self, key: Key) -> Iterator[tuple[Kernel, list[int]]]:
-        """Yield the kernels of an operator, each with the positions of the listed releases that have it."""
+        """Yield the kernels of an operator, each with the positions in `listed` of the releases that have it."""
         if self._base is not None:
             for number, place in enumerate(self.listed):
                 yield from ((kernel, [number]) for kernel in self.runtimes[place].kernels(key[1], key[0]))
@@ -178,12 +182,12 @@ class RuntimeFacts:
     def _by_release(
         self, kernels: Iterable[tuple[Kernel, list[int]]], versions: tuple[OpSchema, ...], span: Run
     ) -> list[tuple[Taken, ...]]:
-        """Return, for each listed release, its kernels for some versions of an operator.
+        """Return, for each release in `listed`, its kernels for some versions of an operator.
 
         Args:
-            kernels: The kernels with the positions of the releases that have them.
-            versions: One version; or all versions if the runtime knows operators only by name.
-            span: The first and last opset at which they are in force.
+            kernels: The kernels, each with the positions of the releases that have it.
+            versions: One version; all versions if the runtime knows operators only by name.
+            span: The first and last opset at which these versions are in force.
         """
         found: list[list[Taken]] = [[] for _ in self.listed]
         for kernel, numbers in kernels:
@@ -219,7 +223,7 @@ def facts_of_runtimes(registry: Registry) -> dict[str, RuntimeFacts]:
 
 
 class Fates:
-    """The fates of nodes of operators that a release of a runtime has no kernel for."""
+    """What a conversion does with nodes of standard operators for which a release of a runtime has no kernel."""
 
     def __init__(self, facts: Mapping[str, RuntimeFacts], convertibility: Convertibility, registry: Registry) -> None:
         self._facts, self._convertibility, self._registry = facts, convertibility, registry
@@ -233,7 +237,7 @@ class Fates:
     def runs_by_fate(self, name: str) -> dict[str, dict[tuple[Run, ...], list[Key]]]:
         """Return, for each fate, the operators without kernel in a runtime, by the releases in which they have it.
 
-        Releases are left out if their operators, or the opsets that they take, are not known.
+        `name` is the runtime. Releases whose operators, or whose opsets, are not known are left out.
         """
         facts = self._facts[name]
         by_release = [self._fates_at(facts, number) for number in range(len(facts.listed))]
@@ -249,8 +253,8 @@ class Fates:
     def _fates_at(self, facts: RuntimeFacts, number: int) -> dict[Key, str]:
         """Return the fate (REWRITTEN, FALLBACK, REFUSED) of each operator without kernel in a release of a runtime.
 
-        Returns {} if the opsets of the release are not known. `number` is its position among the releases whose
-        operators are known.
+        `number` is the position of the release among the releases whose operators are known. Returns {} if the opsets
+        of the release are not known.
         """
         runtime = facts.runtimes[facts.listed[number]]
         if runtime.opsets.get("", (None, None)) == (None, None):
@@ -267,7 +271,7 @@ class Fates:
             return key == LOADED or facts.takes(key, number) or (other is not None and other.takes(key, at))
 
         def can_be_made(key: Key) -> bool:
-            """Whether the runtime runs nodes of an operator, or they can be expressed by nodes that it runs."""
+            """Whether the runtime runs nodes of an operator, or nodes that it runs can replace them."""
             if key not in answers:
                 answers[key] = False  # while it is looked for: what needs itself cannot be made
                 answers[key] = runs(key) or self._is_expressed(key, runtime, can_be_made)
@@ -280,11 +284,10 @@ class Fates:
         return fates
 
     def _is_expressed(self, key: Key, runtime: Runtime, can_be_made: Callable[[Key], bool]) -> bool:
-        """Whether an operator can be replaced by other operators, all of which can be made.
+        """Whether an operator can be lowered at the runtime's newest opset, to operators that can be made.
 
-        The replacement is for the newest opset that the release `runtime` takes. Only operators count that the
-        replacement of every node needs; `can_be_made` says of one whether the runtime runs it or it can be replaced in
-        turn.
+        `can_be_made` says of an operator whether the runtime runs it, or it can be replaced in turn. It is asked
+        only for operators that the lowering of each node makes; a node that needs others may still be refused.
         """
         newest = self._registry.domains[key[0]]
         highest = runtime.opsets.get(key[0], (None, None))[1]
@@ -293,7 +296,10 @@ class Fates:
 
 
 def _runs(facts: Iterable[Fact]) -> list[tuple[Run, Fact]]:
-    """Return runs of consecutive releases with equal facts, each with the fact; `facts` has one for each release."""
+    """Return runs of consecutive releases with equal facts, each with the fact.
+
+    `facts` has one fact for each release. A run is the first and last position.
+    """
     runs: list[tuple[Run, Fact]] = []
     for number, fact in enumerate(facts):
         if runs and runs[-1][1] == fact:
@@ -304,20 +310,20 @@ def _runs(facts: Iterable[Fact]) -> list[tuple[Run, Fact]]:
 
 
 def _words_of_runs(runs: Iterable[tuple[Run, tuple[Taken, ...]]]) -> list[tuple[Run, list[tuple[str, str]]]]:
-    """Return runs of releases with the texts on types and limits that a page shows for each kernel."""
+    """Return each run with a pair of texts for each of its kernels, as a page shows them: its types, its limits."""
     return [(run, [(types_text(each), each.limits) for each in taken]) for run, taken in runs]
 
 
 def _limit_of_opsets(kernel: Kernel, runtime: Runtime, versions: tuple[OpSchema, ...], span: Run) -> str | None:
-    """Return the limit on opsets of a kernel in a release, as text ("opsets 7 to 9"); "" if there is none.
+    """Return the limit on opsets of a kernel in a release, as text ("opsets 7 to 9"); "" if it has no limit.
 
     Returns None if the kernel does not serve the versions at all.
 
     Args:
         kernel: The kernel.
         runtime: The runtime at the release.
-        versions: One version of the operator; or all versions if the runtime knows operators only by name.
-        span: The first and last opset at which they are in force.
+        versions: One version of the operator; all versions if the runtime knows operators only by name.
+        span: The first and last opset at which these versions are in force.
     """
     if not versions:
         return ""
@@ -336,12 +342,12 @@ def _limit_of_opsets(kernel: Kernel, runtime: Runtime, versions: tuple[OpSchema,
 def _types_and_limits(
     kernel: Kernel, versions: Sequence[OpSchema], allowed: Mapping[str, frozenset[str] | None], limit: str
 ) -> Taken:
-    """Return the types and limits of a kernel, reduced to types that some versions of its operator allow.
+    """Return the types and limits of a kernel; types that no version of its operator allows are left out.
 
     Args:
         kernel: The kernel.
         versions: One version of the operator, or several.
-        allowed: The element types that these allow, by parameter; None if they have no such parameter.
+        allowed: The element types that the versions allow, by parameter; None if they have no such parameter.
         limit: A limit besides the kernel's own, "" for none.
     """
     types: dict[str, frozenset[str]] = {}
@@ -360,18 +366,18 @@ def _types_and_limits(
 
 
 def _overlaps(elements: frozenset[str], allowed: frozenset[str] | None, runtime: Runtime) -> bool:
-    """Whether a release takes one of the `allowed` types for a kernel of these element types, directly or by a cast.
+    """Whether a release takes one of the `allowed` types for a kernel with the types `elements`, directly or by a cast.
 
-    It is True if `allowed` is None.
+    The result is True if `allowed` is None.
     """
     return allowed is None or not elements.isdisjoint(allowed) or not elements.isdisjoint(map(runtime.cast_of, allowed))
 
 
 @lru_cache(maxsize=8192)
 def _allowed_elements(versions: tuple[OpSchema, ...], name: str) -> frozenset[str] | None:
-    """Return the element types that a parameter or input of these versions may have; `name` "" is the first input.
+    """Return the element types that a type variable or an input may have in at least one of these versions.
 
-    Returns None if no version has it.
+    `name` is its name, "" for the first input. Returns None if no version has it.
     """
     found: set[str] = set()
     for schema in versions:
@@ -389,7 +395,10 @@ def _element_of(type_: str) -> str:
 
 
 def _join_all(taken: Sequence[Taken]) -> list[Taken]:
-    """Return kernels, with those joined to one that have the same limits, and equal types but for one parameter."""
+    """Return the kernels, of which some are joined to one that takes the same nodes.
+
+    Two kernels can be joined if they have the same limits, and the same types for all parameters but one.
+    """
     kernels = list(dict.fromkeys(taken))
     position = 0
     while position < len(kernels):
@@ -405,7 +414,7 @@ def _join_all(taken: Sequence[Taken]) -> list[Taken]:
 
 
 def _join_kernels(one: Taken, other: Taken) -> Taken | None:
-    """Return one kernel that takes the same as two together, None if there is no such kernel."""
+    """Return one kernel that takes what two together take, None if there is no such kernel."""
     if one.limits != other.limits or one.types_not != other.types_not:
         return None
     here, there = dict(one.types), dict(other.types)
@@ -435,7 +444,7 @@ def types_text(taken: Taken) -> str:
 
 
 def _elements_text(elements: frozenset[str], allowed: frozenset[str]) -> str:
-    """Return element types as text; if only few of `allowed` are missing, "all but" these."""
+    """Return element types as text; if few of `allowed` are missing, "all but" and the missing ones."""
     missing = allowed - elements
     if len(elements) > MAX_LISTED_TYPES and 0 < len(missing) <= MAX_LISTED_TYPES // 2:
         return f"all but {', '.join(_sort_types(missing))}"
@@ -448,9 +457,9 @@ def _sort_types(elements: Iterable[str]) -> list[str]:
 
 
 def releases_text(runs: Sequence[Run], releases: Sequence[str]) -> str:
-    """Return releases, given as runs of consecutive ones, as text: "all", "since 8.5", "8.2 to 8.4, since 9.0".
+    """Return releases as text: "all", "since 8.5", "8.2 to 8.4, since 9.0".
 
-    `releases` are all releases, whose positions are in the runs.
+    `runs` are the first and last positions of consecutive releases in `releases`, which are all releases.
     """
     last = len(releases) - 1
     if [*runs] == [(0, last)]:

@@ -89,7 +89,7 @@ def _runtime_page(site: Site, facts: RuntimeFacts, fates: Fates) -> dict[str, An
 
 
 def _count_text(facts: RuntimeFacts) -> str:
-    """Return the sentence below the title: how many releases the page is about, the first and the last of them."""
+    """Return the sentence below a runtime's title: how many releases the page covers, the first and the last one."""
     first, last = facts.runtimes[0].release, facts.runtimes[-1].release
     if first == last:
         return f"What is known of release {first}."
@@ -143,7 +143,7 @@ def _text_entry(text: str) -> dict[str, str]:
 
 
 def _releases_table(facts: RuntimeFacts) -> dict[str, Any]:
-    """Return the table of a runtime's releases, newest first; neighbors with equal facts share a row."""
+    """Return the table of a runtime's releases, newest first; neighboring releases with equal cells share a row."""
     head = ["ai.onnx", "ai.onnx.ml", "IR version", "How it is known", "Read from", "Kernels", "Fallback", "Note"]
     groups: list[tuple[list[str], list[str]]] = []
     for runtime in facts.runtimes:
@@ -184,7 +184,7 @@ def _release_cells(runtime: Runtime) -> list[str]:
 
 
 def _fates_data(site: Site, facts: RuntimeFacts, fates: Fates) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a page on operators without kernel: rewritten, refused, or run by the fallback."""
+    """Yield the parts of a runtime's page on operators without kernel: rewritten, refused, or run by the fallback."""
     fallback = facts.runtimes[-1].fallback
     parts = {
         REWRITTEN: ("What --for rewrites", f"Operators of the standard that it lacks, and that others express. {MANY}"),
@@ -205,7 +205,10 @@ def _fates_data(site: Site, facts: RuntimeFacts, fates: Fates) -> Iterator[dict[
 
 
 def _sort_key(runs: Sequence[Run]) -> tuple[int, int]:
-    """Return a sort key for runs of releases: those with the newest last release first, of these the oldest first."""
+    """Return a key that sorts groups of releases, given as runs: those that last until the newest release come first.
+
+    If two groups last equally long, the group that begins earlier comes first.
+    """
     return -runs[-1][1], runs[0][0]
 
 
@@ -221,9 +224,10 @@ def _full_name(key: Key) -> str:
 
 
 def _operators_table(site: Site, facts: RuntimeFacts) -> dict[str, Any]:
-    """Return the table of a runtime's operators, each with a row for its versions, releases and kernels.
+    """Return the table of a runtime's operators, with a row for the versions, releases and kernels of each.
 
-    Columns without content are left out. If the runtime shares the kernels of another one, only releases are shown.
+    Columns without content are left out. If the runtime has exactly the kernels of another one, only releases are
+    shown.
     """
     lines = {
         key: [("all", releases_text(facts.runs_of(key), facts.releases), "any", "")]
@@ -260,7 +264,7 @@ def _operator_lines(site: Site, facts: RuntimeFacts, key: Key) -> Iterator[tuple
 
 
 def _versions_text(chosen: Sequence[int], versions: Sequence[int]) -> str:
-    """Return consecutive versions of an operator as text: "all", "13", "7 to 13"."""
+    """Return consecutive versions of an operator as text: "all", "13", "7 to 13"; `versions` are all its versions."""
     if ALL in chosen or [*chosen] == [*versions]:
         return "all"
     if len(chosen) == 1:

@@ -114,9 +114,9 @@ SYNONYMS = {
 
 
 class SearchPage(NamedTuple):
-    """A page of the site that is not an operator's: its address from the site's root, its kind, and its text.
+    """A page of the site that is not an operator's: its title, its address from the site's root, kind, and text.
 
-    The text is Markdown for the kinds "guide", "error" and "api". Of a guide, each section can be found.
+    The text is Markdown for the kinds "guide", "error" and "api". Each section of a guide has a search entry.
     """
 
     title: str
@@ -154,7 +154,7 @@ def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[Sea
 
 
 def _indexed_pages(page: SearchPage) -> Iterable[SearchPage]:
-    """Yield the search entries of a page, with plain text: one for each section of a guide, else one."""
+    """Yield the search entries of a page, with plain text: one for each section of a guide, one for any other page."""
     if page.kind in ("error", "api"):
         yield page._replace(text="\n".join(words for _, _, words in sections(page.text)))
     elif page.kind == "guide":
@@ -172,10 +172,10 @@ def _operator_entry(
     lists: dict[tuple[str, ...], int],
     families: dict[str, int],
 ) -> list[Any]:
-    """Return the search entry of an operator in the module's form, from its family on.
+    """Return the search entry of an operator in the form that the module describes, from the operator's family on.
 
-    Lists of names and families are stored once: `lists` and `families` map them to their numbers, and new ones are
-    added.
+    Families and lists of names are stored once, and entries have their numbers. `lists` and `families` map them to
+    numbers; new ones are added to the mappings.
     """
     newest = versions[-1]
     docs = registry.documentation(newest)
@@ -197,7 +197,7 @@ def _operator_entry(
 def _version_entry(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[int]:
     """Return the search entry of a version: [version, flags, element types, attributes, inputs, outputs].
 
-    The last four are numbers of lists of names: `lists` maps each list to its number, and new lists are added to it.
+    The last four are numbers of lists of names. `lists` maps each list to its number; new lists are added to it.
     """
     columns = (
         tuple(sorted(element_words(schema))),
@@ -210,7 +210,7 @@ def _version_entry(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[
 
 
 def element_words(schema: OpSchema) -> set[str]:
-    """Return the words in the types of a schema's inputs and outputs, without "tensor": float, seq, map, sparse."""
+    """Return the words in the types of a schema's inputs and outputs, except "tensor": float, seq, map, sparse."""
     types = {type_ for parameter in (*schema.inputs, *schema.outputs) for type_ in schema.allowed_types(parameter)}
     words = {word for type_ in types for word in re.findall(r"\w+", type_)}
     return {"sparse" if word == "sparse_tensor" else word for word in words - {"tensor"}}

@@ -124,7 +124,8 @@ def pages(
 def _environment(count: int, has_runtimes: bool, has_verbs: bool) -> Environment:
     """Return the Jinja environment of the templates.
 
-    `count` is the number of operators, which pages state. The menu lists runtimes and verbs only if there are any.
+    `count` is the number of operators, which pages state. The menu has an entry for runtimes and one for verbs only if
+    the site has pages on them.
     """
     environment = Environment(
         loader=PackageLoader("opset.docgen"),
@@ -192,7 +193,7 @@ def _guide_pages() -> Iterator[IndexPage]:
 
 
 def _resolve_link(target: str) -> str:
-    """Return the address on the site for the target of a link in a guide; other targets are unchanged."""
+    """Return the address on the site for the target of a link in a guide; a target without a page is unchanged."""
     name, hash_, anchor = target.partition("#")
     known = {f"{guide.name}.md": guide.name for guide in guides()}
     return f"../{Paths.guide(known[name])}{hash_}{anchor}" if name in known else target

@@ -19,9 +19,9 @@ _WRAPPERS = {"": "", "seq": "sequences", "optional": "optional tensors", "option
 
 
 def split_types(types: Iterable[str]) -> dict[str, list[str]]:
-    """Return element types by kind of value, such as "seq" and "optional"; the kind of tensors is "".
+    """Return element types by kind of value: "" for tensors, "seq", "optional" or "optional(seq".
 
-    Types of any other kind are listed whole under "".
+    "seq(tensor(float))" gives "float" under "seq". Types of which no element type is known are listed whole under "".
     """
     kinds: dict[str, list[str]] = {}
     for type_ in types:

@@ -37,7 +37,7 @@ class VerbPage(NamedTuple):
 
 
 def verb_pages(verbs: Sequence[VerbPage]) -> Iterator[IndexPage]:
-    """Yield a page for each verb, and the page that lists these; nothing if there are no verbs."""
+    """Yield a page for each verb, and the page that lists the verbs; nothing if there are no verbs."""
     if not verbs:
         return
     examples = _examples_by_verb()

@@ -127,8 +127,8 @@ _RULE = re.compile(r"([a-z_]+)(?:\(([\w, -]*)\))?")
 def function_of_rules(schema: OpSchema) -> Function:
     """Return the inference function that a schema declares in `shape` by rules.
 
-    Raises LookupError if a rule does not exist, an argument is no input or attribute, or there are more rules than
-    outputs.
+    Raises LookupError if a rule does not exist, an argument is no input, attribute or integer, or there are more rules
+    than outputs.
     """
     importlib.import_module("opset.inference.rules")
     if schema.shape.count(";") >= max(len(schema.outputs), 1):

@@ -27,7 +27,10 @@ _SEVERITIES: Final = {"ERR": ("break", BAD), "WARN": ("warning", WARN), "INFO": 
 
 
 def breaking_page(document: Mapping[str, Any], command: str = "") -> str:
-    """Return the page of a comparison of two states of schemas, made of its report as JSON."""
+    """Return the page of a comparison of two states of schemas.
+
+    `document` is the report of `opset breaking` as JSON. `command` is the command line, which the page shows.
+    """
     counts = document["counts"]
     words = [count_text(counts[key], noun) for key, (noun, _) in _SEVERITIES.items()]
     words += [f"{counts['approved']:,} approved"] if counts["approved"] else []
@@ -54,7 +57,7 @@ def breaking_page(document: Mapping[str, Any], command: str = "") -> str:
 
 
 def _rows(findings: Sequence[Mapping[str, Any]]) -> list[list[Cell]]:
-    """Return a row for findings that say the same, with the operators and versions that they are about."""
+    """Return a row for each group of findings that say the same, with the operators that they are about."""
     groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for each in findings:
         parts = ("rule", "severity", "requires", "message", "why", "help", "approved")

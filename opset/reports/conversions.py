@@ -36,7 +36,11 @@ FEW_PICTURES: Final = 8
 
 @dataclass
 class EffectKind:
-    """Nodes that are treated alike: one group of the report on a model, or equal ones of many models."""
+    """Nodes that a conversion treats alike, in one model or in several.
+
+    `group` is the group of the report on the first model. `nodes` and `models` are the numbers of nodes and models,
+    `names` the names of the nodes.
+    """
 
     group: Mapping[str, Any]
     nodes: int = 0
@@ -50,12 +54,12 @@ class EffectKind:
 
     @property
     def versions(self) -> str:
-        """The versions before and after, the one before if the operator is lowered."""
+        """The versions before and after as text: "13 → 21"; only the one before if the operator is lowered."""
         return versions_words(self.group["before"], self.group["after"] or self.group["before"])
 
     @property
     def outcome(self) -> str:
-        """What becomes of a node."""
+        """The words for what a node becomes: "converted to Cast", "lowered to 3 nodes: …"."""
         counts = Counter(self.group["becomes"])
         made = listing([name if count == 1 else f"{count} {name}" for name, count in counts.items()])
         if self.group["after"] or not made:
@@ -65,18 +69,21 @@ class EffectKind:
 
 
 def versions_words(before: object, after: object) -> str:
-    """Return two versions as text: "13 → 21", or the one if they are the same."""
+    """Return two versions as text: "13 → 21", or one of them if they are the same."""
     return str(before) if before == after else f"{before} → {after}"
 
 
 def targets_words(model: Mapping[str, Any]) -> str:
-    """Return the versions of a model before and after: "ai.onnx 13 → 21, IR version 7 → 10"."""
+    """Return the versions of a model before and after a conversion: "ai.onnx 13 → 21, IR version 7 → 10"."""
     opsets = [f"{each['domain']} {versions_words(each['before'], each['after'])}" for each in model["opsets"]]
     return f"{listing(opsets)}, IR version {versions_words(**model['ir_version'])}"
 
 
 def release_words(model: Mapping[str, Any]) -> str:
-    """Return the releases of onnx that first had the versions of ai.onnx before and after, "" if it has none."""
+    """Return the first releases of onnx with the versions of ai.onnx before and after: "1.8 → 1.16 of onnx".
+
+    Returns "" if the model does not import ai.onnx, or if no release has one of the versions.
+    """
     for each in model["opsets"]:
         if each["domain"] == "ai.onnx":
             names = [_first_release(each[key]) for key in ("before", "after")]
@@ -89,7 +96,10 @@ def _first_release(opset: int) -> str:
 
 
 def kinds_of(models: Iterable[Mapping[str, Any]]) -> list[EffectKind]:
-    """Return the groups of nodes of all models, those that change first, each of them with all its nodes."""
+    """Return the kinds of nodes of all models: nodes that a conversion treats alike are one kind.
+
+    Kinds that change come first. `models` are the reports on models, as JSON.
+    """
     kinds: dict[tuple[Any, ...], EffectKind] = {}
     for model in models:
         for group in model.get("operators", ()):
@@ -106,7 +116,7 @@ def kinds_of(models: Iterable[Mapping[str, Any]]) -> list[EffectKind]:
 
 
 def _place_words(place: Mapping[str, Any], graphs: Sequence[str]) -> str:
-    """Return the name of a node, or its number, and its graph if the report names several."""
+    """Return the name of a node, or its number if it has none; its graph follows if there are several graphs."""
     name = place["name"] or f"number {place['node']}"
     return f"{name}, {graphs[place['graph']]}" if len(graphs) > 1 else name
 
@@ -114,9 +124,12 @@ def _place_words(place: Mapping[str, Any], graphs: Sequence[str]) -> str:
 def change_parts(
     kinds: Sequence[EffectKind], models: Sequence[Mapping[str, Any]], is_refused: bool
 ) -> Iterator[ReportPart]:
-    """Yield the section with a table of operators, which have these kinds of changes; none if there are no nodes.
+    """Yield the section with a table of the operators whose nodes a conversion changes; nothing if there are no nodes.
 
-    `is_refused` says that nothing was changed, since other nodes cannot be converted.
+    Args:
+        kinds: The kinds of nodes, as `kinds_of` returns them.
+        models: The reports on models, as JSON.
+        is_refused: Whether the model stayed unchanged because some nodes cannot be converted.
     """
     several = len(models) > 1
     changed, kept = ([kind for kind in kinds if kind.group["kept"] == is_kept] for is_kept in (False, True))
@@ -146,7 +159,7 @@ def change_parts(
 
 
 def picture_parts(kinds: Sequence[EffectKind]) -> Iterator[ReportPart]:
-    """Yield the section with pictures of each kind of change, none if nothing changes."""
+    """Yield the section with pictures of each kind of change; nothing if no node changes."""
     changed = [kind for kind in kinds if not kind.group["kept"]]
     if shown := [*_shown_changes(changed)]:
         left = sum(kind.group["example"] is not None for kind in changed) - len(shown)
@@ -156,7 +169,7 @@ def picture_parts(kinds: Sequence[EffectKind]) -> Iterator[ReportPart]:
 
 
 def _row_of(kind: EffectKind, several: bool) -> list[Cell]:
-    """Return the row of nodes that are treated alike."""
+    """Return the row of a table for a kind of nodes; `several` says that the report covers several models."""
     counts = [number_cell(f"{kind.nodes:,}")] + [number_cell(f"{kind.models:,}")] * several
     outcome = Cell("stay", QUIET) if kind.group["kept"] else Cell(kind.outcome)
     names = [] if several else [*map(str, fold_names(kind.names))]
@@ -164,7 +177,10 @@ def _row_of(kind: EffectKind, several: bool) -> list[Cell]:
 
 
 def _shown_changes(kinds: Sequence[EffectKind]) -> Iterator[ReportChange]:
-    """Yield the kinds of changes that have an example, with pictures of the first ones."""
+    """Yield the kinds of changes whose first node the report shows, at most MOST_PICTURES.
+
+    Kinds get pictures until these have MOST_DRAWN characters; further kinds are shown as text.
+    """
     drawn = 0
     with_example = [kind for kind in kinds if kind.group["example"] is not None]
     for kind in with_example[:MOST_PICTURES]:

@@ -11,7 +11,7 @@ from opset.reports.frame import Cell, ReportPage, ReportPart, ReportTable, numbe
 
 
 def difference_page(old: str, new: str, compared: ModelComparison) -> str:
-    """Return the difference of two models, which are named `old` and `new`, as an HTML document."""
+    """Return the difference of two models as an HTML document; `old` and `new` are their names."""
     interface, structure = compared.interface, compared.structure
     versions = f"{interface.version_before} → {interface.version_after}"
     following = f"lowest that follows: {interface.next_version or 'none is left'}"
@@ -30,13 +30,13 @@ def difference_page(old: str, new: str, compared: ModelComparison) -> str:
 
 
 def _counts_table(counts: dict[str, PartCounts]) -> ReportTable:
-    """Return the table of how many parts there are, and what became of them."""
+    """Return the table that counts nodes and weights of both models, and those that are the same, changed and so on."""
     rows = [[Cell(name), *(number_cell(f"{number:,}") for number in each)] for name, each in counts.items()]
     return ReportTable("Counts", ["", "before", "after", *PartCounts._fields[2:]], rows)
 
 
 def _structure_tables(compared: ModelComparison) -> Iterator[ReportTable]:
-    """Yield the table of changes of the structure, none if nothing changed."""
+    """Yield the table of changes of the structure; nothing if there are none."""
     structure = compared.structure
     rows = [_change_row(each) for each in structure.changes]
     if rows:

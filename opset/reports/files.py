@@ -18,7 +18,11 @@ _HEAD = 400
 
 
 def check_page_file(path: str, force: bool = False) -> None:
-    """Raise UsageError U102 if a file that is no page of opset is at the path of one, unless `force` allows it."""
+    """Raise UsageError if a page may not be written to a path.
+
+    The code is U102 if the path has a file that opset did not make, unless `force` is true. It is U104 if the path is a
+    folder, or its file cannot be read.
+    """
     try:
         with open(path, "rb") as file:
             is_ours = GENERATOR.encode() in file.read(_HEAD)
@@ -34,9 +38,9 @@ def check_page_file(path: str, force: bool = False) -> None:
 
 
 def write_page(path: str, text: str, force: bool = False) -> None:
-    """Write a page, whole or not at all, over an earlier one.
+    """Write a page to a path, over an earlier page that opset made; if writing fails, the earlier file stays as it was.
 
-    Raises UsageError U102 if another file is at its path and `force` is false, U104 if writing fails.
+    Raises UsageError U102 if the path has another file and `force` is false, U104 if the page cannot be written.
     """
     check_page_file(path, force)
     write_files({path: text.encode()}, force=os.path.lexists(path))

@@ -16,7 +16,10 @@ SEVERITIES: Final = {"error": BAD, "warning": WARN}
 
 
 def finding_parts(models: Sequence[Mapping[str, Any]], title: str) -> Iterator[ReportPart]:
-    """Yield the section on the findings of reports, each with its `errors`, none if nothing was found."""
+    """Yield the section on the findings of reports; nothing if there are no findings.
+
+    `models` are the reports on models as JSON, of which `errors` has the findings. `title` is the title of the section.
+    """
     several = len(models) > 1
     groups = [*group_findings(models)]
     omitted = sum(model.get("omitted", 0) for model in models)
@@ -49,7 +52,7 @@ def finding_parts(models: Sequence[Mapping[str, Any]], title: str) -> Iterator[R
 
 
 def group_findings(models: Iterable[Mapping[str, Any]]) -> Iterator[list[tuple[int, Mapping[str, Any]]]]:
-    """Yield findings that say the same but for quoted names, each with the number of its report."""
+    """Yield groups of findings that differ only in quoted names; each finding comes with the position of its report."""
     groups: dict[tuple[str, ...], list[tuple[int, Mapping[str, Any]]]] = {}
     for number, model in enumerate(models):
         for each in model["errors"]:

@@ -37,8 +37,9 @@ _CODES: Final = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\x7f"}
 
 
 class Cell(NamedTuple):
-    """A text, with a sign and color of its kind, a picture and further lines, which `folded` names if they are folded.
+    """A cell of a table: a text with the sign and color of its kind, a picture, and further lines.
 
+    `kind` is a key of SIGNS. The lines are folded if `folded` is not empty, and it is then the text above them.
     `column` is "right" for numbers.
     """
 
@@ -56,12 +57,15 @@ class Cell(NamedTuple):
 
     @property
     def sign(self) -> str:
-        """The sign of the kind."""
+        """The sign of the cell's kind, such as "✓"."""
         return SIGNS[self.kind]
 
 
 class ReportTable(NamedTuple):
-    """A table: its caption, the names of columns, the rows, whose first cell names them, and a text on further ones."""
+    """A table: its caption, the names of its columns, its rows, and a text below it on rows that are left out.
+
+    The first cell of a row names the row.
+    """
 
     title: str
     head: Sequence[str]
@@ -71,7 +75,10 @@ class ReportTable(NamedTuple):
 
 
 class ReportChange(NamedTuple):
-    """A kind of change: its title, a text, pictures before and after with their titles, and both as code."""
+    """A kind of change: its title, a text, two pictures (before, after) with their titles, and the nodes as code.
+
+    `is_open` says that it is not folded.
+    """
 
     title: str
     text: str
@@ -84,7 +91,7 @@ class ReportChange(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """A table or a code that is shown when it is asked for."""
+    """A table, or a piece of code, of which a page shows only the title until a reader opens it."""
 
     title: str
     table: ReportTable | None = None
@@ -113,7 +120,7 @@ class ReportPage(NamedTuple):
 
 
 def page_text(page: ReportPage, document: Any = None) -> str:
-    """Return a page as an HTML document, which holds the report as JSON, too, if that is given."""
+    """Return a page as an HTML document; if `document` is given, the page holds it as JSON, too."""
     style = _style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     template = _environment().get_template("report.html")
@@ -122,9 +129,10 @@ def page_text(page: ReportPage, document: Any = None) -> str:
 
 
 def embedded_json(document: Any) -> tuple[str, Markup]:
-    """Return the type and the content of an element of a page that holds a document as JSON.
+    """Return the type and the content of an HTML element that holds a document as JSON.
 
-    It is ASCII without anything that ends an element. JSON above LARGEST_PLAIN characters is compressed, in base64.
+    The content is ASCII, and has no characters that could end the element. JSON of more than LARGEST_PLAIN characters
+    is compressed by gzip, and written in base64.
     """
     text = json.dumps(document, separators=(",", ":"), allow_nan=False)
     if len(text) > LARGEST_PLAIN:
@@ -134,17 +142,20 @@ def embedded_json(document: Any) -> tuple[str, Markup]:
 
 
 def words_cell(*words: object, kind: str = "", **more: Any) -> Cell:
-    """Return a cell with texts that are not empty, separated by blanks."""
+    """Return a cell whose text joins the words that are not empty by blanks; `more` are further fields of the Cell."""
     return Cell(" ".join(str(each) for each in words if each not in ("", None)), kind, **more)
 
 
 def number_cell(text: object) -> Cell:
-    """Return a cell with a number."""
+    """Return a cell with a number, which stands at the right of its column."""
     return Cell(str(text), column="right")
 
 
 def first_rows(title: str, head: Sequence[str], rows: Sequence[Sequence[Cell]], kind: str = "") -> ReportTable:
-    """Return a table of the first rows, without columns that are empty, and the number of the other rows."""
+    """Return a table of the first MOST_ROWS rows; a text below it says how many rows are left out.
+
+    Columns without content are left out. `head` has the names of the columns.
+    """
     left = len(rows) - MOST_ROWS
     shown = rows[:MOST_ROWS]
     full = [place for place, _ in enumerate(head) if any(row[place].is_full for row in shown)]
@@ -158,7 +169,10 @@ def first_rows(title: str, head: Sequence[str], rows: Sequence[Sequence[Cell]], 
 
 
 def lines_cell(lines: Sequence[str], noun: str, shown: int = 3, most: int = 50) -> Cell:
-    """Return a cell with the first lines; if there are more than a few, all are folded behind their number."""
+    """Return a cell that lists lines.
+
+    If there are more than `shown` lines, the first `most` lines are folded behind the number of lines and `noun`.
+    """
     if len(lines) <= shown:
         return Cell(lines[0] if len(lines) == 1 else "", lines=lines if len(lines) > 1 else ())
     more = [f"… and {len(lines) - most:,} more"] if len(lines) > most else []
@@ -189,5 +203,5 @@ def _environment() -> Environment:
 
 
 def safe_lines(text: object) -> str:
-    """Return text with control characters other than line breaks escaped, cut if it is long."""
+    """Return text with control characters escaped, except line breaks; long lines and long texts are cut."""
     return "\n".join(safe_text(line, _LONGEST) for line in str(text)[: 4 * _LONGEST].split("\n"))

@@ -11,15 +11,19 @@ from opset.reports.frame import Cell, ReportPart, first_rows
 
 
 def coverage_text(coverage: Mapping[str, int]) -> str:
-    """Return how many values are known, and how well: `46: 40 known in numbers, 6 with variables`."""
+    """Return how many values are known, and how well: `46: 40 known in numbers, 6 with variables`.
+
+    `coverage` has the number of values for each degree of knowledge.
+    """
     counts = [f"{coverage[each]:,} {words}" for each, words in COVERAGE_WORDS.items() if coverage[each]]
     return f"{sum(coverage.values()):,}: {', '.join(counts) or 'none'}"
 
 
 def inference_parts(model: Mapping[str, Any]) -> Iterator[ReportPart]:
-    """Yield the section on nodes at which inference stops, if any, and that on the types of all values.
+    """Yield a section on the nodes at which inference stops, if there are any, and one on the types of all values.
 
-    Without `nodes` in the report, which `--values` asks for, the latter says so.
+    `model` is the report on a model, as JSON. Its `nodes`, for the second section, are there only with `--values`.
+    Without them, the section names this option.
     """
     if gaps := model["gaps"]:
         rows = [

@@ -38,14 +38,14 @@ _MILD: Final = {"warned": WARN, "invalid": WARN, "unchanged": QUIET}
 def models_page(
     verb: str, document: Mapping[str, Any], words: Mapping[str, str], command: str = "", left_out: int = 0
 ) -> str:
-    """Return the page of a verb's report on models, made of its JSON.
+    """Return the page of a verb's report on models.
 
     Args:
         verb: The name of the verb.
         document: The report as `--format json` prints it.
-        words: The words of each status.
-        command: The call.
-        left_out: How many models the document does not have, though its summary counts them.
+        words: The words that the page shows for each status.
+        command: The command line.
+        left_out: How many models the document does not list, though its summary counts them.
     """
     models = document["models"]
     several = len(models) + left_out != 1
@@ -77,12 +77,12 @@ def _name_of(model: Mapping[str, Any]) -> str:
 
 
 def _kind_of(model: Mapping[str, Any]) -> str:
-    """Return the kind of the verdict on a model."""
+    """Return the kind of a model's verdict, which decides the sign and color: BAD, WARN, QUIET or GOOD."""
     return BAD if model["exit_status"] else _MILD.get(model["status"], GOOD)
 
 
 def _verdict_of(model: Mapping[str, Any], words: Mapping[str, str]) -> Cell:
-    """Return the verdict on one model."""
+    """Return the cell with the verdict on one model; `words` has the words for each status."""
     text = words[model["status"]]
     text = f"{text[:1].upper()}{text[1:]}"
     if detail := _detail(model):
@@ -100,7 +100,7 @@ def _verdict_of(model: Mapping[str, Any], words: Mapping[str, str]) -> Cell:
 
 
 def _verdict(summary: Mapping[str, int], words: Mapping[str, str]) -> Cell:
-    """Return the verdict on several models."""
+    """Return the cell with the verdict on several models; `words` has the words for each status."""
     counts = [f"{summary[each]:,} {word}" for each, word in words.items() if summary[each]]
     count = summary["models"]
     kind = BAD if summary["exit_status"] else GOOD
@@ -108,7 +108,7 @@ def _verdict(summary: Mapping[str, int], words: Mapping[str, str]) -> Cell:
 
 
 def _detail(model: Mapping[str, Any]) -> str:
-    """Return the versions, or numbers of findings, in a report on a model."""
+    """Return the versions, or the numbers of errors and warnings, in a report on a model; "" if it has neither."""
     if "opsets" in model and "ir_version" in model:
         return targets_words(model)
     if "error_count" in model:
@@ -118,7 +118,7 @@ def _detail(model: Mapping[str, Any]) -> str:
 
 
 def _facts(model: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield facts about the one model of a report."""
+    """Yield facts about the only model of a report, as (name, text)."""
     yield "Model", _name_of(model)
     if model["output"] is not None:
         yield "Written", "stdout" if model["output"] == "-" else model["output"]
@@ -138,7 +138,10 @@ def _facts(model: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _models_parts(models: Sequence[Mapping[str, Any]], words: Mapping[str, str], left_out: int) -> Iterator[ReportPart]:
-    """Yield the section with a row for each model."""
+    """Yield the section with a row for each model.
+
+    `words` has the words for each status. `left_out` is the number of models that the report does not list.
+    """
     rows = []
     has_detail = any(map(_detail, models))
     has_output = any(each["output"] for each in models)
@@ -173,7 +176,7 @@ def _models_parts(models: Sequence[Mapping[str, Any]], words: Mapping[str, str],
 
 
 def _findings_cell(model: Mapping[str, Any]) -> Cell:
-    """Return the findings on one of many models, folded."""
+    """Return the cell with the findings on one of several models; they are folded behind their number."""
     if model.get("internal_error"):
         return Cell(model["internal_error"])
     lines = []
@@ -191,7 +194,7 @@ def _findings_cell(model: Mapping[str, Any]) -> Cell:
 
 
 def _total_parts(totals: Sequence[Mapping[str, Any]], title: str) -> Iterator[ReportPart]:
-    """Yield the section with the sums of findings over models, by operator and reason."""
+    """Yield the section with the sums of findings over models, by operator and reason; nothing if there are none."""
     rows = [
         [
             Cell(each["operator"] or "no node"),
@@ -209,7 +212,10 @@ def _total_parts(totals: Sequence[Mapping[str, Any]], title: str) -> Iterator[Re
 
 
 def _blocker_parts(model: Mapping[str, Any]) -> Iterator[ReportPart]:
-    """Yield the section on what stands in the way of a model: a row for each operator and reason, none without any."""
+    """Yield the section on what stands in the way of a conversion; nothing if a model has no blockers.
+
+    It has a row for each operator and reason.
+    """
     rows = [
         [
             Cell(each["code"], BAD),
@@ -233,7 +239,7 @@ def _operator_words(blocker: Mapping[str, Any]) -> str:
 
 
 def _mend_parts(model: Mapping[str, Any]) -> Iterator[ReportPart]:
-    """Yield the section on faults that were mended in a model, none without any."""
+    """Yield the section on faults that were mended in a model; nothing if there are none."""
     mended = model.get("mended", ())
     rows = [[Cell(each["code"], GOOD), Cell(each["message"]), Cell(each["place"])] for each in mended]
     tables = [first_rows("What was mended", ["rule", "what", "where"], rows)] if rows else []

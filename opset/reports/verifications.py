@@ -34,7 +34,7 @@ _ALLOWED: Final = 2 + SHARES.index(1)
 
 
 def verification_page(document: Mapping[str, Any], command: str = "") -> str:
-    """Return the page of `opset verify`, made of its report as JSON."""
+    """Return the page of `opset verify`; `document` is its report as JSON, `command` the command line."""
     outputs = document["outputs"]
     differ = sum(each["verdict"] == DIFFERENT for each in outputs)
     words = {
@@ -53,7 +53,7 @@ def verification_page(document: Mapping[str, Any], command: str = "") -> str:
 
 
 def run_facts(verification: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield facts on how a verification was made."""
+    """Yield facts on a verification, as (name, text): by what the models were run, and how often."""
     runs = verification["runs"]
     done = sum(run["verdict"] != NOT_COMPARED for run in runs)
     yield "Run with", verification["with"]
@@ -61,7 +61,10 @@ def run_facts(verification: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def verification_parts(verifications: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[ReportPart]:
-    """Yield the sections on verifications, each with the name of its model, "" if there is one."""
+    """Yield the section on one verification or several.
+
+    `verifications` has (name of the model, verification as JSON) pairs; the name is "" if there is only one.
+    """
     several = len(verifications) > 1
     rows = [
         [*([Cell(name)] if several else []), *_output_row(folded, group)]
@@ -93,7 +96,7 @@ def verification_parts(verifications: Sequence[tuple[str, Mapping[str, Any]]]) -
 
 
 def _runs_tables(runs: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
-    """Yield the table of runs, in which those that differ in a number alone are one row."""
+    """Yield the table of runs; runs that differ only in a number share a row."""
     names = [
         f"{run['source']}\0{' '.join(f'{name}={size}' for name, size in run['sizes'].items())}\0{run['verdict']}\0"
         f"{run.get('why', '')}"
@@ -112,7 +115,10 @@ def _runs_tables(runs: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
 def _folded_outputs(
     outputs: Sequence[Mapping[str, Any]],
 ) -> Iterator[tuple[FoldedName, Sequence[Mapping[str, Any]]]]:
-    """Yield outputs with one verdict whose names differ in numbers alone, those that differ first."""
+    """Yield groups of outputs that have the same verdict, and whose names differ only in numbers.
+
+    Groups of outputs that differ between the models come first.
+    """
     for verdict in (DIFFERENT, NOT_COMPARED, SAME):
         found = [each for each in outputs if each["verdict"] == verdict]
         for folded in fold_names([_output_name(each) for each in found]):
@@ -120,13 +126,16 @@ def _folded_outputs(
 
 
 def _output_name(output: Mapping[str, Any]) -> str:
-    """Return the names of an output before and after."""
+    """Return the name of an output; if the models name it differently, both names: "y → z"."""
     name, after = output["name"], output["after"]
     return f"{name}" if name == after else f"{name} → {after}"
 
 
 def _output_row(folded: FoldedName, group: Sequence[Mapping[str, Any]]) -> list[Cell]:
-    """Return the row of an output, or of several: the greatest differences, and sums of counts."""
+    """Return the row for a group of outputs: the greatest differences, and the sums of counts.
+
+    `folded` is the name of the group.
+    """
     greatest = [max((each[key] for each in group), key=float) for key in ("absolute", "relative", "ulps")]
     elements, nan_before, nan_after = (
         sum(each[key] for each in group) for key in ("elements", "nan_before", "nan_after")
@@ -151,12 +160,15 @@ def _output_row(folded: FoldedName, group: Sequence[Mapping[str, Any]]) -> list[
 
 
 def _number_text(number: float | str) -> str:
-    """Return a number with two digits."""
+    """Return a number in two digits; a text, such as "inf", is returned unchanged."""
     return number if isinstance(number, str) else f"{number:.2g}"
 
 
 def histogram_picture(counts: Sequence[int]) -> Markup:
-    """Return the bars (SVG) of how many elements differ by how much, empty markup for none."""
+    """Return a bar chart (SVG) of how many elements differ by how much; empty markup if there are no elements.
+
+    `counts` has the number of elements for each class of differences, from equal to the largest.
+    """
     if not any(counts):
         return Markup("")
     top = math.log1p(max(counts))

@@ -45,7 +45,7 @@ class Transition:
 
     @cached_property
     def undeclared_keys(self) -> tuple[str, ...]:
-        """The keys, such as "inputs", for which the `change:` block differs from the computed difference; sorted."""
+        """The keys, such as "inputs", at which the `change:` block and the computed difference differ; sorted."""
         computed, declared = (
             {key: json.dumps(part, sort_keys=True) for key, part in difference.items()}
             for difference in (self.difference, self.change.diff)
@@ -55,7 +55,10 @@ class Transition:
 
 
 def signature_diff(old: OpSchema, new: OpSchema) -> dict[str, Any]:
-    """Return the differences of two signatures in the form that this module's docstring shows; {} if there are none."""
+    """Return the differences of two signatures in the form that this module's docstring shows.
+
+    The result is {} if the signatures are equal.
+    """
     diff: dict[str, Any] = {}
     for flag in ("deprecated", "experimental"):
         if getattr(old, flag) != getattr(new, flag):
@@ -72,9 +75,10 @@ def signature_diff(old: OpSchema, new: OpSchema) -> dict[str, Any]:
 
 
 def _parameter_diff(old: Sequence[Parameter], new: Sequence[Parameter]) -> dict[str, Any]:
-    """Return the differences of inputs or outputs by the keys of a `change:` block, such as "added"; {} for none.
+    """Return the differences of inputs, or of outputs, by the keys of a `change:` block, such as "added".
 
-    A parameter is renamed if both versions have one at its position, and each version lacks the name of the other.
+    A parameter is renamed if both versions have a parameter at its position, the older version does not have the new
+    name, and the newer version does not have the old name. The result is {} if there are no differences.
     """
     before, after = {p.name: p for p in old}, {p.name: p for p in new}
     renamed = {a.name: b.name for a, b in zip(old, new, strict=False) if a.name not in after and b.name not in before}
@@ -97,7 +101,12 @@ _PARAMETER_FIELDS = {"retyped": "type", "arity": "option", "homogeneous": "homog
 
 
 def _attribute_diff(old: dict[str, Attribute], new: dict[str, Attribute]) -> dict[str, Any]:
-    """Return the differences of attributes by name: "added" or "removed" with a type, or [old, new] of what changed."""
+    """Return the differences of attributes by name.
+
+    An attribute of the newer version alone has "added" (its type), "default" and "required"; one of the older version
+    alone has "removed" (its type). An attribute of both has [old, new] under each property that changed, such as
+    "default".
+    """
     diff: dict[str, Any] = {}
     for name in sorted(old.keys() | new.keys()):
         if name not in old:
@@ -125,7 +134,10 @@ def _as_list(value: Any) -> Any:
 
 
 def _type_diff(old: dict[str, tuple[str, ...]], new: dict[str, tuple[str, ...]]) -> dict[str, Any]:
-    """Return the differences of type constraints by name: "new", "gone", or types signed + (added) or - (removed)."""
+    """Return the differences of type constraints by name: "new", "gone", or a list of the types that differ.
+
+    In the list, + stands before a type that was added, - before one that was removed.
+    """
     diff: dict[str, Any] = {}
     for name in sorted(old.keys() | new.keys()):
         if name not in old:
@@ -139,7 +151,10 @@ def _type_diff(old: dict[str, tuple[str, ...]], new: dict[str, tuple[str, ...]])
 
 
 def compact_diff(diff: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
-    """Return a signature difference as authors write it: with names of type sets, and floats with few digits."""
+    """Return a signature difference as authors write it: with names of type sets in place of lists of types.
+
+    A float has as few digits as possible. `sets` are the type sets that the YAML may name.
+    """
     compact: dict[str, Any] = {key: _shorten_floats(part) for key, part in diff.items()}
     for name, part in diff.get("types", {}).items():
         if isinstance(part, list):
@@ -148,9 +163,9 @@ def compact_diff(diff: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
 
 
 def signed_expressions(types: Sequence[str], sets: TypeSets) -> list[str]:
-    """Return types as a shorter list with names of sets, such as ["+float8", "-bool"].
+    """Return types as a shorter list in which type sets stand for their types, such as ["+float8", "-bool"].
 
-    In `types` and in the result, each begins with + (added) or - (removed).
+    Each item of `types` and of the result begins with + (added) or - (removed). `sets` are the type sets.
     """
     parts = {sign: [type_[1:] for type_ in types if type_[0] == sign] for sign in "+-"}
     return [sign + each for sign, some in parts.items() for each in shortest_expressions(some, sets)]

@@ -32,13 +32,13 @@ def body_nodes(text: str) -> tuple[Any, ...]:
 def fitting_bodies(schema: OpSchema, opset: int, table: Table) -> Iterator[FunctionBody]:
     """Yield the function bodies that can replace a node at an opset of ai.onnx, best first; types are not checked.
 
-    A body is left out if one of its premises does not hold, or is not known to hold.
+    A body is left out if one of its premises (`where`) is false, or is not known to be true.
 
     Args:
         schema: The operator version of the node.
         opset: The opset of ai.onnx.
-        table: Functions that return, by name, whether the node has an input or attribute ("given"), the value of an
-            attribute ("value"), and the rank of an input ("rank"); each returns None if that is unknown.
+        table: Functions that look up a name, by what they return: "given", whether the node has this input or
+            attribute; "value", the value of an attribute; "rank", the rank of an input. Each returns None if unknown.
     """
     for body in schema.function:
         premises = [parse_premise(name, form, schema) for name, form in body.where]

@@ -61,7 +61,8 @@ _FLAGS = {
 def standard_index() -> dict[str, Any]:
     """Return the compiled operators of the standard; cached.
 
-    They are compiled anew if their file is missing or damaged or, in a checkout, if the YAML has changed.
+    They are read from index.json. If this file is missing or damaged, or in a checkout if the YAML has changed since,
+    they are compiled anew.
     """
     index = _read_index(FOLDER / _INDEX)
     in_checkout = (FOLDER.parents[1] / "pyproject.toml").exists()
@@ -72,13 +73,20 @@ def standard_index() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def standard_prose() -> dict[str, Any]:
-    """Return the compiled prose of the standard, compiled anew if its file is missing or of another index; cached."""
+    """Return the compiled prose of the standard; cached.
+
+    It is read from prose.json. If this file is missing, or does not belong to the present index, it is compiled anew.
+    """
     return _read_beside_index(_PROSE) or _build_standard()[1]
 
 
 @lru_cache(maxsize=1)
 def standard_examples() -> dict[str, Any]:
-    """Return the compiled examples of the standard, compiled anew if their file is missing or of another index."""
+    """Return the compiled examples of the standard; cached.
+
+    They are read from examples.json. If this file is missing, or does not belong to the present index, they are
+    compiled anew.
+    """
     return _read_beside_index(_EXAMPLES) or _build_standard()[2]
 
 
@@ -88,9 +96,9 @@ def _build_standard() -> Compiled:
 
 
 def build_index(folder: Path) -> Compiled:
-    """Compile a folder of operator YAML; return index, prose and examples, and write them into the folder if possible.
+    """Compile a folder of operator YAML, and return (index, prose, examples).
 
-    Raises SchemaError if the YAML has faults.
+    The three are also written into the folder, unless it cannot be written. Raises SchemaError if the YAML has faults.
     """
     from opset.schemas.yaml.loader import load_folder
 
@@ -110,7 +118,7 @@ def build_index(folder: Path) -> Compiled:
 
 
 def compile_operators(operators: Iterable[Operator], sets: TypeSets) -> Compiled:
-    """Return index, prose and examples of operators as plain data; their stamps are 0.
+    """Return (index, prose, examples) of operators as plain data; the field "stamp" of each is 0.
 
     `sets` are the type sets that the YAML may name.
     """
@@ -142,7 +150,7 @@ def _example_data(example: Example) -> dict[str, Any]:
 
 
 def _plain_data(value: Any) -> Any:
-    """Return a value as JSON holds it: ExampleValues as mappings, tuples as lists, keys as text."""
+    """Return a value in the form that JSON holds: ExampleValues as mappings, tuples as lists, keys as text."""
     if isinstance(value, ExampleValue):
         return {key: _plain_data(getattr(value, key)) for key in ("type", "content", "shape")}
     if isinstance(value, dict):
@@ -151,9 +159,10 @@ def _plain_data(value: Any) -> Any:
 
 
 def _version_data(schema: OpSchema, table: dict[tuple[str, ...], int], bodies: list[FunctionBody]) -> dict[str, Any]:
-    """Return the plain data of a version, without what is empty or has its default.
+    """Return the plain data of a version; a field that is empty or has its default is left out.
 
-    Type lists and function bodies are written as positions in `table` and `bodies`, to which new ones are added.
+    A type list is written as its position in `table`, a function body as its position in `bodies`; new ones are added
+    to the two.
     """
     data: dict[str, Any] = {"since": schema.since_version}
     data["inputs"] = [*map(_trim_defaults, schema.inputs)]
@@ -191,7 +200,10 @@ def versions_of(index: dict[str, Any], domain: str, name: str) -> list[int]:
 
 
 def _entry_of(index: dict[str, Any], domain: str, name: str) -> list[Any]:
-    """Return the entry of an operator in an index: family, versions and function bodies; parsed at first use."""
+    """Return the entry of an operator in an index: [family, versions, function bodies].
+
+    An entry is a line of JSON until it is used; then it is parsed, and kept in the index.
+    """
     operators = index["operators"][domain]
     if isinstance(operators[name], bytes):
         operators[name] = json.loads(operators[name])
@@ -239,12 +251,15 @@ def make_schema(
 
 
 def _read_docs(prose: dict[str, Any] | None, domain: str, name: str, since: int) -> Docs:
-    """Return the prose of one operator version, from compiled prose or, if that is None, from the standard's."""
+    """Return the prose of the operator version with the since_version `since`.
+
+    It is taken from `prose`, compiled prose; if that is None, from the standard's.
+    """
     return make_docs(standard_prose() if prose is None else prose, domain, name, since)
 
 
 def make_docs(prose: dict[str, Any], domain: str, name: str, since: int) -> Docs:
-    """Return the prose of one operator version, which `since` names, from compiled prose."""
+    """Return the prose of the operator version with the since_version `since`, from compiled prose."""
     docs = Docs(*prose["operators"][domain][name][str(since)])
     notes = (ImplementationNote(*each) for each in docs.implementations)
     return docs._replace(
@@ -264,7 +279,7 @@ def make_examples(examples: dict[str, Any], domain: str, name: str) -> tuple[Exa
 
 
 def _make_value(data: Any) -> Any:
-    """Return compiled data of an example, with each mapping of type, content and shape turned into an ExampleValue."""
+    """Return compiled data of an example's value; each mapping with type, content and shape becomes an ExampleValue."""
     if isinstance(data, list):
         return [_make_value(each) for each in data]
     if not isinstance(data, dict):
@@ -279,13 +294,16 @@ def _make_value(data: Any) -> Any:
 
 
 def _type_list(table: list[Any], number: int) -> tuple[str, ...]:
-    """Return a type list by its position in the table, as a tuple; the tuple is kept in the table."""
+    """Return the type list at position `number` of the table as a tuple, and put the tuple into the table."""
     table[number] = types = tuple(table[number])
     return types
 
 
 def _make_change(attributes: dict[str, Any] | None = None, **said: Any) -> Change:
-    """Return a Change from its compiled fields; fields that are missing have their default."""
+    """Return a Change from its compiled fields, given by name; fields that are missing have their default.
+
+    `attributes` has the compiled fields of an AttributeChange by name of the attribute; `said` has all other fields.
+    """
     declared = {key: AttributeChange(**_freeze(each)) for key, each in (attributes or {}).items()}
     return Change(attributes=declared, **said)
 
@@ -298,7 +316,10 @@ def _freeze(value: Any) -> Any:
 
 
 def _stamp_of(folder: Path) -> int:
-    """Return a number that changes if a YAML or Python file in a folder or one level below comes, goes or changes."""
+    """Return a number that changes if a YAML or Python file comes, goes or changes.
+
+    Files directly in the folder, and in the folders in it, count.
+    """
     entries: list[os.DirEntry[str]] = []
     for place in (folder, *(each for each in folder.iterdir() if each.is_dir())):
         with os.scandir(place) as files:
@@ -308,7 +329,10 @@ def _stamp_of(folder: Path) -> int:
 
 
 def _read_beside_index(name: str) -> dict[str, Any] | None:
-    """Return the JSON in a file beside the standard's index; None if it is missing, damaged, or of another index."""
+    """Return the JSON in a file beside the standard's index, such as "prose.json".
+
+    None if the file is missing or damaged, or if its stamp shows that it was compiled with another index.
+    """
     stamp = standard_index()["stamp"]
     try:
         data: dict[str, Any] = json.loads((FOLDER / name).read_bytes())
@@ -318,7 +342,10 @@ def _read_beside_index(name: str) -> dict[str, Any] | None:
 
 
 def _read_index(path: Path) -> dict[str, Any] | None:
-    """Return the index in a file, with each operator still an unparsed line; None if it is missing or damaged."""
+    """Return the index in a file; None if the file is missing or damaged.
+
+    The entry of each operator is a line of JSON, which `_entry_of` parses at first use.
+    """
     try:
         head, *lines = path.read_bytes().splitlines()
         index: dict[str, Any] = json.loads(head)

@@ -81,10 +81,10 @@ def _reading_error(path: Path | str, error: Exception) -> SchemaError:
 
 
 def lock_versions(folder: Path, operators: Iterable[Operator]) -> list[str]:
-    """Add all versions of operators that a folder's lock lacks to the lock file; return their names: "ai.onnx.Relu:14".
+    """Add all versions of operators that a folder's lock file lacks to the file; return their names: "ai.onnx.Relu:14".
 
-    Versions in the lock keep their hashes. Raises SchemaError S204 if the lock cannot be read, UsageError U104 if it
-    cannot be written.
+    Versions that the lock has keep their hashes. Raises SchemaError S204 if the lock file cannot be read, UsageError
+    U104 if it cannot be written.
     """
     lock = read_lock(folder)
     added = []

@@ -105,7 +105,10 @@ class AttributeChange(NamedTuple):
 
 
 def is_old_value(value: Any, old: Any) -> bool:
-    """Whether the value of an attribute is the declared `old` one, of which {"all": 1} means any list of ones."""
+    """Whether the value of an attribute of a node is `old`, the value that a `change:` block declares.
+
+    If `old` is {"all": 1}, any list of ones is equal to it.
+    """
     if isinstance(old, dict):
         return isinstance(value, list | tuple) and all(item == old["all"] for item in value)
     return bool(value == old)
@@ -274,7 +277,7 @@ class OpSchema:
     def function_bodies(self, opset: int) -> tuple[FunctionBody, ...]:
         """Return the function bodies to use at an opset of ai.onnx, highest opset first.
 
-        Of several bodies for the same nodes and types, only the newest is returned.
+        If several bodies are for the same nodes and types, only the one with the highest opset is returned.
         """
         found: dict[str, FunctionBody] = {}
         for body in self.function:
@@ -367,7 +370,10 @@ class Example(NamedTuple):
 
 
 def unknown_words(unknown: str) -> str:
-    """Return a sentence on which parts of a version are not known; `unknown` is the field of its schema."""
+    """Return a sentence on which parts of an operator version are not known.
+
+    `unknown` is the field `unknown` of the version's schema: TYPES or SIGNATURE.
+    """
     if unknown == SIGNATURE:
         return "its signature is not in the document that declares it"
     return "types, and which parameters may be left out, are not in the document that declares it"

@@ -49,14 +49,22 @@ class Quirk(NamedTuple):
 
     @property
     def becomes_standard(self) -> bool:
-        """Whether the operator is of another domain, and the standard has it, meaning the same, after opset `last`."""
+        """Whether the standard has the operator, with the same meaning, from the opset after `last` on.
+
+        False for operators that are of the standard's domain anyway.
+        """
         return bool(self.origin) and self.stand_in == (self.operators[0], self.last + 1)
 
 
 def _foreign(
     name: str, last: int, origin: str, writers: str, what: str, stand_in: tuple[str, int] | None = None
 ) -> Quirk:
-    """Return the quirk about an operator of the domain `origin` in the standard's domain, in opsets up to `last`."""
+    """Return the quirk that nodes use an operator of the domain `origin` as if it were in the standard's domain.
+
+    The opsets are 1 to `last`. `what` says what conversions and evaluation do with the nodes, `writers` which exporters
+    write them. `stand_in` is the name and version of an operator of the standard that computes the nodes, if there is
+    one.
+    """
     form = f"{name} in the standard's domain, which has no such operator"
     return Quirk((name,), 1, last, form, writers, ORT, KEEP, what, stand_in=stand_in, origin=origin)
 
@@ -136,7 +144,7 @@ def alias(op_type: str, version: int) -> Quirk | None:
 def quirk_of_values(op_type: str, version: int) -> Quirk | None:
     """Return the quirk by which runtimes compute nodes that break the operator's constraints, None if there is none.
 
-    Quirks about an attribute count only if they name the definition that computes the node.
+    A quirk about an attribute counts only if it has a `stand_in`: the operator version that computes the node.
     """
     found = (each for each in quirks_of(op_type, version) if each.action == KEEP and not each.origin)
     return next((each for each in found if each.stand_in is not None or not each.attribute), None)
@@ -158,7 +166,13 @@ def is_internal(attribute: str) -> bool:
 def is_kept(schema: OpSchema, version: int, attribute: str, value: Any) -> bool:
     """Whether a node with an illegal attribute value stays as it is, because a quirk says that runtimes accept it.
 
-    `version` is the node's opset.
+    False for operators of other domains than ai.onnx.
+
+    Args:
+        schema: The operator version of the node.
+        version: The opset of ai.onnx that the model imports.
+        attribute: The name of the attribute.
+        value: The value; of a tuple, one element with such a quirk is enough.
     """
     if schema.domain:
         return False

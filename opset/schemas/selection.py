@@ -16,7 +16,8 @@ from typing import NamedTuple
 from opset.errors import Finding, SchemaError
 from opset.model.storage.source import NO_WAIT, OPEN
 from opset.schemas.lock import LOCK_FILE
-from opset.schemas.yaml.loader import MAX_FILES, TYPES_FILE, operator_files
+from opset.schemas.yaml.folders import MAX_FILES, operator_files
+from opset.schemas.yaml.loader import TYPES_FILE
 
 SUFFIX = ".yaml"
 MAX_ENTRIES = 2**18
@@ -83,7 +84,7 @@ def select_operators(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Sel
     """Return the operators to check, and findings about files and folders that are not read.
 
     Args:
-        paths: Operator files, folders of a domain, folders of domains, or trees with these.
+        paths: Operator files, folders of a domain, folders of domains, or folders that have such folders at any depth.
         folders: Folders of domains.
     """
     selection = Selection()
@@ -102,35 +103,36 @@ def select_operators(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Sel
 
 
 def _merge_targets(targets: Sequence[SelectionTarget]) -> list[SelectionTarget]:
-    """Return the targets, with those in the same folder of domains joined."""
+    """Return the targets, with all targets in the same folder of domains joined to one."""
     merged: dict[str, SelectionTarget] = {}
     for target in targets:
         real = os.path.realpath(target.folder)
         known = merged.setdefault(real, target)
-        if known is target or known.whole:
+        if known.whole:
             continue
         files = (*known.files, *(each for each in target.files if each not in known.files))
         domains = known.domains | target.domains
-        both = SelectionTarget(known.folder, files, False, domains, known.is_found or target.is_found)
+        both = SelectionTarget(known.folder, files, False, domains)
         merged[real] = target if target.whole else both
     return [*merged.values()]
 
 
 def _parent_of(folder: Path) -> Path:
-    """Return the folder above a folder without resolving the path: `..` for `.`."""
+    """Return the path of the folder above a folder without looking at the disk: `..` for `.`."""
     return folder / os.pardir if folder.name in ("", os.pardir) else folder.parent
 
 
 def _domain_folder(folder: Path) -> Path:
-    """Return the path of a domain's folder such that it ends in the folder's name, even for `.`."""
+    """Return the path of a domain's folder in a form that ends in the folder's name, even if the path is `.`."""
     named = folder.name not in ("", os.pardir)
     return folder if named else folder / os.pardir / os.path.basename(os.path.abspath(folder))
 
 
 def _select_file(path: Path, selection: Selection) -> None:
-    """Add the operator of a file to the selection; if the file cannot be read as one, add a finding.
+    """Add the operator of a file to the selection; if it is no operator file at the right depth, add a finding.
 
-    For types.yaml, a lock or a .py file, all operators of its folder are added.
+    For a types.yaml or a lock, all operators of its folder of domains are added; for a .py file, all operators of its
+    domain.
     """
     if path.name in (TYPES_FILE, LOCK_FILE):
         _select_folder(path.parent, selection)
@@ -149,7 +151,7 @@ def _select_file(path: Path, selection: Selection) -> None:
 
 
 def _select_folder(folder: Path, selection: Selection) -> None:
-    """Add all operators of a folder of domains to the selection; if there are none, add a finding."""
+    """Add all operators of a folder of domains to the selection; if it has none or cannot be read, add a finding."""
     before = len(selection.findings)
     files = _operator_files(folder, selection)
     if len(selection.findings) > before:
@@ -164,7 +166,11 @@ def _select_folder(folder: Path, selection: Selection) -> None:
 
 
 def _search_folder(top: Path, selection: Selection) -> None:
-    """Add all operators below a folder to the selection: it is a domain, has domains, or has such folders inside."""
+    """Add all operators below a folder to the selection.
+
+    The folder is the folder of a domain, a folder of domains, or has such folders inside, at any depth. If there are no
+    operators, a finding is added.
+    """
     before = len(selection.findings)
     search = _Search(top, selection)
     holders = set(search.holders)
@@ -202,7 +208,10 @@ def _operator_files(folder: Path, selection: Selection) -> list[Path]:
 
 
 def _report_none(folder: Path, others: Sequence[Path], selection: Selection) -> None:
-    """Add the finding that a folder has no operators; `others` are the YAML files in it, none of which is one."""
+    """Add the finding that a folder has no operators.
+
+    `others` are the YAML files in the folder, none of which is an operator file.
+    """
     names = ", ".join(str(each.relative_to(folder)) for each in others[:_MAX_LISTED])
     more = f" and {len(others) - _MAX_LISTED:,} more" if len(others) > _MAX_LISTED else ""
     why = f"it has YAML files that are none: {names}{more}" if others else "it has no YAML file of an operator"
@@ -216,17 +225,17 @@ def _has_shared_files(folder: Path) -> bool:
 
 
 def _is_of_domains(folder: Path) -> bool:
-    """Whether a folder counts as a folder of domains, and not as a domain.
+    """Whether a folder is a folder of domains, and not the folder of one domain.
 
-    It does if it has types.yaml or the lock, or if its name has no dot.
+    It is one if it has types.yaml or the lock, or if its name has no dot.
     """
     return _has_shared_files(folder) or "." not in os.path.basename(os.path.abspath(folder))
 
 
 def _is_misplaced(folder: Path) -> bool:
-    """Whether operator files directly in a folder would be misplaced.
+    """Whether operator files directly in a folder are at the wrong depth.
 
-    That is so if the folder holds domains, or is itself inside a domain's folder.
+    They are if the folder is a folder of domains, or if it lies inside the folder of a domain.
     """
     if _has_shared_files(folder):
         return True
@@ -245,7 +254,7 @@ def _is_yaml(path: Path) -> bool:
 
 
 def _is_operator(path: Path) -> bool:
-    """Whether a file looks like operator YAML; False if it cannot be opened."""
+    """Whether the beginning of a file looks like operator YAML; False if the file cannot be opened."""
     try:
         with open(os.open(path, os.O_RDONLY | NO_WAIT | OPEN), "rb") as file:
             return _OPERATOR.search(file.read(_PEEKED)) is not None
@@ -259,7 +268,7 @@ def _entries_of(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _is_folder(entry: os.DirEntry[str], links: bool = True) -> bool:
-    """Whether an entry is a folder; a link to a folder counts only if `links`."""
+    """Whether an entry is a folder; if `links` is true, a link to a folder counts as one."""
     try:
         return entry.is_dir(follow_symlinks=links)
     except OSError:  # a link to itself
@@ -267,7 +276,10 @@ def _is_folder(entry: os.DirEntry[str], links: bool = True) -> bool:
 
 
 def _operators_in(folder: Path) -> list[Path]:
-    """Return the YAML files directly in a folder; [] if none looks like operator YAML, or the folder cannot be read."""
+    """Return the YAML files directly in a folder, sorted; [] if none of them looks like operator YAML.
+
+    The result is also [] if the folder cannot be read.
+    """
     try:
         files = [folder / entry.name for entry in _entries_of(folder) if entry.name.endswith(SUFFIX)]
     except OSError:
@@ -293,10 +305,10 @@ class _Search:
                 selection.report("S102", "not all of this folder was searched", top, why, "name the folders of domains")
 
     def _inner_folders(self, folder: Path, top: Path) -> Iterator[Path]:
-        """Yield the folders in `folder` that are to be searched, too.
+        """Yield the folders in `folder` that have to be searched, too; `top` is the folder in which the search began.
 
-        Adds `folder` to `holders` if it has operator files, else its YAML files to `others`. A finding is added for
-        each operator file whose suffix is not `.yaml`.
+        If `folder` has operator files, it is added to `holders`, else its YAML files are added to `others`. A finding
+        is added for each operator file whose suffix is not `.yaml`, and if `folder` cannot be read.
         """
         try:
             entries = _entries_of(folder)
@@ -326,9 +338,9 @@ class _Search:
                 self.selection.report_suffix(path)
 
     def _is_operator_file(self, path: Path) -> bool:
-        """Whether a file looks like operator YAML; always False after MAX_PEEKED files.
+        """Whether a file looks like operator YAML; False for every file after the first MAX_PEEKED.
 
-        If the file cannot be read, adds a finding and returns False.
+        If the file cannot be read, a finding is added, and False returned.
         """
         self.peeks -= 1
         if self.peeks < 0:

@@ -38,7 +38,10 @@ def status_of(item: Grounded) -> str:
 
 
 def ground_of(item: Grounded) -> str:
-    """Return the clause of the standard that states an item, or the reason why it was chosen; "" if it is derived."""
+    """Return the clause of the standard that states an item, or the reason why the item was chosen.
+
+    The result is "" if the item is derived from the standard.
+    """
     return item.chosen or item.stated
 
 
@@ -55,13 +58,14 @@ def is_open(text: str) -> bool:
 
 
 def clause_fault(clause: str, versions: Sequence[OpSchema], newest: int, complete: bool = True) -> str:
-    """Return why a text names no clause of the standard, "" if it names one.
+    """Return why a text names no clause of the standard; "" if it names one.
 
     Args:
         clause: Text such as "13 attribute axis", or "Broadcasting.md multidirectional".
         versions: The versions of the operator.
         newest: The newest version whose text may be cited.
-        complete: Whether `versions` are all there are; if not, a clause of a missing version is accepted.
+        complete: Whether `versions` are all versions of the operator. If not, a clause of a missing version is
+            accepted.
     """
     if _OF_DOCUMENT.fullmatch(clause):
         return ""

@@ -33,10 +33,10 @@ def is_type(text: str) -> bool:
 
 
 def expand(expression: str, sets: TypeSets) -> Iterable[str]:
-    """Return the types that a type expression in YAML stands for. Raises KeyError if it is no type expression.
+    """Return the types that a type expression in YAML stands for; raises KeyError if it is no type expression.
 
-    It is the name of a set in `sets`, an element type (`float` for `tensor(float)`), a whole type, or `seq(…)` or
-    `optional(…)` around any of these.
+    A type expression is the name of a set in `sets`, an element type (`float` for `tensor(float)`), a whole type, or
+    `seq(…)` or `optional(…)` around one of these.
     """
     inner, wrappers = expression, list[str]()
     while len(wrappers) <= MAX_NESTING and (wrapped := _WRAPPED.fullmatch(inner)):
@@ -57,7 +57,7 @@ def expand(expression: str, sets: TypeSets) -> Iterable[str]:
 
 @lru_cache(maxsize=2)
 def _set_expressions(sets: tuple[tuple[str, tuple[str, ...]], ...]) -> list[tuple[str, frozenset[str]]]:
-    """Return each expression made of a set's name, such as "seq(floats)", with its types; largest first."""
+    """Return each type expression made of a set's name, such as "seq(floats)", with its types; most types first."""
     candidates = [
         (wrapper.format(name), frozenset(map(wrapper.format, members)))
         for name, members in sets
@@ -67,13 +67,13 @@ def _set_expressions(sets: tuple[tuple[str, tuple[str, ...]], ...]) -> list[tupl
 
 
 def shortest_expressions(types: Iterable[str], sets: TypeSets) -> list[str]:
-    """Return a short list of type expressions that stand for exactly these types: names of sets, then single types."""
+    """Return a short list of type expressions for exactly the given types: names of sets, then single types."""
     return [*_shortest_expressions(frozenset(types), tuple(sets.items()))]
 
 
 @lru_cache(maxsize=4096)
 def _shortest_expressions(wanted: frozenset[str], sets: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[str, ...]:
-    """Return what `shortest_expressions` does, from arguments that can be cached."""
+    """Return the result of `shortest_expressions` as a tuple, from arguments that can be cached."""
     left = set(wanted)
     chosen: list[str] = []
     for expression, members in _set_expressions(sets):
@@ -84,7 +84,7 @@ def _shortest_expressions(wanted: frozenset[str], sets: tuple[tuple[str, tuple[s
 
 
 def compact_types(types: Iterable[str], sets: TypeSets) -> str:
-    """Return a short phrase for exactly these types, with names of sets.
+    """Return a short phrase for the given types, with names of type sets.
 
     Examples are "numeric_ir4", "real_ir4 without bool" and "floats, string".
     """

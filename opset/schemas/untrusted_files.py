@@ -25,8 +25,8 @@ class TooLarge(ValueError):
 def file_bytes(path: Path | str, most: int) -> bytes:
     """Return the bytes of a regular file that has at most `most` bytes.
 
-    Raises OSError if it cannot be read, TooLarge if it has more bytes, and ValueError if it is no regular file, such as
-    a pipe or a device.
+    Raises OSError if the file cannot be read, TooLarge if it has more bytes, and ValueError if it is no regular file,
+    such as a pipe or a device.
     """
     with open(os.open(path, os.O_RDONLY | NO_WAIT | OPEN), "rb") as file:
         status = os.fstat(file.fileno())
@@ -49,7 +49,7 @@ def file_matches(path: Path | str, pattern: re.Pattern[bytes], most: int) -> boo
 def parse_json(text: bytes | str) -> Any:
     """Return the value in untrusted JSON text.
 
-    Raises ValueError if it is no JSON, has a number that is not finite or a key twice, or is nested too deeply.
+    Raises ValueError if the text is no JSON, is nested too deeply, or has a number that is not finite or a key twice.
     """
     try:
         return json.loads(

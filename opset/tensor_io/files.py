@@ -45,14 +45,16 @@ _FOLDER: Final = "write a folder, which holds every value: -o FOLDER/"
 def read_values(path: str, declared: Sequence[ValueInfo], limit: int, role: str, name: str = "") -> dict[str, Any]:
     """Return the values in a file or folder by the names of the inputs or outputs that they are for.
 
-    A .npy or .pb file is for `name`, if it is stated; else a .pb file is for the input with the number in the file's
-    name, or with the name in its message; else for the only input.
+    A .npy or .pb file holds one value, which is for `name` if that is stated. If not, a .pb file called "input_1.pb" is
+    for the input with index 1, and another .pb file for the input that its message names. In any other case, the value
+    is for the only input.
 
     Args:
+        path: The file or folder.
         declared: The inputs or outputs, in order; their types decide how .pb and .json are read.
         limit: The number of bytes that the values may take together.
         role: "input" or "output".
-        name: The input or output that a file of one value is for.
+        name: The input or output that a file of one value is for, "" if the file says it.
 
     Raises:
         RunError: R105 with all problems of the file.
@@ -79,7 +81,7 @@ def read_values(path: str, declared: Sequence[ValueInfo], limit: int, role: str,
 
 
 class _Unnamed(ValueError):
-    """Raised if nothing says which input or output a file is for, or which files a folder has; `help` says how to."""
+    """Nothing says which input or output a file is for, or a folder has no files of values; `help` says what to do."""
 
     def __init__(self, why: str, help: str) -> None:
         super().__init__(why)
@@ -87,7 +89,7 @@ class _Unnamed(ValueError):
 
 
 def _refuse_name(name: str, path: str, role: str) -> None:
-    """Raise RunError R105 if a name is stated for a file or folder whose values have names."""
+    """Raise RunError R105 if `name` is not "", for a file or folder that names its values itself."""
     if name:
         why = f"its values have names, so it is not for the {role} {quote(name)} alone"
         help = f"leave the name out: {safe_text(path)}; NAME= is for .npy and .pb"
@@ -96,7 +98,10 @@ def _refuse_name(name: str, path: str, role: str) -> None:
 
 @contextmanager
 def _open_file(path: str, limit: int) -> Iterator[tuple[IO[bytes], int]]:
-    """Open a regular file of at most `limit` bytes, and yield it with its size; errors become findings that name it."""
+    """Open a regular file of at most `limit` bytes for the block, and yield (the open file, its size in bytes).
+
+    Raises RunError R105 if the file cannot be opened, or for an error in the block, as `_report_errors` does.
+    """
     with _report_errors(path):
         descriptor = os.open(path, os.O_RDONLY | NO_WAIT | OPEN)
         with open(descriptor, "rb") as file:
@@ -110,7 +115,7 @@ def _open_file(path: str, limit: int) -> Iterator[tuple[IO[bytes], int]]:
 
 @contextmanager
 def _report_errors(path: str) -> Iterator[None]:
-    """Raise RunError R105 for errors in the block: the file cannot be read."""
+    """Turn a ModelError, OSError, ValueError or MemoryError in the block into RunError R105, with the path."""
     try:
         yield
     except (ModelError, OSError, ValueError, MemoryError) as error:
@@ -125,7 +130,11 @@ def _report_errors(path: str) -> Iterator[None]:
 
 
 def _names_to_read(names: Iterable[str], declared: Sequence[ValueInfo], role: str) -> dict[str, str]:
-    """Return the names in a file that are to be read, with their names in the model; declared ones are the same."""
+    """Return the names in a file that are to be read, each with its name in the model.
+
+    A name in `declared` stands for itself. Of other names, a prefix "input/" or "output/" is removed if it is that of
+    `role`; names with the other prefix are not read.
+    """
     declared_names = {value.name for value in declared}
     return {
         name: name if name in declared_names else name.removeprefix(f"{role}/")
@@ -135,7 +144,10 @@ def _names_to_read(names: Iterable[str], declared: Sequence[ValueInfo], role: st
 
 
 def values_in_stream(stream: IO[bytes], declared: Sequence[ValueInfo], role: str, limit: int) -> dict[str, Any]:
-    """Return the values of a JSON object that arrives in a stream, which may have no end; raise RunError R105."""
+    """Return the values of a JSON object, by name, that arrives in a stream; the parameters are those of `read_values`.
+
+    The stream may have no end: at most `limit` bytes, and MAX_JSON, are read. Raises RunError R105 with all problems.
+    """
     with _report_errors("<stdin>"):
         most = min(limit, MAX_JSON)
         text = bytearray()
@@ -153,9 +165,10 @@ def values_in_stream(stream: IO[bytes], declared: Sequence[ValueInfo], role: str
 
 
 def values_in_json(text: bytes | str, declared: Sequence[ValueInfo], role: str, limit: int) -> dict[str, Any]:
-    """Return the values in a JSON object by name; undeclared names are kept, and the evaluator refuses them.
+    """Return the values of a JSON object by name; the parameters are those of `read_values`.
 
-    Raises ValueError with all problems.
+    A value whose name is not in `declared` is returned as parsed JSON; the evaluator refuses it. Raises ValueError with
+    all problems.
     """
     data = json_values.parse(text)
     if not isinstance(data, dict):
@@ -177,9 +190,10 @@ def values_in_json(text: bytes | str, declared: Sequence[ValueInfo], role: str, 
 
 
 def declared_value(data: Any, declared: ValueInfo, limit: int) -> Any:
-    """Return the value of parsed JSON by its declaration.
+    """Return a value from parsed JSON, of the type that its declaration states.
 
-    Raises ValueError if it does not fit, or takes more than `limit` bytes.
+    Raises ValueError if the declaration states no type, or if the value does not fit the type or takes more than
+    `limit` bytes.
     """
     if declared.type is None:
         raise ValueError("the model does not declare its type: pass it as .npz or .pb")
@@ -192,7 +206,20 @@ def declared_value(data: Any, declared: ValueInfo, limit: int) -> Any:
 def _read_message(
     data: bytes, file: str, declared: Sequence[ValueInfo], limit: int, role: str, name: str
 ) -> tuple[str, Any]:
-    """Return the name and the value of a .pb file; see `read_values` for the name."""
+    """Return (name, value) of a .pb file, as `read_values` determines the name.
+
+    Args:
+        data: The content of the file.
+        file: The name of the file, without its folder.
+        declared: The inputs or outputs, in order.
+        limit: The number of bytes that the value may take.
+        role: "input" or "output".
+        name: The name that the caller states, "" if none.
+
+    Raises:
+        ValueError: The file is for no certain input or output, or its type has no message.
+        ModelError: The message is malformed.
+    """
     declarations = {value_info.name: value_info for value_info in declared}
     numbered = _NUMBERED.fullmatch(file)
     if not name and numbered and numbered[1] == role:
@@ -212,7 +239,10 @@ def _read_message(
 
 
 def _only_name(declared: Sequence[ValueInfo], role: str, file: str) -> str:
-    """Return the name of the only input or output; raise ValueError if there are more or none."""
+    """Return the name of the only input or output.
+
+    Raises ValueError, which names `file`, if there are several or none.
+    """
     if len(declared) != 1:
         names = listing([each.name for each in declared]) or "none"
         raise _Unnamed(f"it names no {role}", f"write NAME={safe_text(file)}; the {role}s are {names}")
@@ -220,7 +250,11 @@ def _only_name(declared: Sequence[ValueInfo], role: str, file: str) -> str:
 
 
 def _read_folder(path: str, declared: Sequence[ValueInfo], limit: int, role: str) -> dict[str, Any]:
-    """Return the values in a folder of test data: `<role>_<n>.pb` is for the n-th of `declared`."""
+    """Return the values in a folder of test data by name: `<role>_<n>.pb` is for the value at index n of `declared`.
+
+    If there are just as many files as inputs without a default value, only these inputs count. Raises RunError R105
+    with the problems of all files, or if the folder has no such files of either role.
+    """
     with _report_errors(path):
         numbered = sorted(filter(_NUMBERED.fullmatch, os.listdir(path)))
         if not numbered:
@@ -247,7 +281,10 @@ def _read_folder(path: str, declared: Sequence[ValueInfo], limit: int, role: str
 
 
 def format_of(path: str) -> str:
-    """Return the format in which values are written to a path, "/" for a folder; raise UsageError U103 if none fits."""
+    """Return the format in which values are written to a path: ".npz", ".json", or "/" for a folder.
+
+    Raises UsageError U103 if the path has another ending and is no folder.
+    """
     file_format = os.path.splitext(path)[1].lower()
     if path.endswith(("/", os.sep)) or os.path.isdir(path):
         return "/"
@@ -259,7 +296,10 @@ def format_of(path: str) -> str:
 
 
 def check_format(path: str, declared: Iterable[ValueInfo]) -> None:
-    """Raise UsageError U103 with the values that a file to be written cannot hold by their declared types."""
+    """Raise UsageError U103 if a file to be written cannot hold values of the declared types; each is named.
+
+    A path whose format is not known is an error, too.
+    """
     if format_of(path) != ".npz":
         return
     findings = []
@@ -277,7 +317,11 @@ def check_format(path: str, declared: Iterable[ValueInfo]) -> None:
 
 
 def bytes_to_write(path: str, values: Mapping[str, Mapping[str, Any]]) -> int:
-    """Return about how many bytes writing values takes: copies, or JSON's text and the objects that it is made of."""
+    """Return about how many bytes of memory it takes to write `values`, by role and name, to a path.
+
+    These are copies of the values; for JSON, they are its text and the objects from which it is made. Raises UsageError
+    U103 if the format is not known.
+    """
     all_values = [value for by_name in values.values() for value in by_name.values()]
     elements = sum(int(getattr(value, "size", 0)) for value in all_values) if format_of(path) == ".json" else 0
     return (2 if format_of(path) == ".npz" else 3) * sum(map(nbytes, all_values)) + 80 * elements
@@ -288,11 +332,12 @@ def write_values(
 ) -> None:
     """Write values to a .npz or .json file or a folder, whole or not at all.
 
-    If there are inputs, names in a file begin with "input/" and "output/".
+    If there are values of inputs, the names in a file begin with "input/" and "output/".
 
     Args:
-        values: The "output" values, and perhaps "input" values, by name.
-        declared: The inputs and outputs, in order, with their types.
+        path: The file, or the folder with a "/" at its end.
+        values: The values by name, of "output", and perhaps of "input".
+        declared: The inputs and outputs, by role and in order, with their types.
         force: Whether existing files are replaced.
 
     Raises:
@@ -328,12 +373,18 @@ def write_values(
 
 
 def _encode_value(declared: ValueInfo, value: Any) -> bytes:
-    """Return the message of a value, encoded."""
+    """Return the bytes of the message of a value, of its declared type.
+
+    Raises ModelError or ValueError if the value does not fit the type.
+    """
     return encode_message(message_of(declared.name, value, declared.type or type_of(value)))
 
 
 def _check_folder(path: str, files: Iterable[str]) -> None:
-    """Raise UsageError U102 if a folder holds values of another run, which would seem to belong to this one."""
+    """Raise UsageError U102 if a folder holds values that would not be replaced by `files`, the paths to be written.
+
+    They would seem to belong to the same run.
+    """
     if os.path.isdir(path):
         written = {os.path.basename(file) for file in files}
         others = sorted(entry for entry in os.listdir(path) if _NUMBERED.fullmatch(entry) and entry not in written)

@@ -43,7 +43,10 @@ _NUMBERS: Final = {
 
 
 def parse(text: bytes | str) -> Any:
-    """Return the JSON of values; raise ValueError as `parse_json` does, and for more than MAX_JSON bytes."""
+    """Return the parsed JSON of values.
+
+    Raises ValueError if it is empty, longer than MAX_JSON bytes, or not valid JSON.
+    """
     if len(text) > MAX_JSON:
         raise ValueError(f"it has {len(text):,} bytes, and of JSON no more than {MAX_JSON:,} are read: use .npz or .pb")
     if not text.strip():
@@ -52,7 +55,10 @@ def parse(text: bytes | str) -> Any:
 
 
 def value_of(data: Any, kind: str) -> Any:
-    """Return the value of parsed JSON, by a type string; raise ValueError if it does not fit the type."""
+    """Return the value that parsed JSON means, of the type `kind`, such as "seq(tensor(float))".
+
+    Raises ValueError if the value does not fit the type.
+    """
     if kind.count("(") > MAX_JSON_DEPTH:
         raise ValueError("its type is nested too deeply")
     _check_entries(data, kind)
@@ -60,7 +66,7 @@ def value_of(data: Any, kind: str) -> Any:
 
 
 def _check_entries(data: Any, kind: str) -> None:
-    """Raise ValueError if nested sequences and maps have too many entries in all."""
+    """Raise ValueError if sequences and maps within each other have more than MAX_JSON_ENTRIES entries at one level."""
     level = [data]
     while kind.startswith(("seq(", "optional(", "map(")):
         word, _, kind = kind[:-1].partition("(")
@@ -74,7 +80,7 @@ def _check_entries(data: Any, kind: str) -> None:
 
 
 def _typed_value(data: Any, kind: str) -> Any:
-    """Return the value of parsed JSON, by a type string, with limits already checked."""
+    """Return the value that parsed JSON means, of the type `kind`; nesting and entries were checked before."""
     wrapper, _, inner = kind.partition("(")
     inner = inner[:-1]
     if wrapper == "optional":
@@ -100,7 +106,10 @@ def _typed_value(data: Any, kind: str) -> Any:
 
 
 def _map_keys(texts: list[str], key: str) -> list[Any]:
-    """Return the keys of a map, by the name of their type."""
+    """Return the keys of a map, which are texts in JSON, as values of the type `key`, such as "int64".
+
+    Raises ValueError if a key is not of the type, or occurs twice.
+    """
     keys: list[Any]
     if key == "string":
         keys = [text_of(text.encode("utf-8", "surrogateescape")) for text in texts]
@@ -116,7 +125,10 @@ def _map_keys(texts: list[str], key: str) -> list[Any]:
 
 
 def _typed_tensor(data: Any, element: str) -> NDArray[Any]:
-    """Return a tensor of an element type."""
+    """Return the tensor that parsed JSON means, of the element type `element`, such as "float".
+
+    Raises ValueError if the JSON is no tensor, or an element does not fit the type.
+    """
     shape, flat = _shape_and_elements(data)
     dtype = dtype_of_element(element)
     if not _are_elements(flat, dtype):
@@ -130,7 +142,11 @@ def _typed_tensor(data: Any, element: str) -> NDArray[Any]:
 
 
 def _shape_and_elements(data: Any) -> tuple[tuple[int, ...], list[Any]]:
-    """Return the shape of nested lists, and their elements in row-major order."""
+    """Return the shape and the elements, in row-major order, of a tensor in parsed JSON.
+
+    It is nested lists, or an object of `shape` and `data`. Raises ValueError if it is neither, or has too many
+    dimensions.
+    """
     if isinstance(data, dict):
         if data.keys() != {"shape", "data"} or not all(isinstance(entry, list) for entry in data.values()):
             raise ValueError('a tensor is nested lists, or {"shape": […], "data": […]}')
@@ -153,7 +169,10 @@ def _shape_and_elements(data: Any) -> tuple[tuple[int, ...], list[Any]]:
 
 
 def _are_elements(values: list[Any], dtype: np.dtype[Any]) -> bool:
-    """Whether all values are elements of a type already, as in most tensors."""
+    """Whether all values have the Python type of elements of `dtype`, so that none has to be converted.
+
+    False for text and complex numbers.
+    """
     kinds = {*map(type, values)}
     match _kind_of(dtype):
         case "b":
@@ -166,7 +185,10 @@ def _are_elements(values: list[Any], dtype: np.dtype[Any]) -> bool:
 
 
 def _typed_element(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Return an element as Python's value; raise ValueError if it would have to change to be of the type."""
+    """Return a value of JSON as an element of `dtype`, a Python value.
+
+    Raises ValueError if the element would differ from the value, as 1.5 does in an integer type.
+    """
     kind = "c" if dtype.kind == "c" else _kind_of(dtype)
     if kind == "O" and isinstance(value, str):
         return text_of(value.encode("utf-8", "surrogateescape"))
@@ -187,21 +209,21 @@ def _typed_element(value: Any, dtype: np.dtype[Any]) -> Any:
 
 @lru_cache(maxsize=64)
 def _kind_of(dtype: np.dtype[Any]) -> str:
-    """Return "O" for text, "b" for bool, "i" for all integers, "f" for all floats."""
+    """Return "O" for text, "b" for bool, "i" for integers of any width, and "f" for every other type."""
     if dtype.kind in "Ob":
         return dtype.kind
     return "i" if dtype.name.startswith(("int", "uint")) else "f"
 
 
 def _text_of_part(data: Any) -> str:
-    """Return a short text for a part of JSON, for messages."""
+    """Return a short text for messages about a part of parsed JSON, such as "a list of 3"."""
     if isinstance(data, list | dict):
         return f"a{'n object' if isinstance(data, dict) else ' list'} of {len(data)}"
     return safe_text(json.dumps(data), 60)
 
 
 def json_of(value: Any) -> Any:
-    """Return a value in the form that `json` writes, the inverse of `value_of`."""
+    """Return a value as lists, dicts, texts and numbers that `json` can write; `value_of` is the inverse."""
     if isinstance(value, list):
         return [json_of(entry) for entry in value]
     if isinstance(value, dict):
@@ -215,7 +237,7 @@ def json_of(value: Any) -> Any:
 
 
 def _json_of_element(value: Any) -> Any:
-    """Return an element as a value of JSON."""
+    """Return an element of a tensor as a text, a number or a bool; NaN, infinite and complex numbers become text."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     if value is None or isinstance(value, bool | int | str):

@@ -33,7 +33,10 @@ _TIME: Final = (1980, 1, 1, 0, 0, 0)  # of all members, so that the same values 
 
 
 def read_array(file: IO[bytes], size: int, limit: int) -> Array:
-    """Return the array in a .npy file of `size` bytes; raise ValueError if it takes more than `limit` bytes."""
+    """Return the array in an open .npy file of `size` bytes.
+
+    Raises ValueError if the file is damaged, holds anything but a tensor, or takes more than `limit` bytes of memory.
+    """
     start = io.BytesIO(file.read(MAX_HEADER))
     shape, dtype, fortran = _read_header(start)
     available = size - start.tell()
@@ -59,7 +62,11 @@ def read_array(file: IO[bytes], size: int, limit: int) -> Array:
 
 
 def _read_header(start: io.BytesIO) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
-    """Return shape, dtype, and whether columns come first, from the first bytes of a file; the array follows."""
+    """Return (shape, dtype, whether columns come first) of a .npy file from its first bytes.
+
+    `start` has these bytes, and is then at the beginning of the data. Raises ValueError if the header is damaged, or
+    states something that no tensor is.
+    """
     try:
         version = np.lib.format.read_magic(start)
     except ValueError as error:
@@ -82,7 +89,10 @@ def _read_header(start: io.BytesIO) -> tuple[tuple[int, ...], np.dtype[Any], boo
 
 
 def _read_exactly(start: bytes, file: IO[bytes], count: int) -> bytearray:
-    """Return exactly `count` bytes, `start` first; they are read in pieces, so that they are never in memory twice."""
+    """Return exactly `count` bytes: `start`, then bytes read from the file. Raises ValueError if the file ends before.
+
+    They are read in pieces, so that they are never in memory twice.
+    """
     data = bytearray(count)
     data[: len(start)] = start
     filled = len(start)
@@ -96,12 +106,15 @@ def _read_exactly(start: bytes, file: IO[bytes], count: int) -> bytearray:
 
 
 def _shape_text(shape: tuple[int, ...]) -> str:
-    """Return a shape as text, cut off after eight sizes."""
+    """Return a shape as text, such as "[2, 3]", with at most eight sizes."""
     return str([*shape]) if len(shape) <= 8 else f"{str([*shape[:8]])[:-1]}, …]"
 
 
 def _decode_texts(flat: Array) -> Array:
-    """Return text as objects: str, or bytes if they are not valid UTF-8."""
+    """Return texts of numpy (dtype S or U) as an array of objects: str, or bytes if they are not valid UTF-8.
+
+    Raises ValueError if a text has numbers that are no characters of Unicode.
+    """
     texts = np.empty(flat.size, object)
     if flat.dtype.kind == "S":
         texts[:] = [text_of(text) for text in flat.tolist()]
@@ -114,10 +127,16 @@ def _decode_texts(flat: Array) -> Array:
 
 
 def read_npz(file: IO[bytes], limit: int, choose_names: Callable[[list[str]], Mapping[str, str]]) -> dict[str, Array]:
-    """Return arrays of a .npz file that take no more than `limit` bytes together.
+    """Return the arrays of an open .npz file that the caller chooses, by name.
 
-    `choose_names` is called with the names in the file, and returns the names to read, each with its name in the
-    result.
+    Args:
+        file: The open file.
+        limit: The number of bytes that the arrays may take together.
+        choose_names: A function that is called with the names in the file. It returns the names to read, each with its
+            name in the result.
+
+    Raises:
+        ValueError: The file is damaged, holds something else, or its arrays take more than `limit` bytes.
     """
     try:
         with zipfile.ZipFile(_Pieces(file)) as archive:
@@ -142,7 +161,10 @@ def read_npz(file: IO[bytes], limit: int, choose_names: Callable[[list[str]], Ma
 
 
 class _Pieces:
-    """An open file that is read in pieces: the directory of an archive, which zipfile reads as one, is bounded."""
+    """An open archive of which zipfile reads no more than MAX_DIRECTORY bytes at once.
+
+    It reads the directory of an archive at once, however large it is.
+    """
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -151,14 +173,17 @@ class _Pieces:
         self.seekable = file.seekable
 
     def read(self, count: int = -1) -> bytes:
-        """Return bytes; raise ValueError if they are too many."""
+        """Return the next `count` bytes, or at most MAX_DIRECTORY if `count` is negative.
+
+        Raises ValueError if `count` is above MAX_DIRECTORY.
+        """
         if count > MAX_DIRECTORY:
             raise ValueError(f"its directory has {count:,} bytes, and at most {MAX_DIRECTORY:,} are read")
         return self._file.read(MAX_DIRECTORY if count < 0 else count)
 
 
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> Array:
-    """Return the array of a member of an archive."""
+    """Return the array in one file of an archive. Raises ValueError, which names it, if it cannot be read."""
     name = info.filename[:100]
     if info.flag_bits & 1:
         raise ValueError(f"'{name}' in it is encrypted")
@@ -174,7 +199,10 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) ->
 
 
 def npz_bytes(arrays: Mapping[str, Array]) -> bytes:
-    """Return arrays as a .npz file; raise ValueError for a name or value that it cannot hold."""
+    """Return the content of a .npz file of these arrays, by name.
+
+    Raises ValueError for a name or value that such a file cannot hold.
+    """
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as archive:
         for name, array in arrays.items():
@@ -186,12 +214,15 @@ def npz_bytes(arrays: Mapping[str, Array]) -> bytes:
 
 
 def has_type(dtype: np.dtype[Any]) -> bool:
-    """Whether these files keep a type: only types of numpy, and text."""
+    """Whether a .npz file keeps the type: only numpy's own types and text are kept, not bfloat16 and narrower types."""
     return dtype.kind in "biufcO" and dtype.type.__module__ == "numpy"
 
 
 def _storable_array(name: str, array: Array) -> Array:
-    """Return an array in a type of .npy files; raise ValueError if it would be read as something else."""
+    """Return the array `name` in a type of .npy files: text becomes numpy's fixed-width text.
+
+    Raises ValueError if the array would be read as something else, or would take much more space in the file.
+    """
     if not has_type(array.dtype):
         raise ValueError(f"'{name}' is {array.dtype}, and a .npz file loses that type")
     if array.dtype.kind != "O":

@@ -20,7 +20,10 @@ from opset.tensor_io.limits import MAX_SHOWN, MAX_SHOWN_BYTES
 
 @dataclass(frozen=True)
 class Statistics:
-    """The statistics of an array, None if it has no finite number; of types that have others, the number of these."""
+    """The statistics of an array: of its finite numbers, None if it has none.
+
+    `nan` and `inf` count the other numbers; they are None for integer types, which have none.
+    """
 
     min: int | float | None
     max: int | float | None
@@ -47,7 +50,10 @@ class Summary:
 
 
 def summarize(value: Any, kind: str | None = None) -> Summary:
-    """Return the summary of a value; `kind` is its declared type, which an empty value does not show by itself."""
+    """Return the summary of a value; `kind` is its declared type.
+
+    Without `kind`, the type is determined from the value, which does not show it if it is empty.
+    """
     kind = kind or type_of(value)
     if isinstance(value, list):
         return Summary(kind, len(value), [summarize(entry) for entry in value[:MAX_SHOWN]])
@@ -61,7 +67,7 @@ def summarize(value: Any, kind: str | None = None) -> Summary:
 
 
 def _statistics(array: Any) -> Statistics:
-    """Return the statistics of an array."""
+    """Return the statistics of an array of numbers."""
     integers = array.dtype.kind in "iu"
     count = 0
     total = 0.0
@@ -92,7 +98,7 @@ def _statistics(array: Any) -> Statistics:
 
 
 def _finite_numbers(array: Any) -> Iterator[Any]:
-    """Yield the finite numbers of an array in pieces: integers as they are, others as double."""
+    """Yield the finite numbers of an array in pieces; integers keep their type, other numbers become double."""
     for (part,) in pieces(array):
         wide = _widen(part)
         kept = wide if wide.dtype.kind in "iu" else wide[np.isfinite(wide)]
@@ -101,17 +107,20 @@ def _finite_numbers(array: Any) -> Iterator[Any]:
 
 
 def _widen(part: Any) -> Any:
-    """Return integers as they are, other numbers as double."""
+    """Return an array of integers unchanged, any other array as double."""
     return part if part.dtype.kind in "iu" else part.astype(np.float64)
 
 
 def _finite_or_none(number: Any) -> float | None:
-    """Return a finite number, else None."""
+    """Return a number as a float, or None if it is NaN or infinite."""
     return float(number) if math.isfinite(number) else None
 
 
 def summary_lines(name: str, summary: Summary) -> list[str]:
-    """Return a summary as lines of text: the first with name, type, shape and statistics, those below with values."""
+    """Return a summary as lines of text: name, type, shape and statistics, then lines with the values or entries.
+
+    A single value stands in the first line.
+    """
     shape = "" if summary.length is None else f" of {summary.length}"
     if summary.shape is not None:
         shape = str([*summary.shape])
@@ -133,7 +142,7 @@ def summary_lines(name: str, summary: Summary) -> list[str]:
 
 
 def _row_lines(value: Any, quoted: bool) -> list[str]:
-    """Return nested lists with a line for each of the innermost; a map with a line for each key."""
+    """Return a value of JSON as lines of text: a line for each innermost list, or for each key of a map."""
     if isinstance(value, dict):
         return [f"{_short_text(key)}: {_short_text(entry, quoted)}" for key, entry in value.items()]
     if isinstance(value, list) and any(isinstance(entry, list) for entry in value):
@@ -142,7 +151,10 @@ def _row_lines(value: Any, quoted: bool) -> list[str]:
 
 
 def _short_text(value: Any, quoted: bool = False) -> str:
-    """Return a value of JSON in a few characters; if `quoted`, text is in quotes, which tells it from a number."""
+    """Return a value of JSON as short text, with six digits of a number.
+
+    If `quoted`, texts are in quotes, which tells them from numbers.
+    """
     if isinstance(value, list):
         return f"[{', '.join(_short_text(entry, quoted) for entry in value)}]"
     if isinstance(value, float):

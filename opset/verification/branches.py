@@ -14,7 +14,10 @@ _MOST = 1000
 
 
 class Branches:
-    """The graphs in nodes and functions that have not been run; `trace` is told each value that is computed."""
+    """The graphs in nodes and functions that no run has reached yet; `missed` has their labels.
+
+    A run reports each value that it computes to `trace`. Only the first 1000 graphs are watched.
+    """
 
     def __init__(self, model: Model, registry: Registry) -> None:
         _, index = read_model(model, registry)
@@ -24,15 +27,15 @@ class Branches:
     @property
     def trace(self) -> Callable[[str, str, Any], None] | None:
         """The function to which a run reports its values; None once all branches have been run."""
-        return self._see if self.missed else None
+        return self._note_run if self.missed else None
 
-    def _see(self, location: str, name: str, value: Any) -> None:
-        """Note the graph that a node is in."""
+    def _note_run(self, location: str, name: str, value: Any) -> None:
+        """Note that the graph was run in which the node at `location`, a path such as messages show, is."""
         self.missed.discard(location.rpartition(", node")[0])
 
 
 def _called_bodies(index: ModelIndex) -> Iterator[Body]:
-    """Yield the main graph, the functions that it calls, directly or not, and the graphs in these."""
+    """Yield the main graph and the functions that it calls, directly or not; after each, the graphs in its nodes."""
     reached = {id(index.main)}
     for body in [index.main, *index.call_order()]:
         if id(body) not in reached:

@@ -21,7 +21,7 @@ from opset.verification.report import DIFFERENT, DISTRIBUTED, NOT_COMPARED, RAND
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Yield the tensors in a value."""
+    """Yield the tensors in a value: the value itself, or the tensors in a sequence or map, in order; none for None."""
     pending = [value]
     while pending:
         each = pending.pop()
@@ -34,7 +34,10 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def magnitude(value: Any) -> float:
-    """Return the median of the finite numbers of a value other than 0, without signs; 0 if there are none."""
+    """Return the median of the absolute values of a value's numbers of floating point; 0 if it has none.
+
+    Zeros, NaN and infinite numbers are left out. The value may be a tensor, a sequence or a map.
+    """
     numbers = [
         np.abs(each.astype(np.float64)).ravel()
         for each in leaves(value)
@@ -47,7 +50,11 @@ def magnitude(value: Any) -> float:
 
 
 def why_different(before: Any, after: Any, rtol: float, atol: float | None) -> str:
-    """Return the first difference of two values beyond a tolerance, "" if there is none."""
+    """Return how two values first differ by more than the tolerance, with the place, as text; "" if they do not.
+
+    The allowed difference of a number is `atol` + `rtol` times the number in `before`. If `atol` is None, it is `rtol`
+    times the magnitude of `before`.
+    """
     with np.errstate(all="ignore"):
         allowed = rtol * magnitude(before) if atol is None else atol
         for each in differences(before, after, rtol, allowed):
@@ -57,7 +64,12 @@ def why_different(before: Any, after: Any, rtol: float, atol: float | None) -> s
 
 
 def count_differences(before: Any, after: Any, rtol: float, atol: float) -> Any:
-    """Return how many elements of two arrays of one type and shape differ by how much, as a histogram has it."""
+    """Return a histogram of the differences between two arrays of the same type and shape.
+
+    Its first number counts the equal elements; NaN equals NaN. The next numbers count the elements that differ by at
+    most each of SHARES times the tolerance, the last one those that differ by more. The tolerance of an element is
+    `atol` + `rtol` times its absolute value in `before`. Different texts and booleans count as the last.
+    """
     counts = np.zeros(len(SHARES) + 2, np.int64)
     for want, have in pieces(before, after):
         same = want == have
@@ -73,10 +85,11 @@ def count_differences(before: Any, after: Any, rtol: float, atol: float) -> Any:
     return counts
 
 
-def other_weight(before: Model, after: Model) -> str:
-    """Return the first initializer that has other numbers of the same type and shape in the second model, "" if none.
+def differing_weight(before: Model, after: Model) -> str:
+    """Return the name of the first initializer of `before` that has other elements in `after`, "" if there is none.
 
-    Data that cannot be read is taken to be equal: the runs say so.
+    Only initializers of the same name, type and shape are compared. If the data of one cannot be read, the two count as
+    equal, since running the models reports this.
     """
     others = {tensor.name: tensor for tensor in after.proto.graph.initializer}
     for tensor in before.proto.graph.initializer:
@@ -105,7 +118,17 @@ class Comparison:
         self._runs = self._random_runs = self._distributions = 0
 
     def add(self, before: Any, after: Any, allowed: float, longest_sum: int) -> bool:
-        """Add the values of a run, with the relative tolerance of the models; return whether they are the same."""
+        """Add the values of the output in a run of both models; return whether they are the same.
+
+        If the output is random, only type and shape are compared.
+
+        Args:
+            before: the value that the first model computed.
+            after: the value that the second model computed.
+            allowed: the relative tolerance that follows from the models; a tolerance that the caller has set takes
+                precedence.
+            longest_sum: the number of terms of the longest sum that the output depends on.
+        """
         self._runs += 1
         self.longest_sum = max(self.longest_sum, longest_sum)
         self.elements += sum(each.size for each in leaves(before))
@@ -134,13 +157,16 @@ class Comparison:
         return not why
 
     def add_distribution(self, why: str) -> bool:
-        """Add why the random numbers of a run have another distribution, "" if not; return whether they have one."""
+        """Add whether the random numbers of a run have the same distribution in both models, and return it.
+
+        `why` says how the distributions differ; it is "" if they do not.
+        """
         self._distributions += 1
         self.why = self.why or why
         return not why
 
     def result(self) -> OutputComparison:
-        """Return the comparison as it is reported."""
+        """Return the comparison over all runs that were added, as the report has it."""
         verdict = NOT_COMPARED if not self._runs else DIFFERENT if self.why else SAME
         return OutputComparison(
             name=self.name,
@@ -162,7 +188,7 @@ class Comparison:
 
     @property
     def _why_less(self) -> str:
-        """Why the elements were not compared in some runs, "" if they were in all."""
+        """Why elements were not compared in some runs or in all, "" if they were compared in all runs."""
         words = DISTRIBUTED if self._distributions else RANDOM
         if not self._random_runs or self._random_runs == self._runs:
             return words if self._random_runs else ""
@@ -170,12 +196,15 @@ class Comparison:
 
     @property
     def is_empty(self) -> bool:
-        """Whether all values that were compared had no elements."""
+        """Whether there were runs, and the output had no elements in any of them."""
         return bool(self._runs) and not self.elements
 
     @property
-    def tells_little(self) -> str:
-        """Why the comparison says little, "" if it does not: all NaN, no elements, or the same for all inputs."""
+    def why_little(self) -> str:
+        """Why the comparison says little about other inputs, "" if it says enough.
+
+        It says little if the output had no elements, was NaN alone, or was the same for all inputs.
+        """
         if self.is_empty:
             return "it had no elements in any run"
         if self.elements and self._nan[0] == self.elements:
@@ -184,7 +213,12 @@ class Comparison:
 
 
 class InnerValues:
-    """The values that a run of the first model computed, to which those of the second are compared in order."""
+    """The values inside the first model in one run, with which the values inside the second model are compared.
+
+    - `cut`: whether a value was not kept, since there was no room;
+    - `first`: (name, place in the first model, place in the second, difference) of the first value that differs, or
+      None.
+    """
 
     def __init__(self, most: int) -> None:
         self._left = most
@@ -195,7 +229,7 @@ class InnerValues:
         self._rtol = 0.0
 
     def keep(self, location: str, name: str, value: Any) -> None:
-        """Keep a value, as long as there is room."""
+        """Keep a value of the first model; if there is no room for it, only set `cut`."""
         key = self._key(name)
         size = nbytes(value)
         if size > self._left:
@@ -205,12 +239,16 @@ class InnerValues:
         self._values[key] = location, value
 
     def start_comparing(self, rtol: float) -> None:
-        """Begin with the values of the second model."""
+        """Begin with the values of the second model, which may differ by the relative tolerance `rtol`."""
         self._counts.clear()
         self._rtol = rtol
 
     def compare(self, location: str, name: str, value: Any) -> None:
-        """Compare a value with that of the same name; the first that differs is kept."""
+        """Compare a value of the second model with the first model's value of the same name.
+
+        If the name is computed several times, as in a loop, the values are matched in order. The first value that
+        differs is kept in `first`.
+        """
         key = self._key(name)
         if self.first is None and key in self._values:
             place, before = self._values[key]
@@ -218,7 +256,7 @@ class InnerValues:
                 self.first = name, place, location, why
 
     def _key(self, name: str) -> tuple[str, int]:
-        """Return the name of a value, and how often it was computed before."""
+        """Return (name, how often a value of this name has been computed, this time included)."""
         self._counts[name] = self._counts.get(name, 0) + 1
         return name, self._counts[name]
 
@@ -229,12 +267,12 @@ def _is_float(array: Any) -> bool:
 
 
 def _floats(array: Any) -> Any:
-    """Return an array in a type of numpy."""
+    """Return an array of numbers as float64; complex numbers stay as they are."""
     return array if array.dtype.kind == "c" else array.astype(np.float64)
 
 
 def _digest(value: Any) -> bytes:
-    """Return a digest of all elements of a value."""
+    """Return a digest of the shapes and elements of a value; equal values have equal digests."""
     found = hashlib.blake2b(digest_size=16)
     for each in leaves(value):
         found.update(str(each.shape).encode())
@@ -254,5 +292,5 @@ def _why_other_form(before: Any, after: Any) -> str:
 
 
 def _plain(number: float) -> float | str:
-    """Return a number as JSON has it: "inf" for infinity."""
+    """Return a number in the form that JSON has: a number that is not finite becomes text, such as "inf"."""
     return number if math.isfinite(number) else str(number)

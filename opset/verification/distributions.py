@@ -19,7 +19,11 @@ _SUMS = 4
 
 
 def statistics_of(value: Any, first: Any) -> dict[str, float]:
-    """Return statistics of an output; `first` is an output of the first model that was drawn apart."""
+    """Return statistics of one draw of a random output, by name; {} if the output has no numbers.
+
+    `first` is another draw of the output, by the first model. If it has as many numbers, one statistic is the mean
+    distance of the two draws.
+    """
     numbers, others = _numbers_of(value), _numbers_of(first)
     if not numbers.size:
         return {}
@@ -40,7 +44,11 @@ def statistics_of(value: Any, first: Any) -> dict[str, float]:
 
 
 def why_distributed_otherwise(before: Sequence[Mapping[str, float]], after: Sequence[Mapping[str, float]]) -> str:
-    """Return the first statistic that shows another distribution, "" if none does."""
+    """Return as text the first statistic by which the draws of two models differ too much for chance, "" if none does.
+
+    `before` and `after` have the statistics of each draw of the first and of the second model, by name of the
+    statistic.
+    """
     shared = [name for name in before[0] if all(name in each for each in (*before, *after))]
     for name in shared:
         one, other = (np.array([each[name] for each in draws]) for draws in (before, after))
@@ -55,14 +63,20 @@ def why_distributed_otherwise(before: Sequence[Mapping[str, float]], after: Sequ
 
 
 def _numbers_of(value: Any) -> np.ndarray:
-    """Return all numbers of a value, in order; none if it holds text."""
+    """Return all numbers of a value as one vector of doubles; a complex number gives its real and its imaginary part.
+
+    Tensors of text have no numbers.
+    """
     found = [each for each in leaves(value) if each.dtype.kind not in "OUS"]
     parts = [part for each in found for part in ((each.real, each.imag) if each.dtype.kind == "c" else (each,))]
     return np.concatenate([np.zeros(0), *(part.astype(np.float64).ravel() for part in parts)])
 
 
 def _separation(one: np.ndarray, other: np.ndarray) -> float:
-    """Return by how many standard deviations the ranks of two samples differ from ranks that are mixed at random."""
+    """Return how far two samples lie apart, by the sum of ranks of `one` among the numbers of both.
+
+    The unit is the standard deviation that this sum has if the numbers of both are mixed at random.
+    """
     _, places, counts = np.unique(np.concatenate([one, other]), return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]
     every = one.size + other.size

@@ -52,7 +52,11 @@ _FEW, _MOST_NUMBERS, _GREATEST = 16, 64, 1e6
 
 @dataclass(frozen=True)
 class Drawn:
-    """Inputs of a run: their source, seed and sizes, and the values; with the types that follow from the sizes."""
+    """The inputs of a run.
+
+    - `source`: where they come from, for messages; `seed`: the seed that drew them, None if they were read;
+    - `sizes`: the numbers for open sizes, by name; `feeds`: the values of the inputs, by name.
+    """
 
     source: str
     seed: int | None
@@ -77,14 +81,17 @@ class Drawing:
         self._known: dict[tuple[int, ...], tuple[Model, Inference | None, dict[str, Demand]]] = {}
 
     def sizes_for(self, number: int) -> Iterator[dict[str, int]]:
-        """Yield the sizes to try for a run, one after the other, until the model runs."""
+        """Yield the sizes to try for the run with the seed `number`, each a mapping by name.
+
+        The caller stops when the model runs with them. If the inputs leave no size open, {} alone is yielded.
+        """
         if not self.open_sizes:
             yield {}
             return
         first = SIZES[:FIRST] if number < FIRST else (MANY, *SIZES[:FIRST])
         at = (number + number // len(first)) % len(first)  # numbers are varied by the seed, too, in other turns
         rest = SIZES[FIRST:] if number % 2 == 0 else (*SIZES[FIRST + GREATER :], *SIZES[FIRST : FIRST + GREATER])
-        tried = [self._spread(sizes) for sizes in (*first[at:], *first[:at], *rest)]
+        tried = [self._sizes_in_turn(sizes) for sizes in (*first[at:], *first[:at], *rest)]
         if self._sum is not None:
             yield _with_sum(tried[0], *self._sum)
         yield tried[0]
@@ -95,19 +102,26 @@ class Drawing:
         yield from tried[1:]
 
     def _sums(self) -> Iterator[tuple[str, str, str]]:
-        """Yield dimensions of which the first may be the sum of the others, as of a cache and new entries."""
+        """Yield triples of names of open sizes, the first of which may be the sum of the other two.
+
+        This is so if a model joins a cache and new entries. Nothing is yielded if there are more than MOST_SUMMED open
+        sizes.
+        """
         if self._sum is None and len(self.open_sizes) <= MOST_SUMMED:
             for whole in self.open_sizes:
                 for one, other in combinations([name for name in self.open_sizes if name != whole], 2):
                     yield whole, one, other
 
-    def _spread(self, sizes: Sequence[int]) -> dict[str, int]:
-        """Return sizes by name of the dimension, in turn."""
-        return {name: sizes[_place(name, at) % len(sizes)] for at, name in enumerate(self.open_sizes)}
+    def _sizes_in_turn(self, sizes: Sequence[int]) -> dict[str, int]:
+        """Return one of `sizes` for each open size, by name: the first open size gets the first, and so on, in turn."""
+        return {name: sizes[_turn_of(name, at) % len(sizes)] for at, name in enumerate(self.open_sizes)}
 
     @property
     def is_small(self) -> bool:
-        """Whether a run of the model takes little: few nodes, weights and elements of values."""
+        """Whether a run of the model takes little time: it has few nodes, few weights, and few elements of values.
+
+        The limits are SMALL_NODES, SMALL_WEIGHTS and SMALL_VALUES. False if the types of values are not found.
+        """
         every = bodies(self._model.proto)
         if sum(len(body.nodes) for body in every) > SMALL_NODES:
             return False
@@ -120,20 +134,23 @@ class Drawing:
         return sum(map(math.prod, sizes)) <= SMALL_VALUES
 
     def inference(self, sizes: Mapping[str, int]) -> Inference | None:
-        """Return the types of the model's values with these sizes, None if they are not found."""
+        """Return the types of the model's values if open sizes are these numbers, None if inference fails."""
         return self._prepare(sizes)[1]
 
     def draw(self, sizes: Mapping[str, int], seed: int, attempt: int = 0) -> Drawn:
-        """Return inputs that are drawn, more carefully at a later attempt, of those that CAREFUL has.
+        """Return random inputs for these sizes, which suit the operators that read them.
+
+        If the model does not run with them, the caller tries again with the next `attempt`: integers are then drawn
+        from narrower ranges, CAREFUL[attempt].
 
         Raises:
-            UsageError: U103 if one cannot be drawn.
-            RunError: R302 for too much.
+            UsageError: U103 if an input cannot be drawn.
+            RunError: R302 if the inputs would take too much memory.
         """
         bound, _, demands = self._prepare(sizes)
         inputs = [value for value in bound.proto.graph.input if value.name in self._needed]
         is_wide = seed >= FIRST and seed % 2 == 1 and CAREFUL[attempt] is None
-        demands = {name: each.widened(is_wide) for name, each in demands.items()}
+        demands = {name: each.resolve_range(is_wide) for name, each in demands.items()}
         careful = CAREFUL[attempt]
         if careful is not None:
             demands = demands | {
@@ -152,13 +169,19 @@ class Drawing:
         return Drawn(f"drawn with seed {seed}", seed, {**self._given, **sizes}, feeds)
 
     def complete(self, feeds: Mapping[str, Any], seed: int) -> dict[str, Any]:
-        """Return values for the inputs that `feeds` lacks. Raises UsageError U103 if a size or rank is not known."""
+        """Return random values for the inputs that `feeds`, values by name, lacks.
+
+        Raises UsageError U103 if a size or rank is not known, RunError R302 if the values would take too much memory.
+        """
         bound, _, demands = self._prepare({})
         inputs = [value for value in bound.proto.graph.input if value.name in self._needed or value.name in feeds]
         return random_inputs(inputs, feeds, seed, self._limits, demands)
 
     def _prepare(self, sizes: Mapping[str, int]) -> tuple[Model, Inference | None, dict[str, Demand]]:
-        """Return the model with sizes, its inference, and the demands on its inputs."""
+        """Return the model with open sizes bound to `sizes`, its inference, and the demands on its inputs by name.
+
+        The inference is None if it fails. The three are kept for the next call with the same sizes.
+        """
         key = tuple(sizes.values())
         if key not in self._known:
             bound = bind_dims(self._model, sizes)
@@ -168,15 +191,15 @@ class Drawing:
 
 
 def _with_sum(sizes: Mapping[str, int], whole: str, one: str, other: str) -> dict[str, int]:
-    """Return sizes in which one is the sum of two others."""
+    """Return a copy of `sizes` in which the size called `whole` is the sum of the sizes called `one` and `other`."""
     return {**sizes, whole: sizes[one] + sizes[other]}
 
 
 def _vary(value: Any, seed: int, rng: np.random.Generator, numbers: np.ndarray) -> Any:
-    """Return a tensor with other numbers, which depend on the seed; anything but numbers as it is.
+    """Return a drawn tensor with other numbers, by the seed; a value that is no tensor of numbers is unchanged.
 
-    A condition may hold for other magnitudes alone, of single numbers beside those of the rest; numbers may be equal,
-    lie between two whole ones, or beside the numbers that the model holds.
+    A condition in the model may hold only for numbers of another magnitude or sign, for equal ones, for halves, or for
+    numbers close to one that the model holds (`numbers`).
     """
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiu":
         return value
@@ -205,7 +228,10 @@ def _vary(value: Any, seed: int, rng: np.random.Generator, numbers: np.ndarray) 
 
 
 def _vary_integers(value: np.ndarray, seed: int, rng: np.random.Generator) -> Any:
-    """Return a tensor of other integers: as they are, greater ones, or small ones with both signs, by the seed."""
+    """Return a drawn tensor of integers, unchanged or with other integers: larger ones, or small ones of both signs.
+
+    The seed decides it.
+    """
     if seed % 12 == 1:
         low, high = -1000, 1000
     elif seed % 4 == 3:
@@ -220,9 +246,17 @@ def _vary_integers(value: np.ndarray, seed: int, rng: np.random.Generator) -> An
 
 
 def _cover(value: Any, seed: int, number: int, demand: Demand) -> Any:
-    """Return a tensor of integers in which half of the elements go through the whole range, from seed to seed.
+    """Return a drawn tensor of integers, half of whose elements are replaced by the next integers of its range.
 
-    So that a few seeds reach each row of a table, and each turn of a loop.
+    The next seed goes on with the integers after them, so that a few seeds reach each row of a table, and each number
+    of iterations. The tensor is unchanged if more than a range is demanded, or the range has more than MOST_ROWS
+    integers.
+
+    Args:
+        value: the drawn value.
+        seed: the seed that drew it.
+        number: a number that differs between inputs, at which the integers begin.
+        demand: what the operators demand of the value.
     """
     count = int(demand.high - demand.low) + 1
     plain = Demand(demand.low, demand.high)
@@ -241,7 +275,10 @@ def _cover(value: Any, seed: int, number: int, demand: Demand) -> Any:
 
 
 def numbers_in(model: Model) -> np.ndarray:
-    """Return the numbers of floating point that a model holds: attributes, and elements of small tensors."""
+    """Return the floating-point numbers that a model holds in attributes and in small tensors, sorted.
+
+    At most 64 are returned, without 0 and numbers from a million on.
+    """
     found: set[float] = set()
     for body in bodies(model.proto):
         tensors = [*body.proto.initializer] if not body.function else []
@@ -257,7 +294,7 @@ def numbers_in(model: Model) -> np.ndarray:
     return np.array(sorted(each for each in found if 0 < abs(each) < _GREATEST)[:_MOST_NUMBERS])
 
 
-def _place(name: str, number: int) -> int:
-    """Return which of several sizes a dimension gets: the axis if it has no name of its own, as in "x.0"."""
+def _turn_of(name: str, number: int) -> int:
+    """Return which of several sizes the open size `name` gets: its axis if it is called like "x.0", else `number`."""
     axis = name.rpartition(".")[2]
     return int(axis) if "." in name and axis.isdecimal() and len(axis) < 3 else number

@@ -19,7 +19,10 @@ _NEVER_TRAINS, _TRAINS_BY_INPUT = 7, 12
 
 
 def random_outputs(model: Model, registry: Registry) -> tuple[set[str], set[str]]:
-    """Return the outputs that depend on random numbers, and those that may, by a Dropout."""
+    """Return the names of the outputs that certainly depend on random numbers, and of those that may.
+
+    An output may depend on them if it depends on a Dropout that may be training.
+    """
     _, index = read_model(model, registry)
     outputs = {each.name for each in model.proto.graph.output}
     certain = _affected_values(index, _RANDOM) & outputs
@@ -27,7 +30,7 @@ def random_outputs(model: Model, registry: Registry) -> tuple[set[str], set[str]
 
 
 def without_seeds(model: Model) -> Model:
-    """Return a copy of a model in which each node that draws random numbers draws others in each run."""
+    """Return a copy of a model without the attribute `seed`, so that each run draws other random numbers."""
     copy = copy_model(model)
     pending: list[Any] = [copy.proto.graph, *copy.proto.functions]
     while pending:
@@ -42,7 +45,10 @@ def without_seeds(model: Model) -> Model:
 
 
 def _affected_values(index: ModelIndex, operators: frozenset[str]) -> set[str]:
-    """Return the values of the main graph that depend on one of the operators, in inner graphs and functions too."""
+    """Return the names of values of the main graph that depend on a node of one of `operators`.
+
+    The node may be in the main graph, in a graph of a node, or in a function that is called.
+    """
     bodies = [index.main, *index.functions.values()]
     random_functions: set[int] = set()
     for body in reversed(index.call_order()):
@@ -66,7 +72,7 @@ def _affected_values(index: ModelIndex, operators: frozenset[str]) -> set[str]:
 
 
 def _inside(body: Body) -> list[Body]:
-    """Return a body and all graphs in it."""
+    """Return a body, and all graphs in its nodes, at any depth."""
     found = [body]
     for each in found:
         found += each.inner_bodies
@@ -74,7 +80,11 @@ def _inside(body: Body) -> list[Body]:
 
 
 def _draws(body: Body, number: int, index: ModelIndex, operators: frozenset[str], random_functions: set[int]) -> bool:
-    """Whether a node draws random numbers itself, or calls a function that does."""
+    """Whether the node at index `number` of a body draws random numbers itself, or calls a function that does.
+
+    It draws them if it is one of `operators`; a Dropout does only if it may be training. `random_functions` has the ids
+    of the functions that draw random numbers.
+    """
     if index.functions and (called := index.functions.get(body.function_key(number))) is not None:
         return id(called) in random_functions
     operator, domain = body.operators[number]
@@ -84,7 +94,11 @@ def _draws(body: Body, number: int, index: ModelIndex, operators: frozenset[str]
 
 
 def _may_train(body: Body, number: int, opset: int) -> bool:
-    """Whether a Dropout may drop elements: by its attribute, later by its input, and never in between."""
+    """Whether the Dropout at index `number` of a body may drop elements.
+
+    Before opset 7, it does unless the attribute `is_test` is set. From opset 12 on, it may if it has the third input.
+    In between, it never does.
+    """
     if opset < _NEVER_TRAINS:
         return not any(each.name == "is_test" and each.i for each in body.attributes[number])
     return opset >= _TRAINS_BY_INPUT and len(body.reads[number]) > 2 and body.reads[number][2] != ""

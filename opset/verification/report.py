@@ -109,7 +109,7 @@ def verification_lines(report: Verification) -> Iterator[str]:
 
 
 def _runs_in_words(runs: Sequence[VerifiedRun]) -> str:
-    """Return how many runs there were, and their sizes."""
+    """Return as text how many runs compared the models, and with which sizes."""
     done = [run for run in runs if run.verdict in (SAME, DIFFERENT)]
     sizes = dict.fromkeys(" ".join(f"{safe_text(name)}={size}" for name, size in run.sizes.items()) for run in done)
     named = [each for each in sizes if each]
@@ -118,7 +118,7 @@ def _runs_in_words(runs: Sequence[VerifiedRun]) -> str:
 
 
 def _measure_words(each: OutputComparison) -> str:
-    """Return the differences of an output and its tolerance in words."""
+    """Return the greatest differences of an output and its tolerance as text, "" if nothing was compared."""
     if not each.elements:
         return ""
     words = ""
@@ -140,5 +140,5 @@ def _measure_words(each: OutputComparison) -> str:
 
 
 def _number(number: float | str) -> str:
-    """Return a number with two digits."""
+    """Return a number as text with two significant digits; text is returned unchanged."""
     return number if isinstance(number, str) else f"{number:.2g}"

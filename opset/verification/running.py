@@ -31,7 +31,7 @@ _TICK = 50
 
 
 class Runner(Protocol):
-    """Runs one model on several inputs; `steps` are those of the last run, 0 if they are not counted."""
+    """Runs one model on several inputs; `steps` is the number of steps of the last run, 0 if they are not counted."""
 
     steps: int
 
@@ -41,7 +41,13 @@ class Runner(Protocol):
         trace: Callable[[str, str, Any], None] | None = None,
         max_steps: int | None = None,
     ) -> list[Any]:
-        """Return the outputs. Raises RunError if the model does not run."""
+        """Return the outputs of the model, in order. Raises RunError if the model does not run.
+
+        Args:
+            feeds: the inputs, by name.
+            trace: a function that is called with (path of the node, name, value) for each computed value.
+            max_steps: the greatest number of steps of this run.
+        """
 
 
 class ReferenceRunner:
@@ -60,7 +66,10 @@ class ReferenceRunner:
         trace: Callable[[str, str, Any], None] | None = None,
         max_steps: int | None = None,
     ) -> list[Any]:
-        """Return the outputs, and report each computed value to a trace. Raises RunError if the model does not run."""
+        """Return the outputs of the model, in order; the parameters are those of `Runner.run`.
+
+        Raises RunError if the model does not run, BudgetExceeded if the budget is used up before.
+        """
         evaluator, limits = self._evaluator, self._budget.remaining_limits(self._limits)
         if max_steps is not None:
             allowed = max_steps if limits.max_steps is None else min(max_steps, limits.max_steps)
@@ -92,7 +101,11 @@ class RuntimeRunner:
         trace: Callable[[str, str, Any], None] | None = None,
         max_steps: int | None = None,
     ) -> list[Any]:
-        """Return the outputs. Raises RunError R206 if the runtime does not load or run it, R303 if time is up."""
+        """Return the outputs of the model, in order. `trace` and `max_steps` have no effect.
+
+        Raises RunError R206 if the runtime does not load or run the model, R303 if the time that the caller allowed is
+        up. Raises UsageError T224 if the runtime is not installed, BudgetExceeded if the budget is used up before.
+        """
         seconds = self._budget.remaining_limits(self._limits).timeout or PATIENCE
         with tempfile.TemporaryDirectory(prefix="opset-") as folder:
             self._model.save(os.path.join(folder, "model.onnx"), external="copy")
@@ -115,7 +128,11 @@ class RuntimeRunner:
         return [value.astype(object) if value.dtype.kind == "U" else value for value in found]
 
     def _ask(self, folder: str, seconds: float) -> dict[str, Any]:
-        """Return the answer of the program, which is ended if it takes too long. Raises RunError R303 if time is up."""
+        """Run the program on the files in a folder, and return its answer, as `runtime_program` describes it.
+
+        The program is ended after `seconds`. If the caller has set a limit of time, RunError R303 is raised then;
+        otherwise the answer says that it took too long.
+        """
         command = (sys.executable, str(PROGRAM), self._package, folder)
         child = ChildProcess(command, MEMORY, serves=True, environment=environment_without_folder())
         deadline = time.monotonic() + seconds

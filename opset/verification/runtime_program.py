@@ -49,7 +49,10 @@ RUNTIMES = {"onnxruntime": open_onnxruntime, "openvino": open_openvino}
 
 
 def main(name: str, folder: str) -> None:
-    """Run the model of a folder, and write its outputs there."""
+    """Run the model in `folder` in the runtime `name`, a key of RUNTIMES, and write the outputs to the folder.
+
+    The answer, a line of JSON, says whether and why the runtime is absent, or does not load or run the model.
+    """
     import numpy as np
 
     answers = os.fdopen(int(os.environ.pop("OPSET_ANSWERS")), "w")

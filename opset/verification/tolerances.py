@@ -50,13 +50,16 @@ class Roundings:
         self.values: dict[str, tuple[float, int, float]] = {}
         """Of each value of the main graph: the roundings, the longest sum, and the widest unit of the last place."""
         for number, names in enumerate(index.main.computes):
-            found = self._after(index.main, number, self.values)
+            found = self._roundings_after(index.main, number, self.values)
             self.values.update((name, found) for name in names)
 
-    def _after(
+    def _roundings_after(
         self, body: Body, number: int, known: Mapping[str, tuple[float, int, float]]
     ) -> tuple[float, int, float]:
-        """Return the roundings of the outputs of a node: the most of its inputs, and its own."""
+        """Return (roundings, longest sum, widest unit) of the outputs of the node at index `number` of a body.
+
+        The roundings are its own and the most that one of its inputs has. `known` has these triples of values, by name.
+        """
         before = [known[name] for name in body.reads[number] if name in known]
         before += [known[name] for name in self._names_inside(body, number) if name in known]
         units, length, unit = self._cost_of_node(body, number)
@@ -67,7 +70,7 @@ class Roundings:
         )
 
     def _names_inside(self, body: Body, number: int) -> list[str]:
-        """Return the names that the inner graphs of a node read."""
+        """Return the names that nodes in the graphs of the node at index `number` of a body read."""
         pending = [each for (at, _), each in body.subgraphs.items() if at == number]
         names = []
         while pending:
@@ -77,7 +80,7 @@ class Roundings:
         return names
 
     def _cost_of_body(self, body: Body) -> tuple[float, int, float]:
-        """Return the roundings of all nodes of a body."""
+        """Return (roundings, longest sum, widest unit) of all nodes of a body together."""
         if id(body) not in self._costs:
             self._costs[id(body)] = (0.0, 1, 0.0)
             costs = [self._cost_of_node(body, number) for number in range(len(body.nodes))]
@@ -86,7 +89,10 @@ class Roundings:
         return self._costs[id(body)]
 
     def _cost_of_node(self, body: Body, number: int) -> tuple[float, int, float]:
-        """Return the roundings of a node, the length of its sums, and the unit of its widest output."""
+        """Return (roundings, longest sum, widest unit) of the node at index `number` of a body, without its inputs.
+
+        A node with graphs, or a call, has the roundings of these; Loop and Scan count them as often as _REPEATED says.
+        """
         operator, _ = body.operators[number]
         inner = [each for (at, _), each in body.subgraphs.items() if at == number]
         if (called := self._index.functions.get(body.function_key(number))) is not None:
@@ -108,7 +114,7 @@ class Roundings:
 
 
 def _unit_of(scope: Scope | None, name: str) -> float:
-    """Return the unit of the last place of a value, 0 if it is no number of floating point."""
+    """Return the unit of the last place of the value `name`, relative to its numbers; 0 unless these are floats."""
     found = scope.type_of(name) if scope is not None and name else None
     if found is None or found.element is None:
         return 0.0
@@ -119,7 +125,11 @@ def _unit_of(scope: Scope | None, name: str) -> float:
 
 
 def _sum_length(scope: Scope, body: Body, number: int) -> int:
-    """Return how many terms the sums of a node have, by the shapes of its inputs and outputs."""
+    """Return how many numbers the node at index `number` of a body adds up for an element of its output.
+
+    It follows from the shapes of inputs and outputs. It is 1 for an operator that does not sum, and _REPEATED for a sum
+    of unknown length.
+    """
     operator, _ = body.operators[number]
     shapes = [_known_shape(scope, name) for name in body.reads[number]]
     first = shapes[0] if shapes else None
@@ -159,7 +169,16 @@ def _known_shape(scope: Scope, name: str) -> list[int] | None:
 
 
 def tolerance(dtype: np.dtype[Any], found: tuple[float, int, float]) -> float:
-    """Return the relative tolerance of an output: 0 if it is exact, at most the tolerance of its element type."""
+    """Return the relative tolerance of an output of the type `dtype`; 0 for integers, booleans and text.
+
+    It grows with the square root of the number of roundings. It is at most the tolerance of the output's element type,
+    or of the least precise type on the way.
+
+    Args:
+        dtype: the type of the output.
+        found: on the way to the output, the number of roundings, the number of terms of the longest sum, and the
+            greatest unit of the last place.
+    """
     unit = _NARROW.get(dtype.name, 0.0)
     if not unit:
         return 0.0

@@ -18,7 +18,7 @@ from opset.reference.engine.limits import byte_limit, limit_error
 from opset.reference.value_info import value_info_of
 from opset.tensor_io.files import read_values
 from opset.verification.branches import Branches
-from opset.verification.comparing import Comparison, InnerValues, leaves, other_weight, why_different
+from opset.verification.comparing import Comparison, InnerValues, differing_weight, leaves, why_different
 from opset.verification.distributions import DRAWS, statistics_of, why_distributed_otherwise
 from opset.verification.inputs import CAREFUL, Drawing, Drawn
 from opset.verification.randomness import random_outputs, without_seeds
@@ -55,7 +55,7 @@ _STOPPED = ("R301", "R302", "R303", "R205", "R201")
 
 
 class VerificationSettings(NamedTuple):
-    """The settings of a verification; `data` are files or folders of inputs, one for each run, or the values."""
+    """The settings of a verification, as `verify` takes them."""
 
     data: Sequence[Any] = ()
     seeds: int | None = None
@@ -67,7 +67,10 @@ class VerificationSettings(NamedTuple):
 
 
 class Interface(NamedTuple):
-    """The inputs and outputs of two models as they were matched: names of the second by names of the first."""
+    """How the inputs and outputs of two models belong together: names in the second model by names in the first.
+
+    `notes` has a line for each pair with different names.
+    """
 
     inputs: dict[str, str]
     outputs: dict[str, str]
@@ -92,25 +95,30 @@ def verify(
 
     Args:
         before: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
-        after: The model to compare with it.
-        data: Inputs, each a mapping by name, a file or a folder of values; inputs that are missing are drawn. Without
-            it, all inputs are drawn.
-        seeds: How many inputs are drawn; without it 3, or up to 20 if the model is small.
+        after: The model to compare with it, in one of these forms.
+        data: Inputs for one run each: a mapping by name, or the path of a file or a folder of values. Inputs that are
+            missing are drawn. Without it, all inputs are drawn.
+        seeds: How many times inputs are drawn; without it 3, or up to 20 if the model is small, and more if differences
+            inside the models show.
         rtol: The relative tolerance; without it, it follows from the types and the sums that an output depends on.
         atol: The absolute tolerance; without it, the relative one times the median magnitude of the output.
-        dims: Numbers for sizes that the inputs leave open; without them, several are tried.
-        with_: An installed runtime that runs both, "onnxruntime" or "openvino", in place of the reference evaluator.
+        dims: Numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x. For
+            open sizes without a number, several numbers are tried.
+        with_: An installed runtime that runs both, "onnxruntime" or "openvino"; without it, the reference evaluator
+            does.
         schemas: Folders of operator YAML, for domains of your own.
         allow_external_roots: Folders outside the models' own from which external data may be read.
-        limits: How much all runs together may take.
+        limits: How much time all runs together may take, and how much memory and how many steps each may take.
 
     Returns:
         The verification; `same` says whether all is within the tolerances.
 
     Raises:
         ModelError: A model is malformed.
-        UsageError: U103 for options that do not fit, T224 if the runtime is not installed.
-        RunError: R207 if the models have different inputs or outputs, R1… for data that does not fit.
+        SchemaError: A file in `schemas` has faults.
+        UsageError: U103 if an input cannot be drawn or `dims` are not valid, T224 if the runtime is not installed.
+        RunError: R207 if the models have different inputs or outputs, R102 or R105 if `data` does not fit or cannot be
+            read, R302 if drawn inputs would take too much memory.
     """
     registry = registry_with(schemas)
     roots = tuple(allow_external_roots)
@@ -127,15 +135,32 @@ def verify_models(
     name: str = "before",
     other: str = "after",
 ) -> Verification:
-    """Return the verification of two models that were loaded; see `verify`."""
+    """Return the verification of two models that were loaded already.
+
+    Args:
+        before: The model.
+        after: The model to compare with it.
+        settings: The options of `verify`.
+        registry: The operators that are known.
+        name: The name of the first model in the report.
+        other: The name of the second model in the report.
+
+    Raises:
+        ModelError: The functions of a model call each other in a cycle.
+        UsageError: U103 if an input cannot be drawn, T224 if the runtime is not installed.
+        RunError: R207 if the models have different inputs or outputs, or another code if `data` does not fit.
+    """
     return _Verifying(before, after, settings, registry).verification(name, other)
 
 
 def match_interfaces(before: Model, after: Model) -> Interface:
-    """Return how inputs and outputs of two models belong together: by name, else by position.
+    """Return which inputs and outputs of two models belong together.
+
+    Inputs of the same name belong together; the others are matched in order, each with a note. The same holds for
+    outputs. Inputs with a default value do not count.
 
     Raises:
-        RunError: R207 if one has more than the other.
+        RunError: R207 if one model has more inputs or outputs than the other.
     """
     notes: list[str] = []
     matched: list[dict[str, str]] = []
@@ -163,7 +188,10 @@ def match_interfaces(before: Model, after: Model) -> Interface:
 
 
 def rounds_otherwise(before: Model, after: Model) -> bool:
-    """Whether the second model lacks nodes of the first that round to whole numbers, which may show at halves alone."""
+    """Whether the second model has fewer nodes of an operator that rounds to whole numbers, such as QuantizeLinear.
+
+    A node in its place may round halves differently, which only some inputs show.
+    """
     counts = [
         Counter(operator for body in bodies(each.proto) for operator, domain in body.operators if not domain)
         for each in (before, after)
@@ -199,20 +227,24 @@ class _Verifying:
         self.branches = Branches(before, registry)
         if settings.with_ is not None:
             self.branches.missed.clear()  # a runtime does not say what it runs
-        self.runners = [self._runner(number) for number in (0, 1)]
+        self.runners = [self._make_runner(number) for number in (0, 1)]
 
-    def _runner(self, number: int) -> Runner:
-        """Return what runs the model before (0) or after (1)."""
+    def _make_runner(self, number: int) -> Runner:
+        """Return a Runner for the first model (`number` 0) or the second one (1)."""
         limits, model = self.settings.limits, self.models[number]
         if self.settings.with_ is not None:
             return RuntimeRunner(model, ("before", "after")[number], self.settings.with_, limits, self.budget)
         return ReferenceRunner(model, self.registry, limits, self.budget)
 
     def verification(self, name: str, other: str) -> Verification:
-        """Return the verification, after all runs."""
+        """Run both models, and return the verification; `name` and `other` are the names of the models in it.
+
+        If the time is used up, the runs so far count, and a note says so. Raises RunError if `data` does not fit or
+        inputs take too much memory, UsageError if inputs cannot be drawn or the runtime is not installed.
+        """
         errors = FindingList()
         try:
-            for drawn, outputs in self._inputs():
+            for drawn, outputs in self._runs_of_first():
                 self._compare(drawn, outputs)
         except BudgetExceeded as error:
             self._reasons.update(dict.fromkeys(map(str, limit_error(error).findings)))
@@ -220,7 +252,7 @@ class _Verifying:
         outputs = [each.result() for each in self.comparisons.values()]
         compared = any(run.verdict == SAME for run in self.runs)
         verdict = DIFFERENT if self._differs else SAME if compared else NOT_COMPARED
-        self._note_what_was_little()
+        self._note_weak_comparisons()
         if verdict == DIFFERENT:
             errors += _differences(outputs, self.runs, self.first)
         elif verdict == NOT_COMPARED:
@@ -228,27 +260,39 @@ class _Verifying:
             help = "give inputs: --data; or sizes: --dim"
             errors.append(Finding("C702", "nothing could be compared", why=why, help=help))
         return Verification(
-            name, other, self._with(), verdict, self.runs, outputs, self.first, [*dict.fromkeys(self.notes)], errors
+            name,
+            other,
+            self._runner_name(),
+            verdict,
+            self.runs,
+            outputs,
+            self.first,
+            [*dict.fromkeys(self.notes)],
+            errors,
         )
 
-    def _with(self) -> str:
-        """Return what ran the models."""
+    def _runner_name(self) -> str:
+        """Return what runs the models, for the report: the reference evaluator, or a runtime with its version."""
         if self.settings.with_ is None:
             return REFERENCE
         version = next((each.version for each in self.runners if isinstance(each, RuntimeRunner)), "")
         return f"{self.settings.with_} {version}".strip()
 
-    def _inputs(self) -> Iterator[tuple[Drawn, list[Any]]]:
-        """Yield inputs on which the first model runs, with its outputs."""
+    def _runs_of_first(self) -> Iterator[tuple[Drawn, list[Any]]]:
+        """Yield (inputs, outputs) of each run that the first model made, with the inputs in `data` or with drawn ones.
+
+        A run that the first model does not make is recorded, and not yielded. The number of drawn inputs depends on
+        what the runs show, as the constants above say.
+        """
         for number, given in enumerate(self.settings.data):
             drawn = self._read_inputs(given, number)
             try:
                 yield drawn, self.runners[0].run(drawn.feeds, self.branches.trace)
             except RunError as error:
-                self._fail(drawn, error)
+                self._note_failed_run(drawn, error)
         if self.settings.data:
             return
-        seeds = self._seeds()
+        seeds = self._least_seeds()
         most = max(seeds, (self.settings.seeds or SEEDS) + MORE_SEEDS)
         seed = 0
         while seed < most and not self._stopped and not (seed >= SEEDS and self._differs):
@@ -265,17 +309,22 @@ class _Verifying:
 
     @property
     def _differs(self) -> bool:
-        """Whether the models differed in a run."""
+        """Whether the models differed in one of the runs so far."""
         return any(run.verdict == DIFFERENT for run in self.runs)
 
-    def _seeds(self) -> int:
-        """Return how many inputs are drawn at least."""
+    def _least_seeds(self) -> int:
+        """Return how many times inputs are drawn at least."""
         if self.settings.seeds is not None:
             return self.settings.seeds
         return SMALL_SEEDS if self.settings.with_ is None and self.drawing.is_small else SEEDS
 
     def _draw_runs(self, seed: int) -> Iterator[tuple[Drawn, list[Any]]]:
-        """Yield inputs drawn with a seed, of the first sizes with which the first model runs, and its outputs."""
+        """Yield one pair of inputs, drawn with a seed, and the outputs of the first model.
+
+        Several sizes and ranges are tried, and the first with which the model runs count. If it runs with none, nothing
+        is yielded, and the failed run is recorded. Raises UsageError U103 if an input cannot be drawn, RunError R302 if
+        inputs take too much memory.
+        """
         failures: list[tuple[Drawn, RunError]] = []
         for sizes in self.drawing.sizes_for(seed):
             for attempt in range(len(CAREFUL)):
@@ -293,23 +342,27 @@ class _Verifying:
                 return
             if failures and failures[-1][1].findings[0].code in _STOPPED:
                 break
-        self._fail(*failures[0])
+        self._note_failed_run(*failures[0])
 
     def _note_failure(self, drawn: Drawn, error: RunError) -> None:
-        """Note the sizes with which the first model does not run, if it has open ones."""
+        """Add a note of the sizes with which the first model does not run, if it leaves sizes open."""
         if drawn.sizes:
             sizes = ", ".join(f"{safe_text(name)}={size}" for name, size in drawn.sizes.items())
             self.notes.append(f"the model before does not run with {sizes}: {_message(error)}")
 
-    def _fail(self, drawn: Drawn, error: RunError) -> None:
-        """Record a run that the first model did not make."""
+    def _note_failed_run(self, drawn: Drawn, error: RunError) -> None:
+        """Add a run with the verdict "not compared", since the first model does not run with these inputs."""
         why = f"the model before does not run: {_message(error)}"
         self._stopped |= error.findings[0].code in _STOPPED
         self._reasons[why] = None
         self.runs.append(VerifiedRun(drawn.source, drawn.seed, drawn.sizes, NOT_COMPARED, why))
 
     def _read_inputs(self, given: Any, number: int) -> Drawn:
-        """Return inputs of a file, a folder or a mapping; those that are missing are drawn."""
+        """Return the inputs in `given`, a mapping by name or a path; missing inputs are drawn, with a note.
+
+        `number` is the index of `given` among the data. Raises RunError R102 for an input that the model does not have,
+        R105 if a file cannot be read; UsageError U103 if a missing input cannot be drawn.
+        """
         source = f"data {number + 1}"
         declared = [value_info_of(value) for value in self.models[0].proto.graph.input]
         if isinstance(given, Mapping):
@@ -329,7 +382,11 @@ class _Verifying:
         return Drawn(source, None, dict(self.settings.dims), feeds)
 
     def _compare(self, drawn: Drawn, outputs: Sequence[Any]) -> None:
-        """Run the second model on the inputs, and compare the outputs."""
+        """Run the second model on the inputs of a run of the first, and compare its outputs with `outputs`.
+
+        The run is added to `runs`. If the second model does not run, the verdict is "different", or "not compared" if
+        it only reached a limit.
+        """
         feeds = {self.interface.inputs.get(name, name): value for name, value in drawn.feeds.items()}
         steps = self.runners[0].steps
         most = max(MOST_STEPS, STEPS_FOR_ONE * steps)
@@ -364,10 +421,10 @@ class _Verifying:
         if same:
             self._last = drawn, feeds
         elif not self._located:
-            self._locate(drawn, feeds, max(allowed.values()))
+            self._find_first_difference(drawn, feeds, max(allowed.values()))
 
     def _roundings(self, drawn: Drawn) -> list[Roundings]:
-        """Return the roundings in both models, as far as their types are known."""
+        """Return the roundings of the first model and of the second; a model whose types are not found is left out."""
         open_sizes = {name: drawn.sizes[name] for name in self.drawing.open_sizes if name in drawn.sizes}
         found = []
         for drawing in (self.drawing, Drawing(self.models[1], self.registry, self.settings.dims, self.settings.limits)):
@@ -377,24 +434,28 @@ class _Verifying:
         return found
 
     def _mark_random(self, drawn: Drawn) -> None:
-        """Mark the outputs that depend on random numbers in this run, which are not compared by value."""
+        """Set `random` of the comparison of each output that depends on random numbers in this run.
+
+        Such outputs are not compared by value. An output that may depend on them, by a Dropout, is drawn again to see
+        it.
+        """
         certain, doubtful = self._random
         if doubtful:
             with suppress(RunError):  # if a runtime alone can run the model, it is not known
-                doubtful = self._drawn_outputs(drawn, doubtful)
+                doubtful = self._changing_outputs(drawn, doubtful)
         for name, comparison in self.comparisons.items():
             comparison.random = name in certain or name in doubtful
 
-    def _drawn_outputs(self, drawn: Drawn, doubtful: Iterable[str]) -> set[str]:
-        """Return those of some outputs of the first model that are others if other random numbers are drawn.
+    def _changing_outputs(self, drawn: Drawn, doubtful: Iterable[str]) -> set[str]:
+        """Return the outputs of the first model, of those in `doubtful`, that change if other random numbers are drawn.
 
         Raises:
             RunError: The reference evaluator does not run the model.
         """
-        (values,), found, left = self._draws(0, drawn.feeds, range(1)), set[str](), {*doubtful}
+        (values,), found, left = self._outputs_by_seed(0, drawn.feeds, range(1)), set[str](), {*doubtful}
         fewest = min(sum(each.size for each in leaves(values[name])) for name in left)
         for seed in range(1, max(ENOUGH_DRAWN // max(fewest, 1), 1) + 1):
-            (again,) = self._draws(0, drawn.feeds, (seed,))
+            (again,) = self._outputs_by_seed(0, drawn.feeds, (seed,))
             found |= {name for name in left if why_different(values[name], again[name], 0.0, 0.0)}
             left -= found
             if not left:
@@ -402,17 +463,19 @@ class _Verifying:
         return found
 
     def _compare_distributions(self, drawn: Drawn, feeds: Mapping[str, Any]) -> bool:
-        """Return whether the random outputs of two small models have one distribution on the inputs of a run.
+        """Return whether each random output has the same distribution in both models, on the inputs of a run.
 
-        The seeds of the two are others, as draws that mirror each other would seem to differ too often.
+        True if this is not tested: if a runtime runs the models, if they are not small, or after MOST_DISTRIBUTIONS
+        runs. The two models draw with different seeds, since draws that mirror each other would seem to differ too
+        often.
         """
         if self.settings.with_ is not None or self._distributions >= MOST_DISTRIBUTIONS or not self.drawing.is_small:
             return True
         self._distributions += 1
         names = [name for name, each in self.comparisons.items() if each.random]
         try:
-            first, *before = self._draws(0, drawn.feeds, range(DRAWS + 1))
-            after = self._draws(1, feeds, range(DRAWS + 1, 2 * DRAWS + 1))
+            first, *before = self._outputs_by_seed(0, drawn.feeds, range(DRAWS + 1))
+            after = self._outputs_by_seed(1, feeds, range(DRAWS + 1, 2 * DRAWS + 1))
         except RunError as error:
             self.notes.append(f"the distributions of random outputs were not compared: {_message(error)}")
             return True
@@ -424,22 +487,31 @@ class _Verifying:
             same &= comparison.add_distribution(why_distributed_otherwise(one, other))
         return same
 
-    def _draws(self, number: int, feeds: Mapping[str, Any], seeds: Iterable[int]) -> list[dict[str, Any]]:
-        """Return the outputs of a model by name, once for each seed. Raises RunError if it does not run."""
+    def _outputs_by_seed(self, number: int, feeds: Mapping[str, Any], seeds: Iterable[int]) -> list[dict[str, Any]]:
+        """Return for each seed the outputs by name of the first model (`number` 0) or the second one (1).
+
+        Raises RunError if the reference evaluator does not run the model.
+        """
         model = without_seeds(self.models[number])
         names = [each.name for each in model.proto.graph.output]
         runners = (ReferenceRunner(model, self.registry, self.settings.limits, self.budget, seed) for seed in seeds)
         return [dict(zip(names, each.run(feeds), strict=True)) for each in runners]
 
     def _is_doubtful(self) -> bool:
-        """Whether other inputs may show a difference: values inside differ, or the second model rounds otherwise."""
+        """Whether other inputs may show a difference, although no output differs so far.
+
+        They may if weights or values inside the models differ, or if the second model rounds otherwise.
+        """
         return self._differs_inside() or (self._last is not None and rounds_otherwise(*self.models))
 
     def _differs_inside(self) -> bool:
-        """Whether the same outputs came from other weights, or values inside, so that other inputs may show it."""
+        """Whether weights or values inside the models differ, although no output did in the last run.
+
+        The reason is kept for a note.
+        """
         if self._last is None:
             return False
-        if name := other_weight(*self.models):
+        if name := differing_weight(*self.models):
             self._inside = f"the weight {brief_name(name)} differs, and no output does"
             return True
         values = self._inner_values(*self._last, INSIDE)
@@ -449,8 +521,12 @@ class _Verifying:
         self._inside = f"{brief_name(name)} differs inside, and no output does: {why} ({place})"
         return True
 
-    def _locate(self, drawn: Drawn, feeds: Mapping[str, Any], allowed: float) -> None:
-        """Find the first value inside that differs, if both run on the reference evaluator."""
+    def _find_first_difference(self, drawn: Drawn, feeds: Mapping[str, Any], allowed: float) -> None:
+        """Store in `first` the first value inside the models that differs in a run.
+
+        Nothing is stored if a runtime runs the models. `feeds` are the inputs of the second model, `allowed` is the
+        relative tolerance unless the caller set one.
+        """
         self._located = True
         values = self._inner_values(drawn, feeds, allowed if self.settings.rtol is None else self.settings.rtol)
         if values is not None and values.first is not None:
@@ -459,7 +535,11 @@ class _Verifying:
             self.notes.append("not all inner values fit into memory; an earlier one may differ")
 
     def _inner_values(self, drawn: Drawn, feeds: Mapping[str, Any], rtol: float) -> InnerValues | None:
-        """Return the comparison of all values inside, None if the reference evaluator does not run both models."""
+        """Return the comparison of all values inside the models, in a run of both; None if a runtime runs them.
+
+        `feeds` are the inputs of the second model, `rtol` is the relative tolerance. If a model stops, a note says so,
+        and the values so far are returned.
+        """
         before, after = self.runners
         if not (isinstance(before, ReferenceRunner) and isinstance(after, ReferenceRunner)):
             return None
@@ -472,11 +552,14 @@ class _Verifying:
             self.notes.append(f"the first difference was not found: {_message(error)}")
         return values
 
-    def _note_what_was_little(self) -> None:
-        """Note outputs whose comparison says little."""
+    def _note_weak_comparisons(self) -> None:
+        """Add notes about what the runs do not show.
+
+        These are differences inside the models, outputs whose comparison says little, and graphs that were never run.
+        """
         if self._inside and not self._differs:
             self.notes.append(self._inside)
-        told = {name: each.tells_little for name, each in self.comparisons.items()}
+        told = {name: each.why_little for name, each in self.comparisons.items()}
         little = {name: why for name, why in told.items() if why}
         self.notes += [f"{brief_name(name)}: {why}" for name, why in little.items()]
         if self.branches.missed:
@@ -488,14 +571,22 @@ class _Verifying:
 
 
 def _tolerance_for(value: Any, name: str, other: str, roundings: Sequence[Roundings]) -> tuple[float, int]:
-    """Return the relative tolerance of an output and the longest sum before it."""
+    """Return (relative tolerance, length of the longest sum on the way) of an output.
+
+    Args:
+        value: the output in the first model.
+        name: its name in the first model.
+        other: its name in the second model.
+        roundings: the roundings of both models, as far as known; without any, the tolerance is the greatest of the
+            type.
+    """
     known = [each.values.get(key, (0.0, 1, 0.0)) for each, key in zip(roundings, (name, other), strict=False)]
     most, length, unit = (max(column) for column in zip(*known, strict=True)) if known else (math.inf, 1, 0.0)
     return max((tolerance(each.dtype, (most, length, unit)) for each in leaves(value)), default=0.0), int(length)
 
 
 def _required_inputs(model: Model) -> list[Any]:
-    """Return the inputs of a model that no initializer has the name of."""
+    """Return the ValueInfoProtos of a model's inputs without those that an initializer gives a default value."""
     graph = model.proto.graph
     defaults = {tensor.name for tensor in graph.initializer}
     defaults |= {tensor.values.name for tensor in graph.sparse_initializer}
@@ -505,7 +596,10 @@ def _required_inputs(model: Model) -> list[Any]:
 def _differences(
     outputs: Sequence[OutputComparison], runs: Sequence[VerifiedRun], first: FirstDifference | None
 ) -> Iterator[Finding]:
-    """Yield a finding for each output that differs, or for the run that the second model did not make."""
+    """Yield a finding C701 for each output that differs, and for each reason why only one of the models ran.
+
+    `first` is the first value inside the models that differs; its place is named.
+    """
     help = "to accept the difference: --rtol, --atol"
     for each in outputs:
         if each.verdict == DIFFERENT:
@@ -517,7 +611,7 @@ def _differences(
 
 
 def _message(error: OpsetError) -> str:
-    """Return the first finding of an error in a line."""
+    """Return the first finding of an error as one line of text."""
     finding = error.findings[0]
     return safe_text(
         f"{finding.message}{f' ({finding.place})' if finding.place else ''}: {finding.why or finding.code}"
@@ -525,5 +619,5 @@ def _message(error: OpsetError) -> str:
 
 
 def _name_of(source: Any) -> str:
-    """Return the path of a model if it was given as one."""
+    """Return the path of a model that was given as a path, else "a model"."""
     return str(source) if isinstance(source, str | Path) else "a model"

@@ -49,23 +49,23 @@ def target_of(
 ) -> Target:
     """Return the target that one of `to`, `release` ("1.15") and `runtime` ("onnxruntime==1.17") names.
 
-    If none of them is given, the model keeps its opsets.
+    If none of `to`, `release` and `runtime` is given, the model keeps its opsets.
 
     Args:
-        to: Opset versions, in a form of `convert`; with a runtime, versions to choose among those that it takes.
+        to: Opset versions, in a form of `convert`. With a runtime, versions to reach in place of those that suit the
+            model best.
         release: A release of ONNX.
         runtime: A release of a runtime.
         ir_version: The IR version that the model is to have.
         registry: The operators that are known.
-        targets: Files that describe further runtimes.
-        inexact_types: Whether a node for which the runtime has no other kernel may compute in a type that gives
-            other results. Only a runtime permits this.
-        keeps_opsets: Whether `to`, `release` and `runtime` may all be missing. They always may if `ir_version` is
-            given.
+        targets: YAML files that describe further runtimes.
+        inexact_types: Whether a node for which the runtime has no other kernel may compute in a type that gives other
+            results. Needs `runtime`.
+        keeps_opsets: Whether `to`, `release` and `runtime` may all be missing if `ir_version` is missing, too.
 
     Raises:
-        UsageError: U101 if the target is not known; U103 if no target or several are given, or `inexact_types`
-            without `runtime`.
+        UsageError: U101 if the target is not known. U103 if no target or several are given, or `inexact_types` without
+            `runtime`.
         SchemaError: A file that describes a runtime has faults.
     """
     registry = registry or default_registry()
@@ -269,17 +269,18 @@ def lower(
 def _assume(
     model: Model, versions: int | str | Mapping[str, int] | None, registry: Registry, limits: Limits | None
 ) -> tuple[Model, list[str]]:
-    """Return the model with the opset versions changed to those that it was really written for, and notes for the user.
+    """Return the model with imports of the opset versions that it was really written for, and notes for the user.
+
+    The given model is not changed.
 
     Args:
         model: The model, as it was loaded.
-        versions: The versions in a form of `to`, or "auto" to find them. With None, the model is returned
-            unchanged.
+        versions: The versions in a form of `to`, or "auto" to find them. With None, the model is returned unchanged.
         registry: The operators that are known.
         limits: Bounds on the work of the search.
 
     Raises:
-        ConversionError: C106 if no versions are found that fit all nodes of the model, or several are.
+        ConversionError: C106 if no versions, or several, fit all nodes of the model.
         UsageError: U101 for a version that is not known.
     """
     if versions is None:
@@ -291,9 +292,9 @@ def _assume(
 
 
 def _model_of(conversion: Conversion) -> Any:
-    """Return the converted model of a conversion, in the form in which the user gave the model.
+    """Return the model that a conversion made: a ModelProto of onnx if the user gave one, else an opset.Model.
 
-    Raises ConversionError with all refusals if the conversion has no model.
+    Raises ConversionError with all refusals if the conversion was refused.
     """
     if conversion.model is None:
         raise ConversionError(conversion.refusals)

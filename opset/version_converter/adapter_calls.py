@@ -43,11 +43,13 @@ class AdapterCall(NamedTuple):
 def call_adapter(call: AdapterCall) -> Result:
     """Call an adapter; return the name or names of the values that replace the node's outputs, or None.
 
-    With None, an adapter asks the caller to use the derived adapter of the transition. A lowering may not return None.
+    None means that the derived adapter of the transition is to be used. A lowering may not return None.
 
-    Refusal, OpsetError and BudgetExceeded pass through, and so does any exception of a standard operator's adapter.
-    Raises Refusal C105 if the adapter of another domain raises something else, or makes nodes that are not valid, and
-    if any adapter returns anything but names or None.
+    Refusal, OpsetError and BudgetExceeded of the adapter reach the caller. So does any other exception if the operator
+    is a standard one.
+
+    Raises Refusal C105 if the result is neither names nor None. For an operator of a user's domain, it is also raised
+    if the adapter raises any other exception, or makes nodes that are not valid.
     """
     step, op, node, registry = call.step, call.op, call.node, call.registry
     what = f"the {'lowering' if step.lowers else 'adapter'} of {step.source.name}"
@@ -74,9 +76,10 @@ def call_adapter(call: AdapterCall) -> Result:
 
 
 def _name_faults(call: AdapterCall, names: Sequence[str]) -> Iterator[str]:
-    """Yield a message for each value that the adapter's nodes use before it is computed, or compute twice.
+    """Yield a message for each name that makes the adapter's nodes wrong.
 
-    `names` are the values that the adapter returned; a returned value that nothing computes is a fault, too.
+    A fault is a value that a node reads before it is computed, a value that is computed twice, and a returned value
+    that nothing computes. `names` are the names that the adapter returned.
     """
     node, facts = call.node, call.facts
     known = {"", *node.inputs}
@@ -99,9 +102,9 @@ def _name_faults(call: AdapterCall, names: Sequence[str]) -> Iterator[str]:
 
 
 def _name_faults_in_graphs(made: Any, is_known: Callable[[str], bool]) -> Iterator[str]:
-    """Yield a message for each value in the subgraphs of `made` that is used but not computed, or computed twice.
+    """Yield a message for each value in the subgraphs of a node that is read but not computed, or computed twice.
 
-    `is_known` says whether a name is a value of the graphs around the node.
+    `made` is the NodeProto. `is_known` says whether a name is a value of the graphs around the node.
     """
     pending: list[tuple[Any, frozenset[str]]] = [(graph, frozenset()) for _, graph in subgraphs(made)]
     while pending:
@@ -123,7 +126,7 @@ def _name_faults_in_graphs(made: Any, is_known: Callable[[str], bool]) -> Iterat
 
 
 def _signature_faults(call: AdapterCall) -> Iterator[str]:
-    """Yield a message for each node that the adapter made, also in subgraphs, that does not fit its operator."""
+    """Yield a message for each node made by the adapter that does not fit its operator, also for nodes in subgraphs."""
     registry = call.registry
     pending: list[tuple[Any, int]] = [*call.op.made]
     while pending:

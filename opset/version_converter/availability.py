@@ -35,7 +35,7 @@ LOADED = frozenset(("Constant",))
 def holds_tensor(operator: tuple[str, str], attributes: Sequence[Any]) -> bool:
     """Whether a node is a Constant with a tensor, which runtimes load as an initializer, without a kernel.
 
-    `operator` is the pair of operator and domain.
+    `operator` is the pair of operator and domain. `attributes` are the node's AttributeProtos.
     """
     return operator[0] in LOADED and not operator[1] and all(each.name == "value" for each in attributes)
 
@@ -53,10 +53,12 @@ _OTHER_NUMBER = re.compile(r"not (-?\d+(\.\d+)?)")
 class Lack(NamedTuple):
     """A reason why a runtime does not run a node.
 
+    - `why`: the reason in words;
     - `elements`: the element types that the runtime takes instead, by type parameter; empty if no other types help;
     - `constants`: positions of inputs that the runtime needs to be constants;
     - `scalars`: positions of inputs that are scalars and have to be vectors of one element;
-    - `fault`: WRONG or FAILS for a node that the runtime takes, but computes wrongly or fails at; else "".
+    - `fault`: WRONG if the runtime has a kernel for the node but computes it wrongly, FAILS if it has a kernel but
+      fails to load or run the node; else "".
     """
 
     why: str
@@ -127,10 +129,10 @@ class Availability:
 
         Args:
             runtime: The release of a runtime.
-            routes: The operators, as the release of onnx has them that the runtime follows.
+            routes: The operators at the release of onnx that the runtime follows.
             inexact: Whether nodes may compute in types in which results differ, such as float for double.
-            by_function: Whether an operator with a function body needs no kernel, because the runtime runs the
-                nodes of the body. Then only the type of the node's first input is compared with kernels.
+            by_function: Whether the runtime may run a node by its operator's function body if it has no kernel for the
+                node. Then only the type of the node's first input is compared with the kernels of the body's nodes.
         """
         self.runtime = runtime
         self.inexact = inexact
@@ -148,14 +150,18 @@ class Availability:
         return f"{self.runtime.name} {self.runtime.release}"
 
     def find_lack(self, node: Any, opset: int, facts: ValueFacts) -> Lack | None:
-        """Return why neither the runtime nor its fallback runs a node rightly, None if one of them does.
+        """Return why a node does not run rightly, None if it does, or if a fault is possible but not certain.
 
-        `opset` is the version of the node's domain.
+        The fallback counts only for nodes that the runtime does not take at all. `opset` is the version of the
+        node's domain.
         """
         return self.judge(node, opset, facts).lack
 
     def judge(self, node: Any, opset: int, facts: ValueFacts, names: Names | None = None) -> Judgement:
-        """Return whether and how the runtime runs a node; nodes with the same types and relevant facts share a result.
+        """Return whether and how the runtime runs a node.
+
+        The result is cached for all nodes with the same operator, types, and facts that the runtime's kernels depend
+        on.
 
         Args:
             node: The NodeProto.
@@ -182,16 +188,16 @@ class Availability:
         return judgement
 
     def count(self, judgement: Judgement, op_type: str, nodes: int = 1, accept_faulty: bool = False) -> bool:
-        """Return whether nodes of the converted model can run, and count those about which the user is told.
+        """Return whether nodes of the converted model can run; add them to `counts` if the notes have to name them.
 
-        Counted are nodes that the fallback runs, that the runtime computes wrongly, or that it may compute wrongly.
+        The notes name nodes that the fallback runs, that the runtime computes wrongly, or that it may compute wrongly.
 
         Args:
             judgement: The Judgement that the nodes share.
-            op_type: Their operator.
+            op_type: The operator of the nodes.
             nodes: How many nodes there are.
-            accept_faulty: Whether nodes that the runtime computes wrongly are accepted. If not, they cannot run, and
-                are not counted.
+            accept_faulty: Whether nodes that the runtime computes wrongly are accepted. If not, the result for them is
+                False, and they are not counted.
         """
         lack, is_elsewhere, doubt = judgement
         is_wrong = lack is not None and lack.is_wrong and accept_faulty
@@ -206,8 +212,11 @@ class Availability:
     def runs_all(self, op_type: str, domain: str, opset: int) -> bool:
         """Whether the runtime itself runs every node of an operator correctly, with any types, attributes and inputs.
 
-        It is also True for operators without schemas, of which nothing is known, for Constant, which becomes an
-        initializer, and for all operators of a runtime that lists none.
+        The result is also True in these cases:
+
+        - the operator has no schema, so that nothing is known of it;
+        - the operator is Constant, which becomes an initializer, and the runtime has no known fault with it;
+        - the runtime's operators are not known.
         """
         key = (op_type, domain, opset)
         if key not in self._plain:
@@ -246,8 +255,8 @@ class Availability:
     def wider_types(self, schema: OpSchema) -> Iterator[tuple[str, str]]:
         """Yield (element type, wider element type) pairs such that the operator computes the same in the wider type.
 
-        These are the runtime's own casts, the pairs that `emulate` of the operator declares, and for integers that may
-        be computed in a floating-point type, the wider integer types, too.
+        The pairs are the runtime's own casts, and the pairs that the operator declares (`emulate`). If a declared pair
+        leads from an integer type to a floating-point type, pairs with wider integer types follow.
         """
         yield from ((element, other) for element, other in self.runtime.casts.items() if " " not in other)
         declared: dict[tuple[str, str], None] = {}
@@ -275,9 +284,10 @@ class Availability:
             yield f"limits of {runtime.title} {runtime.release} that are not checked: {words}"
 
     def _listing_of(self, kind: str) -> str:
-        """Return what was counted for a kind, with the numbers of nodes: "Add (3), Mul (1)"; "" if nothing was.
+        """Return the names counted for a kind, each with its number of nodes: "Add (3), Mul (1)"; "" if there are none.
 
-        For ELSEWHERE these are operators, for FAULTY and DOUBTFUL faults. Only the first SHOWN are named.
+        The names are operators if `kind` is ELSEWHERE, and faults if it is FAULTY or DOUBTFUL. Only the first SHOWN are
+        listed.
         """
         counts = sorted((name, count) for (each, name), count in self.counts.items() if each == kind)
         return listing([f"{name} ({count})" for name, count in counts], SHOWN)
@@ -296,9 +306,9 @@ class Availability:
         return Judgement(first)
 
     def _judge_on(self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Lack | None:
-        """Return why one runtime, without its fallback, does not run a node; None if it runs it.
+        """Return why one runtime does not run a node, by a kernel or by the operator's function body; None if it does.
 
-        The runtime may run it by a kernel, or by the operator's function body.
+        The fallback of `runtime` is not asked.
         """
         lack = self._lack_of_kernels(runtime, node, schema, facts, opset)
         is_function = (
@@ -313,10 +323,10 @@ class Availability:
     def _lack_of_kernels(
         self, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts, opset: int
     ) -> Lack | None:
-        """Return why no kernel of a runtime takes a node, None if one does.
+        """Return why no kernel of a runtime takes a node, None if a kernel takes it.
 
-        Of several reasons, one that is not about types is returned. Restrictions in words of the kernel that takes the
-        node are added to `unchecked`.
+        If several kernels fail for different reasons, a reason other than types is preferred. If a kernel takes the
+        node, its restrictions that are stated only in words are added to `unchecked`.
         """
         name = f"{runtime.title} {runtime.release}"
         kernels = runtime.kernels(schema.name, schema.domain)
@@ -345,8 +355,8 @@ class Availability:
     ) -> Lack | None:
         """Return why a runtime cannot run a node by the operator's function body, None if it can.
 
-        It cannot if a node of the body that reads the first input has kernels, but none for the type of that input. If
-        the type is unknown, no reason is returned.
+        Only nodes of the body that read the node's first input are compared. The reason is that the runtime has kernels
+        for such a node, but none for the type of that input. If the type is unknown, the result is None.
         """
         element = facts.element(node.input[0]) if node.input and node.input[0] else None
         if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):
@@ -368,7 +378,7 @@ class Availability:
         return None
 
     def _keep_words(self, kernel: Kernel, schema: OpSchema) -> None:
-        """Keep in `unchecked`, by operator, the restrictions of a kernel in words, which cannot be checked."""
+        """Add to `unchecked`, by operator, the restrictions of a kernel that are stated only in words."""
         words = [*kernel.notes]
         for name, value in kernel.attributes.items():
             if _is_phrase(value, schema, name):
@@ -379,7 +389,7 @@ class Availability:
 
 
 def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[KernelFault]:
-    """Return the faults that a runtime has with nodes of an operator version, in a model with this opset."""
+    """Return the known faults of a runtime that concern an operator version, in a model that imports `opset`."""
     return [
         fault
         for fault in runtime.faults(schema.name, schema.domain)
@@ -389,7 +399,10 @@ def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[KernelFaul
 
 
 def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
-    """Return the facts about nodes of an operator that kernels and faults of a runtime and its fallback depend on."""
+    """Return which facts about nodes of an operator version decide whether a runtime or its fallback runs a node.
+
+    The result joins the facts on which each of their kernels and known faults depends.
+    """
     kernels: list[Kernel] = []
     faults: list[KernelFault] = []
     each: Runtime | None = runtime
@@ -413,9 +426,9 @@ def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
 
 
 def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
-    """Return the facts about a node that `demands` asks for, as a hashable key.
+    """Return the facts about a node that `demands` names, as a hashable key.
 
-    The runtime runs all nodes with equal keys and equal types, or none of them.
+    Nodes with equal keys and equal types get the same Judgement.
     """
     attributes = [each.SerializeToString() for each in node.attribute if each.name in demands.attributes]
     shapes = [facts.shape(name) if name else None for name in node.input] if demands.shapes else ()
@@ -430,7 +443,7 @@ def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
 def _values_without_rank(node: Any, facts: ValueFacts) -> Iterator[str]:
     """Yield the names of a node's inputs and outputs that are tensors of unknown rank.
 
-    An output of an If whose branches compute different ranks is one of these, too.
+    The rank of an If's output also counts as unknown if the branches compute different ranks.
     """
     for name in filter(None, (*node.input, *node.output)):
         if facts.shape(name) is None and (facts.type(name) or "tensor(").startswith("tensor("):
@@ -444,7 +457,10 @@ def _values_without_rank(node: Any, facts: ValueFacts) -> Iterator[str]:
 
 
 def _captures_values(node: Any) -> bool:
-    """Whether subgraphs of a node use values of the graphs around it, also those that are inputs of the node."""
+    """Whether subgraphs of a node use values of the graphs around the node.
+
+    Values that the node also reads as inputs count.
+    """
     graphs = [graph for _, graph in subgraphs(node)]
     read = names_read(inner for graph in graphs for inner in graph.node)
     read.update(value.name for graph in graphs for value in graph.output)
@@ -462,7 +478,8 @@ def _captures_values(node: Any) -> bool:
 def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Judgement:
     """Return the Judgement of a node that a runtime takes, by the runtime's table of faults.
 
-    If the node certainly meets a fault, that is the Judgement's `lack`; if it may meet one, its `doubt`.
+    If the node certainly meets a fault, the fault is the Judgement's `lack`. If it may meet one, the fault is the
+    `doubt`.
     """
     doubt = ""
     for fault in faults_at(runtime, schema, opset):
@@ -484,20 +501,26 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
 
 
 def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple[int, ...]:
-    """Return the positions of inputs whose values are known, and that must become constants to avoid the fault."""
+    """Return the positions of inputs that must become constants to avoid a fault.
+
+    The values of these inputs are known.
+    """
     names = fault.computed & fault.known
     formals = _formals(schema.inputs, len(node.input)) if names else ()
     return tuple(at for at, formal in enumerate(formals) if formal.name in names)
 
 
 def _scalars_of(fault: KernelFault, node: Any, schema: OpSchema, facts: ValueFacts) -> tuple[int, ...]:
-    """Return the positions of inputs at which the fault occurs for scalars, and which are surely scalars here."""
+    """Return the positions of inputs that are surely scalars, if the fault occurs for scalars at these positions."""
     formals = enumerate(zip(_formals(schema.inputs, len(node.input)), node.input, strict=False))
     return tuple(at for at, (formal, name) in formals if formal.name in fault.scalars and facts.shape(name) == ())
 
 
 def _has_fault(fault: KernelFault, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> bool | None:
-    """Return whether a fault of the runtime occurs for a node; None if values decide that are known only in a run."""
+    """Return whether a fault of the runtime occurs for a node.
+
+    None means that it depends on values that are known only when the model runs.
+    """
     inputs = [*zip(_formals(schema.inputs, len(node.input)), node.input, strict=False)]
     outputs = zip(_formals(schema.outputs, len(node.output)), node.output, strict=False)
     names = {formal.name for formal, name in (*inputs, *outputs) if name}
@@ -557,7 +580,10 @@ def _element_of(type_: str) -> str:
 
 
 def _allowed_elements(kernel: Kernel, schema: OpSchema, formal: Parameter) -> frozenset[str] | None:
-    """Return the element types that a kernel takes for an input or output (`formal`) of an operator, None if all."""
+    """Return the element types that a kernel takes for a parameter, None if it takes all.
+
+    `formal` is the declared input or output of the operator.
+    """
     allowed = kernel.types.get(formal.type)
     if allowed is None:
         allowed = kernel.types.get(formal.name)
@@ -599,9 +625,9 @@ def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None)
 
 
 def _formals(parameters: Sequence[Parameter], count: int) -> Iterator[Parameter]:
-    """Yield the declared parameters of a node with `count` inputs or outputs; a variadic last one is repeated.
+    """Yield the declared parameter of each input, or of each output, of a node that has `count` of them.
 
-    Nothing is yielded if the operator declares none.
+    A variadic last parameter is repeated. Nothing is yielded if `parameters` is empty.
     """
     for position in range(count if parameters else 0):
         yield parameters[min(position, len(parameters) - 1)]
@@ -610,7 +636,7 @@ def _formals(parameters: Sequence[Parameter], count: int) -> Iterator[Parameter]
 def _lack_of_limits(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
     """Return why a node breaks, or may break, a limit of a kernel on attributes, outputs or inputs; else None.
 
-    Types are not looked at.
+    Limits on types are not checked here.
     """
     if kernel.outputs is not None and (lack := _lack_of_outputs(kernel, node, schema)) is not None:
         return lack
@@ -680,8 +706,8 @@ def _is_static(facts: ValueFacts, name: str) -> bool:
 def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
     """Whether a kernel needs an input to be constant.
 
-    `name` and `position` are the input's. Runtimes' tables name an input, or only the end of its name after "_"; or
-    they say that all inputs but the first have to be constant.
+    `name` is the schema's name for the input. The table of a runtime names such inputs in full, or by the end of the
+    name after "_". It may also say that all inputs but the first have to be constant.
     """
     if STATED_ALONE in kernel.constant_inputs:
         return position > 0
@@ -689,9 +715,9 @@ def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
 
 
 def _limit_of_input(values: Mapping[str, Any], name: str) -> Any:
-    """Return the limit that `values` has for the elements of an input, None if it has none.
+    """Return the value that every element of an input must have for a kernel, None if there is no such limit.
 
-    The keys of `values` are names of inputs, or the ends of names after "_".
+    `values` has these limits by the name of the input, or by the end of the name after "_".
     """
     return next((limit for each, limit in values.items() if name == each or name.endswith(f"_{each}")), None)
 
@@ -713,8 +739,8 @@ def _is_phrase(limit: Any, schema: OpSchema, name: str) -> bool:
 def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
     """Whether the value of an attribute keeps the limit in a runtime's table.
 
-    `value` is None if the attribute is absent and has no default. Of a list, each element has to be allowed, so that an
-    absent list keeps any limit on values.
+    `value` is None if the attribute is absent and has no default. `limit` is a legal value, a list of these, "absent",
+    "default" or "not X". Each element of a list must be allowed. So an absent list keeps any limit on values.
     """
     if limit == ABSENT:
         return value is None

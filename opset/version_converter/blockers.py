@@ -28,9 +28,9 @@ LACKING = ("C201", "C209")
 
 
 class Blocker(NamedTuple):
-    """Nodes of an operator that are refused for one reason; without `operator`, the whole model is refused.
+    """Nodes of one operator that are refused for one reason; `operator` is "" if the whole model is refused.
 
-    - `version`: the since_version of the operator; `nodes`: how many nodes; `place`: the location of the first.
+    - `version`: the since_version of the operator; `nodes`: how many nodes; `place`: the location of the first node;
     - `code`, `message`, `why`, `help`: as in the finding.
     """
 
@@ -91,7 +91,7 @@ def blockers_report(conversion: Conversion, *, places: bool = True) -> BlockersR
 
 
 def with_releases(report: BlockersReport, target: Target, later: Iterable[Runtime]) -> BlockersReport:
-    """Return the report with new help in blockers that lack a kernel: the first later release that has it.
+    """Return the report in which the help for a missing kernel names the first later release that has the kernel.
 
     Args:
         report: The report on one model.
@@ -140,9 +140,11 @@ def _parts_of(finding: Finding) -> tuple[str, str, str, str, str]:
 
 
 def _with_release(blocker: Blocker, runtime: Runtime, later: Sequence[Runtime], opset: int) -> Blocker:
-    """Return the blocker with help that names the first later release with the lacking kernel; else unchanged.
+    """Return the blocker with help that names the first later release that has the missing kernel.
 
-    `later` are the later releases of the runtime, oldest first; `opset` is the version that the model has in the
+    The blocker is returned unchanged if it is not about a missing kernel, or if no later release has the kernel.
+
+    `later` are the later releases of the runtime, oldest first. `opset` is the version of the blocker's domain in the
     target.
     """
     domain = normalize_domain(blocker.domain)
@@ -155,7 +157,7 @@ def _with_release(blocker: Blocker, runtime: Runtime, later: Sequence[Runtime], 
 
 
 def _has_version(runtime: Runtime, blocker: Blocker, domain: str, opset: int) -> bool:
-    """Whether a runtime has a kernel of the operator version that is blocked, in a model with this opset."""
+    """Whether a runtime has a kernel for the operator version of a blocker, in a model that imports `opset`."""
     _, most = runtime.opsets.get(domain, (None, None))
     if most is not None and most < blocker.version:
         return False

@@ -33,7 +33,8 @@ class BodyPlan(NamedTuple):
 
     - `replaced`: the new nodes, by the index of the node that they replace;
     - `refused`: the refusals, each with the index of its node;
-    - `released`: names of values that replaced nodes read and new nodes do not, so that nothing may need them any more.
+    - `released`: names of values that replaced nodes read and new nodes do not; if nothing else reads a value, it is
+      removed.
     """
 
     replaced: dict[int, list[Any]]
@@ -45,7 +46,10 @@ class BodyConversion:
     """The conversion of one body; the bodies of its subgraphs have been converted before."""
 
     def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
-        """Take a body and its opset versions by domain; domains that only new nodes use are added to `versions`."""
+        """Take a body and its opset versions by domain.
+
+        If new nodes use a domain that is missing from `versions`, it is added to `versions`.
+        """
         self.body = body
         self.versions = versions
         self.message = context.messages[body]
@@ -58,10 +62,10 @@ class BodyConversion:
         """The node that is checked or converted."""
 
     def plan(self) -> BodyPlan:
-        """Return the nodes that replace others in this body, and the refusals; no node of the body is changed yet.
+        """Return the nodes that replace others in this body, and the refusals; nodes of the body are not changed yet.
 
-        Nodes that stay are counted in the conversion. New initializers, however, are added to the body at once. Raises
-        BudgetExceeded if the budget is used up.
+        Nodes that stay are counted in the conversion (`kept`, `passed`). New initializers are added to the body at
+        once. Raises BudgetExceeded if the budget is used up.
         """
         conversion = self._context.conversion
         replaced: dict[int, list[Any]] = {}
@@ -87,10 +91,10 @@ class BodyConversion:
         return BodyPlan(replaced, refused, self._crossing.released)
 
     def apply(self, plan: BodyPlan) -> None:
-        """Add the refusals of a plan to the conversion; if the conversion has none, change the body as planned.
+        """Add the refusals of a plan to the conversion; if the conversion then has none, change the body as planned.
 
-        Nodes are replaced, and nodes whose results nothing uses any more are removed. A node that is to be removed need
-        not be legal at the target. Nothing is changed if this body or an earlier one has refusals.
+        Nodes are replaced, and nodes whose results nothing reads any more are removed. A refusal of a node that would
+        be removed is not added, unless the node is not valid in the given model.
         """
         body, message = self.body, self.message
         unused, dead = unused_after(body, message, plan.replaced, plan.released, self._facts.read_elsewhere)
@@ -108,7 +112,11 @@ class BodyConversion:
             self._state_shapes()
 
     def check(self) -> None:
-        """Add a refusal to the conversion for each node that is not valid at the body's own opsets; change nothing."""
+        """Add a refusal to the conversion for each node that is not valid at the body's own opsets.
+
+        Calls of model-local functions are not checked. The body is not changed. Raises BudgetExceeded if the budget is
+        used up.
+        """
         for index, route, fits in self._routed_nodes():
             try:
                 if route.refusal is not None:
@@ -119,9 +127,10 @@ class BodyConversion:
                 self._refuse_node(index, refusal)
 
     def _routed_nodes(self) -> Iterator[tuple[int, Route, bool]]:
-        """Yield (index, route, whether it surely fits) for each node that does not call a model-local function.
+        """Yield (index, route, whether the node surely fits its operator) for each node of the body.
 
-        If the last is False, it is unknown whether the node fits the schema of its operator; `_check_node` finds out.
+        Calls of model-local functions are left out. If the last value is False, `_check_node` finds out whether the
+        node fits.
         """
         body, functions = self.body, self._context.index.functions
         routes: dict[Operator, Route] = {}
@@ -136,7 +145,10 @@ class BodyConversion:
                 yield index, route, plain_nodes_fit and not attributes and "" not in reads
 
     def _route_of(self, operator: Operator) -> Route:
-        """Return what happens to the nodes of an operator in this body; CONVERT if it is to be lowered and is known."""
+        """Return what happens to all nodes of an operator in this body.
+
+        The verdict is CONVERT for a known operator that the user wants to be lowered.
+        """
         context = self._context
         route = context.routes.route(*operator, self.versions, context.opsets)
         if operator in context.lowered and route.refusal is None:
@@ -149,9 +161,9 @@ class BodyConversion:
         self._context.validity.check(self.body, index, version, self._facts)
 
     def _convert_node(self, index: int, route: Route) -> list[Any] | None:
-        """Return the nodes that replace the node at `index`, None if it stays as it is.
+        """Return the nodes that replace the node at `index`, None if the node stays as it is.
 
-        Raises Refusal if no nodes at the target compute the same.
+        Raises Refusal if no nodes at the target compute the same, BudgetExceeded if the budget is used up.
         """
         if not route.change.until:
             return self._lower_node(index, route.change)
@@ -163,22 +175,22 @@ class BodyConversion:
         if nodes is None and signature is not None:
             self._forms.unchanged.add(signature)
         if nodes is None and self.availability is not None:
-            self._runs(index, route, accept_faulty=True)
+            self._count_if_run(index, route, accept_faulty=True)
         return nodes
 
     def _stays(self, index: int, route: Route) -> bool:
-        """Whether a node surely stays: the target has the same version of it, and its runtime, if any, runs the node.
+        """Whether a node surely stays: its version is the target's, and the target's runtime, if any, runs the node.
 
         A node that the runtime runs is counted for the notes about the runtime.
         """
         if route.verdict is not Verdict.KEEP:
             return False
-        return self.availability is None or self._runs(index, route)
+        return self.availability is None or self._count_if_run(index, route)
 
-    def _runs(self, index: int, route: Route, accept_faulty: bool = False) -> bool:
-        """Return whether the target's runtime runs a node as it is, and count the node for the notes about the runtime.
+    def _count_if_run(self, index: int, route: Route, accept_faulty: bool = False) -> bool:
+        """Return whether the target's runtime runs a node as it is; if so, count the node for the notes on the runtime.
 
-        With `accept_faulty`, a node that the runtime computes wrongly counts as one that it runs.
+        With `accept_faulty`, the result is also True for a node that the runtime computes wrongly.
         """
         assert self.availability is not None
         body, domain = self.body, route.change.domain
@@ -188,7 +200,10 @@ class BodyConversion:
         return self.availability.count(judgement, route.change.op_type, accept_faulty=accept_faulty)
 
     def _signature_of(self, index: int) -> tuple[Any, ...]:
-        """Return operator, types and attributes of a node as a key; of nodes with equal keys, all stay or none does."""
+        """Return the operator, types and attributes of a node as a key.
+
+        Of nodes with equal keys, either all stay as they are, or none does.
+        """
         body = self.body
         reads = body.reads[index]
         return (
@@ -199,10 +214,10 @@ class BodyConversion:
         )
 
     def _lower_node(self, index: int, change: VersionChange) -> list[Any] | None:
-        """Return the nodes of other operators that replace the node at `index`, None if it stays as it is.
+        """Return the nodes of other operators that replace the node at `index`, None if the node stays as it is.
 
-        If a node of the same form was lowered before, its nodes are copied with new names. Raises Refusal if the
-        operator has no lowering, or the lowering refuses the node.
+        If a node of the same form was lowered before, copies of its new nodes are returned, with new names. Raises
+        Refusal if the operator has no lowering, or if the lowering refuses the node.
         """
         facts, crossing = self._facts, self._crossing
         templates = self._forms.templates.setdefault(self.body.operators[index], {})
@@ -224,10 +239,10 @@ class BodyConversion:
     def _keep_template(
         self, templates: dict[Hashable, Template], index: int, nodes: list[Any], counts: Counter[tuple[str, str]]
     ) -> None:
-        """Keep the nodes that replace the node at `index` as a template for nodes of the same form.
+        """Add the nodes that replace the node at `index` to `templates`, for later nodes of the same form.
 
-        Nothing is kept if the nodes depend on more than the form. `counts` is a copy of the availability's counts from
-        before the node was lowered.
+        Nothing is added if the new nodes depend on more than the form. `counts` is a copy of the availability's counts
+        from before the node was lowered.
         """
         looked_up = self._facts.looked_up or ()
         if not self._facts.large_read and (form := form_of(self.body, index, self._facts)) is not None:
@@ -239,9 +254,9 @@ class BodyConversion:
                 templates[form] = template._replace(counts=now - counts)
 
     def _apply_template(self, index: int, change: VersionChange, template: Template) -> list[Any]:
-        """Return the nodes that replace the node at `index`: a copy of those in the template, with names of this node.
+        """Return the nodes that replace the node at `index`: copies of the template's nodes, with names of this node.
 
-        The conversion records the action as for any lowered node.
+        The change is added to the actions of the conversion. Raises BudgetExceeded if the budget is used up.
         """
         context, node = self._context, self.message.node[index]
         steps, _ = template.outcome
@@ -255,10 +270,10 @@ class BodyConversion:
         return nodes
 
     def _state_shapes(self) -> None:
-        """Write the inferred shapes of the outputs of a Scan's body into the model, as runtimes may not infer them.
+        """Write the inferred shapes of the outputs of a Scan's body into the model, since runtimes may not infer them.
 
-        This is done for any runtime as target, and for opsets below 14, before which runtimes do not follow arithmetic
-        on sizes. Shapes in functions are not written.
+        This is done if the target is a runtime, or an opset below 14: before it, runtimes do not infer the results of
+        arithmetic on sizes. Shapes in model-local functions are not written.
         """
         is_inferred = self._context.opsets.get("", INFERRED) >= INFERRED and self.availability is None
         if is_inferred or self.body.root.function:
@@ -281,7 +296,7 @@ class BodyConversion:
         return Finding("C401", "the conversion was stopped", place, exhausted.why, ALLOW_MORE)
 
     def _refuse_node(self, index: int, refusal: Refusal) -> None:
-        """Add the finding for a refused node to the conversion, and count the node."""
+        """Add the finding for a refused node to the conversion's refusals, and count the node."""
         conversion, finding = self._context.conversion, self._finding_of(index, refusal)
         conversion.refused += 1
         conversion.refusals.append(finding)
@@ -311,7 +326,7 @@ class BodyConversion:
         return Finding(refusal.code, message, self.body.location(index), refusal.why, self._help_of(refusal))
 
     def _help_of(self, refusal: Refusal) -> str:
-        """Return the help for a refusal, followed by another target that would do, if the refusal names one.
+        """Return the help for a refusal; it ends with another target that would do if the refusal names one.
 
         The help consists of the parts of the refusal's own help that this model can follow. If there are none, it is
         the help of the code.

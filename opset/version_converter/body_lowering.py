@@ -26,8 +26,11 @@ class _BodyConstant(NamedTuple):
 def lower_by_body(op: Builder, node: Node) -> Result:
     """Replace a node by the nodes of its operator's function body; return the names of the values for its outputs.
 
-    Raises Refusal C201 if no body is for the node's attributes and inputs, C202 if none computes the node's types
-    exactly, C203 if the type of an input is not known and decides which body is taken.
+    An operator may have several bodies. The first that serves the node's attributes, inputs and types is used.
+
+    Raises:
+        Refusal: C201 if no body serves the node's attributes and inputs. C202 if none computes the node's types
+            exactly. C203 if the choice of the body depends on an input whose type is not known.
     """
     schema = node.schema
     inputs = {formal.name: node.input(index) for index, formal in enumerate(schema.inputs)}
@@ -53,9 +56,9 @@ def lower_by_body(op: Builder, node: Node) -> Result:
 
 
 def _form_of(op: Builder, node: Node, body: FunctionBody) -> tuple[Any, ...]:
-    """Return a key for the node and body: equal keys give equal types of all values in the body.
+    """Return a key made of the body and of the node's attributes and types, () if the type of an input is unknown.
 
-    The key is () if the type of an input is unknown.
+    Nodes with equal keys get values of equal types in the body.
     """
     elements = tuple([node.element(index) if name else "" for index, name in enumerate(node.inputs)])
     if None in elements:
@@ -68,7 +71,7 @@ def _form_of(op: Builder, node: Node, body: FunctionBody) -> tuple[Any, ...]:
 def _allows_types(body: FunctionBody, node: Node) -> bool:
     """Whether a body computes the types of a node's inputs exactly.
 
-    Raises Refusal C203 if a type that decides is unknown.
+    Raises Refusal C203 if this depends on an input whose type is unknown.
     """
     for index, formal in enumerate(node.schema.inputs if body.types else ()):
         stated = body.types.get(formal.type) if node.input(index) else None
@@ -108,8 +111,8 @@ class _BodySplicing:
     def _bind_inputs(self) -> None:
         """Map the names of the body's inputs to the values that the node reads.
 
-        If the body has to compute in a wider type (`emulate`), the value is cast to that type first. Raises Refusal
-        C203 if the type is unknown then.
+        If the body declares that it computes a type in a wider one (`emulate`), Casts to the wider type are made first.
+        Raises Refusal C203 if the body declares such types and the type of an input is unknown.
         """
         node, body = self.node, self.body
         for index, formal in enumerate(node.schema.inputs):
@@ -124,7 +127,10 @@ class _BodySplicing:
                 raise unknown_type(name)
 
     def _write_node(self, node: Any) -> None:
-        """Write one node of the body into the model; a Constant is only remembered, until a node reads it."""
+        """Write one node of the body into the model.
+
+        A Constant is not written yet, but when another node reads it.
+        """
         if node.op_type == "Constant":
             self.constants[node.output[0]] = self._constant_of(node.attribute[0])
         elif node.op_type == "CastLike":
@@ -137,18 +143,21 @@ class _BodySplicing:
             self.names |= zip(node.output, [made] if isinstance(made, str) else made, strict=True)
 
     def _value_named(self, name: str) -> str:
-        """Return the model's name for a value of the body; a constant that was not read before is written first."""
+        """Return the model's name for a value of the body; a Constant that was not read yet is written first."""
         if name not in self.names:
             value = self.constants[name]
             self.names[name] = self.op.const(list(value.values), value.element, value.dims)
         return self.names[name]
 
     def _value_of(self, attribute: Any) -> Any:
-        """Return the value of an attribute in the body; for a reference, the value that the replaced node has."""
+        """Return the value of an attribute in the body.
+
+        If it refers to an attribute of the operator, the value is taken from the replaced node.
+        """
         return self.node.attr(attribute.ref_attr_name) if attribute.ref_attr_name else value_with_lists(attribute)
 
     def _constant_of(self, attribute: Any) -> _BodyConstant:
-        """Return the constant that a Constant node of the body has, from the node's only attribute."""
+        """Return the constant that a Constant node of the body holds; `attribute` is the node's only AttributeProto."""
         value = self._value_of(attribute)
         kind = attribute_type(attribute)
         if kind == "tensor":
@@ -158,10 +167,10 @@ class _BodySplicing:
         return _BodyConstant(element, dims, values)
 
     def _cast_like(self, name: str, like: str) -> str:
-        """Return the name of the value `name`, cast to the element type of the value `like`.
+        """Return the model's name for the value `name`, cast to the element type of the value `like`.
 
-        Both are names of the body. A constant that the type can hold is written in it, without a Cast. Raises Refusal
-        C203 if the type of `like` is unknown.
+        Both are names of values in the body. If `name` is a constant whose elements the type can hold, a constant of
+        that type is made instead of a Cast. Raises Refusal C203 if the type of `like` is unknown.
         """
         element = self.elements.get(like)
         if element is None:
@@ -176,12 +185,12 @@ class _BodySplicing:
 
 
 def _cast_elements(value: _BodyConstant, element: str) -> list[Any]:
-    """Return the elements of a constant converted to the type `element` as Cast does.
+    """Return the elements of a constant converted to the element type `element`, as Cast converts them.
 
     Raises:
-        ModelError: The constant is faulty.
-        ValueError: A NaN is no integer.
-        OverflowError: Infinity is no integer.
+        ModelError: The constant is malformed.
+        ValueError: A NaN is to become an integer.
+        OverflowError: An infinity is to become an integer.
     """
     if element.startswith(("int", "uint")):
         return [int(number) for number in value.values]

@@ -23,22 +23,22 @@ THEN, ELSE = "then_branch", "else_branch"
 
 
 class _KnownIf(NamedTuple):
-    """An If whose condition is known (`node`: its index in the body), and the branch that it always takes."""
+    """An If whose condition is known, as its index in the body (`node`), and the branch that it always takes."""
 
     node: int
     branch: Body
 
 
 def has_branches(index: ModelIndex) -> bool:
-    """Whether the main graph, or a graph in it, has an If; only those may be replaced by a branch."""
+    """Whether the main graph, or a graph in it, has an If; an If in a function is never replaced."""
     return any(body.name == THEN and not body.root.function for body in index.bodies)
 
 
 def take_branches(index: ModelIndex, inference: LazyInference, budget: Budget) -> tuple[Any, int]:
-    """Return a copy of the model in which each If with a known condition is replaced by its branch, and how many were.
+    """Return a copy of the ModelProto in which branches replace If nodes with a known condition, and their number.
 
-    Returns (None, 0) if no If can be replaced. Values that only the condition or the other branch needed are removed.
-    Functions stay as they are. Raises BudgetExceeded.
+    Values that only the condition or the other branch needed are removed. If nodes in functions stay. Returns (None, 0)
+    if no If can be replaced. Raises BudgetExceeded if the budget is used up.
     """
     if index.proto.training_info:  # whose graphs read values of the main graph by their names
         return None, 0
@@ -56,7 +56,7 @@ def take_branches(index: ModelIndex, inference: LazyInference, budget: Budget) -
 
 
 def _find_known_ifs(index: ModelIndex, body: Body, inference: LazyInference) -> Iterator[_KnownIf]:
-    """Yield the If nodes of a body whose condition is known, and whose branch can stand in their place."""
+    """Yield the If nodes of a body whose condition is known, and whose branch can replace them."""
     if body.root.function:
         return
     for inner in body.inner_bodies:
@@ -72,7 +72,7 @@ def _find_known_ifs(index: ModelIndex, body: Body, inference: LazyInference) -> 
 
 
 def _can_replace(branch: Body, outputs: list[str], index: ModelIndex) -> bool:
-    """Whether the nodes of `branch` can replace the If with these `outputs`, in the graph around it."""
+    """Whether the nodes of `branch` can replace an If in the graph around it; `outputs` are the If's outputs."""
     proto = branch.proto
     if len(proto.output) != len(outputs) or proto.input or proto.quantization_annotation:
         return False
@@ -83,9 +83,10 @@ def _can_replace(branch: Body, outputs: list[str], index: ModelIndex) -> bool:
 
 
 def _replace_ifs(holder: Body, taken: list[_KnownIf], messages: dict[Body, Any], names: FreshNames) -> None:
-    """Replace the If nodes `taken` of the body `holder` by the nodes of their branches.
+    """Replace If nodes of the body `holder` by the nodes of their branches.
 
-    `messages` has the message of each body; the message of `holder` is changed.
+    `taken` are the If nodes with their branches. `messages` has the GraphProto of each body in the copied model; that
+    of `holder` is changed.
     """
     message = messages[holder]
     replaced: dict[int, list[Any]] = {}
@@ -118,7 +119,10 @@ def _replace_ifs(holder: Body, taken: list[_KnownIf], messages: dict[Body, Any],
 
 
 def _move_tensors(graph: Any, message: Any, names: FreshNames) -> dict[str, str]:
-    """Move the initializers of a branch, `graph`, to the graph around it, `message`; return new names by old names."""
+    """Move the initializers of a branch to the graph around it; return their new names by their old names.
+
+    `graph` is the GraphProto of the branch, `message` the GraphProto around it.
+    """
     given: dict[str, str] = {}
     for tensor in graph.initializer:
         given[tensor.name] = names.fresh(tensor.name)

@@ -58,7 +58,7 @@ class Inlining:
 
 
 def function_label(key: FunctionKey) -> str:
-    """Return the name of a function for messages: "com.example.Scale", with an overload "com.example.Scale:half"."""
+    """Return the name of a function for messages: "com.example.Scale", or "com.example.Scale:half" with an overload."""
     domain, name, overload = map(safe_text, key)
     return brief_name(f"{domain_name(domain)}.{name}{f':{overload}' if overload else ''}")
 
@@ -73,16 +73,16 @@ def inline_chosen(
 ) -> Inlining:
     """Replace the calls of some model-local functions by the functions' nodes; return the result, or the refusals.
 
-    If operators are defined otherwise at the opsets that the functions import than at those of the model, the functions
-    are first converted to the model's opsets.
+    A function may import other opsets than the model. If its operators are defined differently there, the model is
+    first converted by `convert`, so that its functions have the model's opsets.
 
     Args:
         model: The model, as it was loaded; it is not changed.
-        index: Its index.
+        index: The index of the model.
         chosen: The keys of the functions to inline.
         registry: The operators that are known.
         limits: Bounds on the work and the size; by default in proportion to the model.
-        convert: Converts a model to other versions.
+        convert: Returns the conversion of a model to a Target.
     """
     inlining = Inlining()
     if not chosen:
@@ -118,7 +118,7 @@ def inline_chosen(
 
 
 def _operators_in(function: Body, index: ModelIndex) -> dict[str, set[str]]:
-    """Return the operators that a function and its subgraphs use, by domain; calls of functions do not count."""
+    """Return the operators that a function and its subgraphs use, by domain; calls of other functions do not count."""
     operators: dict[str, set[str]] = {}
     for body in bodies_below(function):
         for number, (op_type, domain) in enumerate(body.operators):
@@ -142,10 +142,10 @@ def _imports_of(index: ModelIndex, chosen: Iterable[FunctionKey]) -> dict[str, i
 def _find_differing(
     index: ModelIndex, chosen: set[FunctionKey], imports: Mapping[str, int], registry: Registry
 ) -> Iterator[Finding]:
-    """Yield a refusal for each function that cannot be inlined because its operators mean something else at `imports`.
+    """Yield a refusal for each function that cannot be inlined because `imports` define its operators differently.
 
     A function that uses a domain without importing it is refused, too. Only the chosen functions and the functions that
-    call them are looked at.
+    call them are checked.
     """
     for key, function in index.functions.items():
         called = (body.function_key(at) for body in bodies_below(function) for at in range(len(body.nodes)))
@@ -164,18 +164,18 @@ def _find_differing(
 
 
 def _is_same(name: str, domain: str, version: int, imported: int, registry: Registry) -> bool:
-    """Whether an operator is known and has the same definition at the opset `version` and at the opset `imported`."""
+    """Whether an operator is known, and has one definition at the opsets `version` and `imported` of its domain."""
     schema = registry.schema(name, version, domain)
     return schema is not None and schema == registry.schema(name, imported, domain)
 
 
 def _refusal(place: str, why: str, help: str = "") -> Finding:
-    """Return the finding C501: the function at `place` cannot be inlined."""
+    """Return the finding C501, which says that the function at `place` cannot be inlined; `why` is the reason."""
     return Finding("C501", "the function cannot be inlined", place, why, help or help_of_code("C501"))
 
 
 class _Size(NamedTuple):
-    """What one call of a function adds when it is inlined.
+    """The size that one call of a function adds when it is inlined.
 
     - `nodes`, `bytes`: new nodes, and their bytes; `names`: how many names in them become longer;
     - `copies`: how often each attribute of the function is copied into a node.
@@ -188,7 +188,7 @@ class _Size(NamedTuple):
 
 
 def _size_of(function: Body) -> _Size:
-    """Return what one call of a function adds when it is inlined; calls inside it count as one node each."""
+    """Return the size that one call of a function adds when it is inlined; a call inside it counts as one node."""
     bodies = bodies_below(function)
     nodes = sum(len(body.nodes) for body in bodies)
     names = sum(len(names) for body in bodies for names in (*body.reads, *body.computes))
@@ -216,7 +216,7 @@ class _Inliner:
     def inline(self) -> None:
         """Replace the calls of chosen functions, in all graphs and in all functions that are not chosen.
 
-        Raises BudgetExceeded.
+        Raises BudgetExceeded if the budget is used up.
         """
         self._charge_all()
         for graph in _graphs_of(self._proto):
@@ -226,9 +226,10 @@ class _Inliner:
                 self._inline_body(function, frozenset(default.name for default in function.attribute_proto))
 
     def _charge_all(self) -> None:
-        """Charge the budget for all nodes that the inlining will make, before the first is made. Raises BudgetExceeded.
+        """Charge the budget for all nodes that the inlining will make, before it makes any.
 
-        So functions that call each other to an exponential number of nodes are refused at once.
+        Functions that call each other may lead to exponentially many nodes. Raises BudgetExceeded if the budget is used
+        up.
         """
         totals: dict[FunctionKey, int] = {}
 
@@ -245,9 +246,14 @@ class _Inliner:
         self._budget.charge(NODE * sum(map(calls, roots)))
 
     def _inline_body(self, root: Any, certain: frozenset[str]) -> None:
-        """Replace calls in a graph or function (`root`) and its subgraphs.
+        """Replace the calls of chosen functions in a graph or function and its subgraphs.
 
-        `certain` names the attributes of the function `root` that have a default, and so a value in every call.
+        A call that cannot be inlined is removed, and a refusal is added to the inlining. Raises BudgetExceeded if
+        the budget is used up.
+
+        Args:
+            root: The GraphProto or FunctionProto.
+            certain: The function's attributes that have a default, and so a value in every call; none for a graph.
         """
         pending = [root]
         while pending:
@@ -257,10 +263,10 @@ class _Inliner:
             pending.extend(graph for node in body.node if node.attribute for _, graph in subgraphs(node))
 
     def _replace_calls(self, body: Any, certain: frozenset[str]) -> list[Any]:
-        """Return the nodes of a body with the nodes of chosen functions in place of their calls.
+        """Return the nodes of a body, with the nodes of chosen functions in place of their calls.
 
-        A call that cannot be inlined is left out, and a refusal is added to the inlining. `certain` is as in
-        `_inline_body`.
+        A call that cannot be inlined is missing from the result, and a refusal is added to the inlining. `certain`
+        names the attributes that have a value in every call of the function around.
         """
         done: list[Any] = []
         pending = [*reversed(body.node)]
@@ -287,7 +293,7 @@ class _Inliner:
     def _charge(self, key: FunctionKey, call: Any) -> None:
         """Charge the budget for the bytes of the nodes that will replace a call of the function `key`.
 
-        Raises BudgetExceeded.
+        `call` is the NodeProto of the call. Raises BudgetExceeded if the budget is used up.
         """
         size = self._sizes[key]
         extras = sum(each.ByteSize() for each in (*call.metadata_props, *call.device_configurations))
@@ -304,10 +310,10 @@ def _remove_uncalled(
     registry: Registry,
     inlining: Inlining,
 ) -> None:
-    """Remove from `proto` the chosen functions and those that are no longer called, and correct the opset imports.
+    """Remove the chosen functions and those no longer called from the ModelProto, and correct the opset imports.
 
     Domains of new nodes are imported. A domain of removed functions is no longer imported if nothing uses it. The keys
-    of the removed functions are kept in `inlining`.
+    of the removed functions are added to `inlining.removed`.
     """
     called = {body.function_key(number) for body in index.bodies for number in range(len(body.nodes))}
     left = {key: function for function in proto.functions if (key := function_key(function)) not in chosen}

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class KnownForms(NamedTuple):
-    """Conversions of nodes that are known already, since a node of the same form was converted before.
+    """The results of converted nodes, which are reused for later nodes of the same form.
 
-    - `unchanged`: keys (`_signature_of`) of nodes that stay as they are;
+    - `unchanged`: keys (`BodyConversion._signature_of`) of nodes that stay as they are;
     - `templates`: the nodes that replace lowered nodes, by operator and form.
     """
 
@@ -64,9 +64,9 @@ class Context:
         self.validity = Validity(self.registry)
 
     def forms_of(self, body: Body, versions: Mapping[str, int]) -> KnownForms:
-        """Return the known conversions of nodes, for bodies with these opset versions; callers add to them.
+        """Return the reusable results for bodies that have these opset versions; callers add new results to them.
 
-        Functions and graphs do not share them: types that the model states do not count in a function.
+        Functions and graphs do not share results, since types that a function states in value_info are not relied on.
         """
         key = (body.root.function, frozenset(versions.items()))
         return self.forms.setdefault(key, KnownForms(set(), {}))

@@ -58,7 +58,7 @@ BASE_BYTES, BYTES_PER_BYTE = 1 << 25, 8
 class Task(NamedTuple):
     """The target of a conversion, with the registry, routes and budget that the conversion uses.
 
-    `inference` infers types and shapes of the model as it is before a strategy changes its functions.
+    `inference` infers types and shapes of the model as it was read, before functions are copied for each call.
     """
 
     target: Target
@@ -69,12 +69,12 @@ class Task(NamedTuple):
 
     def infer(self, model: Model, index: ModelIndex) -> LazyInference:
         """Return the inference of types and shapes of a model; it runs only when a fact is first asked for."""
-        return self.inference if index is self.inference.index else self.inference.of_other(model, index)
+        return self.inference if index is self.inference.index else self.inference.for_model(model, index)
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """A way to prepare the model-local functions of a model; another way may remove refusals.
+    """A way to copy the model-local functions of a model before the conversion, so that more is known in each copy.
 
     - `name`: which calls share one copy of a function;
     - `removes`: the codes of refusals in functions that it may remove;
@@ -184,7 +184,10 @@ def convert_model(
 def _inline_functions(
     model: Model, index: ModelIndex, runtime: Runtime, registry: Registry, limits: Limits
 ) -> Inlining:
-    """Return the result of inlining all functions of a model, with a note that counts the calls of each."""
+    """Return the result of inlining all functions of a model, with a note that lists them with their numbers of calls.
+
+    `runtime` is the runtime that does not run the functions; the note names it.
+    """
 
     def convert(model: Model, target: Target) -> Conversion:
         return convert_model(model, target, registry, limits=limits)
@@ -207,8 +210,9 @@ def _convert_to(
 ) -> Conversion:
     """Return the conversion of a model to the target of a task.
 
-    If the model is at the target already, its nodes are only checked. If another way to prepare the model leaves fewer
-    refusals, the result is by that way.
+    If the model is at the target already, its nodes are only checked. If nodes are refused, the conversion is tried
+    again: first with each If whose condition is known replaced by its branch, then with loops that stack tensors. The
+    result is the conversion with the fewest refusals.
 
     Args:
         given: The model as the user gave it, to tell whether anything has changed.
@@ -216,7 +220,7 @@ def _convert_to(
         index: The index of `model`.
         task: The target, with registry, routes and budget.
         dims: The sizes that the user gave, for a note.
-        samples: One node of each form of node in the model, if a runtime is targeted.
+        samples: If a runtime is targeted, one node for each combination of operator, types and attributes.
     """
     target = task.target
     start = begin_conversion(index, target, dims)
@@ -257,11 +261,11 @@ def targets_by_kernels(
 ) -> Iterator[Target]:
     """Yield the targets that a conversion to a runtime tries, one after the other, each with one opset of ai.onnx.
 
-    The model's own opset comes first if the runtime takes it and runs all nodes there. Then come the opsets at which
-    the runtime runs most nodes, and last the one nearest to the model's own, which may have the fewest refusals.
+    The model's own opset comes first if the runtime takes it and runs all nodes at it. Then come the opsets at which
+    the runtime runs most nodes. The opset nearest to the model's own comes last, since it may have the fewest refusals.
 
     Only one target is yielded if no runtime is targeted, if `target` fixes the version of ai.onnx, or if the model does
-    not import ai.onnx. `samples` are one node of each form of node in the model.
+    not import ai.onnx. `samples` are nodes that stand for all nodes of the model.
     """
     nearest = target_for_model(target, index.opsets)
     is_free = target.least is not None and target.least.get("") != target.opsets.get("")
@@ -281,25 +285,28 @@ def targets_by_kernels(
 
 
 def nearest_opset(runtime: Runtime, opset: int, registry: Registry) -> int:
-    """Return the opset of ai.onnx that a runtime takes and that is nearest to `opset`; of two, the newer."""
+    """Return the opset of ai.onnx that is nearest to `opset` among those that a runtime takes; of two, the newer."""
     from opset.version_converter.opset_choice import opsets_of
 
     return min(reversed(opsets_of(runtime, registry)), key=lambda each: abs(each - opset))
 
 
 def at_opset(target: Target, opset: int) -> Target:
-    """Return the target with `opset` as its version of ai.onnx, and the newest release of onnx with no later opset."""
+    """Return the target with `opset` as its version of ai.onnx.
+
+    The versions of its operators are taken as in the newest release of onnx that has no later opset.
+    """
     return target._replace(opsets={**target.opsets, "": opset}, least=None, release=release_with(opset).name)
 
 
 def distance_to(index: ModelIndex, target: Target) -> int:
-    """Return by how much the versions of ai.onnx in a model and a target differ; 0 if the target has none."""
+    """Return the difference between the versions of ai.onnx in a model and in a target, 0 if the target has none."""
     source = index.opsets.get("", 0)
     return abs(target.opsets.get("", source) - source)
 
 
 def needless_imports(proto: Any, target: Target) -> list[str]:
-    """Return the domains that a ModelProto imports, that no node uses, and that the target does not have."""
+    """Return the domains that a ModelProto imports, but that no node or function uses and the target does not name."""
     return [domain for domain in unused_imports(proto) if domain not in target.opsets]
 
 
@@ -316,7 +323,7 @@ class NodeLack(NamedTuple):
 def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[NodeLack]:
     """Yield each node that a runtime does not run as it is, with the reason.
 
-    Nodes that it runs, but computes wrongly, are not among these.
+    Nodes that the runtime runs, but computes wrongly, are left out.
 
     Args:
         model: The model, as it was loaded.
@@ -325,6 +332,7 @@ def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[N
 
     Raises:
         ModelError: The model is malformed.
+        BudgetExceeded: The nodes need more steps than the size of the model allows.
     """
     from opset.version_converter.trials import availability_at
 
@@ -353,15 +361,15 @@ def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[N
 
 
 def _facts_of(model: Model, index: ModelIndex, task: Task) -> Mapping[Body, ValueFacts]:
-    """Return the facts about values in each body of a model; nothing is changed."""
+    """Return the facts about the values of each body of a model; the model is not changed."""
     bodies = _body_conversions(model, index, model.proto, begin_conversion(index, task.target, None), task)
     return {body.body: body.facts for body in bodies}
 
 
 def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion:
-    """Return the conversion by the first strategy without refusals; if each has some, the one by STRATEGIES[0].
+    """Return the conversion by the first strategy that leaves no refusals; if there is none, the one by STRATEGIES[0].
 
-    A later strategy is tried only if it may remove a refusal of the strategy tried before. Each begins with the
+    A strategy is tried only if it may remove a refusal of the strategy tried before. Each conversion begins with the
     versions and notes of `start`.
     """
     first = latest = convert_once(model, index, start, task, STRATEGIES[0])
@@ -374,7 +382,7 @@ def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Tas
 
 
 def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task, strategy: Strategy) -> Conversion:
-    """Return the conversion of a model whose functions are prepared by one strategy; it begins with `start`'s notes.
+    """Return the conversion of a model whose functions one strategy has copied; it begins with the notes of `start`.
 
     If the budget is used up, the conversion ends with a refusal C401.
     """
@@ -419,7 +427,7 @@ def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task,
 
 
 def _withdrawn_notes(conversion: Conversion, registry: Registry) -> Iterator[str]:
-    """Yield a note for each operator whose nodes are kept although the operator is withdrawn at both versions."""
+    """Yield a note for each operator whose nodes stay although it is withdrawn in the source and the target version."""
     counts: Counter[tuple[str, str, int]] = Counter()
     for (domain, op_type, _, version), count in conversion.kept.items():
         counts[domain, op_type, version] += count
@@ -440,7 +448,7 @@ def _inexact_notes(conversion: Conversion) -> Iterator[str]:
 
 
 def _take_known_branches(model: Model, index: ModelIndex, task: Task) -> tuple[Model, ModelIndex, str] | None:
-    """Return the model with each If whose condition is known replaced by its branch, the new index, and a note.
+    """Return the model with each If whose condition is known replaced by its branch, the model's index, and a note.
 
     Returns None if there is no such If, or if the budget is used up.
     """
@@ -455,10 +463,10 @@ def _take_known_branches(model: Model, index: ModelIndex, task: Task) -> tuple[M
 
 
 def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[Model, ModelIndex, str] | None:
-    """Return the model with loops that stack tensors instead of filling sequences, the new index, and a note.
+    """Return the model with loops that stack tensors instead of filling sequences, the model's index, and a note.
 
-    Passes are repeated, since a changed loop may make the tensors of another known. Returns None if loops of the target
-    can carry sequences, if no loop can be changed, or if the budget is used up.
+    The change is repeated, since a changed loop may make shapes in another loop known. Returns None if a Loop of the
+    target can carry sequences, if no loop can be changed, or if the budget is used up.
     """
     if task.target.opsets.get("", CARRIED) >= CARRIED:
         return None
@@ -477,7 +485,7 @@ def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[M
 
 
 def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
-    """Yield one note that lists used operators of which no full signature is known; nothing if there are none."""
+    """Yield one note that lists the used operators whose signature is not fully known; nothing if there are none."""
     used = {operator for body in index.bodies for operator in body.operators}
     unknown = []
     for op_type, domain in sorted(used):
@@ -490,7 +498,7 @@ def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
 
 
 def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int | str] | None) -> Conversion:
-    """Return a conversion in which no node is converted yet, with the versions before and after, and first notes."""
+    """Return a conversion without converted nodes; it has the versions before and after, and the first notes."""
     after = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
     ir_version = index.proto.ir_version
     conversion = Conversion(dict(index.opsets), after, (ir_version, ir_version), notes=[*index.notes])
@@ -505,12 +513,12 @@ def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int |
 
 
 def _begin_again(start: Conversion) -> Conversion:
-    """Return a new conversion in which no node is converted yet, with the versions and notes of `start`."""
+    """Return a new conversion without converted nodes; it has the versions of `start` and a copy of its notes."""
     return Conversion(start.source, start.target, start.ir_version, notes=[*start.notes])
 
 
 def _state_outputs(index: ModelIndex, inference: LazyInference) -> None:
-    """Write the sizes of the main graph's outputs into the index's model if inference knows them as numbers."""
+    """Write the sizes of the main graph's outputs into the model of the index, if inference knows them as numbers."""
     from opset.inference.building.types import fill_proto, map_sizes
 
     for value in index.main.proto.output:
@@ -522,11 +530,12 @@ def _state_outputs(index: ModelIndex, inference: LazyInference) -> None:
 def has_target(index: ModelIndex, target: Target) -> bool:
     """Whether a model is at the target already, so that no node needs to change.
 
-    That is so if all of this holds:
+    All of these conditions must hold:
 
     - each opset that the model or a function imports has the target's version, if the target names the domain;
-    - the IR version is the requested one, or without a request, at most the highest that the target takes;
-    - no operator is to be lowered, and onnx has changed none after the target's release.
+    - the IR version is the requested one; without a request, it is at most the highest that the target takes;
+    - no operator of the model is to be lowered;
+    - onnx has not changed any operator of the model after the release that the target names.
     """
     ir_version = index.proto.ir_version
     if (target.max_ir is not None and ir_version > target.max_ir) or target.ir_version not in (None, ir_version):
@@ -559,7 +568,7 @@ def versions_of_bodies(index: ModelIndex) -> dict[Body, dict[str, int]]:
 
 
 def find_newer_imports(index: ModelIndex, target: Target, registry: Registry) -> Iterator[Finding]:
-    """Yield a refusal C104 for each opset import, of the model or a function, that is newer than the schemas known.
+    """Yield a refusal C104 for each opset import, of the model or a function, above the newest known version.
 
     Only domains that `target` names count.
     """
@@ -580,7 +589,7 @@ def find_newer_imports(index: ModelIndex, target: Target, registry: Registry) ->
 
 
 def find_foreign_types(index: ModelIndex, runtime: Runtime) -> Iterator[Finding]:
-    """Yield a refusal C209 for each input and output of the model whose element type the runtime cannot exchange."""
+    """Yield a refusal C209 for each input and output of the model of a type that the runtime forbids for these."""
     graph = index.main.proto
     for word, values in (("input", graph.input), ("output", graph.output)):
         for value in values:
@@ -598,9 +607,10 @@ def find_foreign_types(index: ModelIndex, runtime: Runtime) -> Iterator[Finding]
 def _prepare_functions(
     model: Model, index: ModelIndex, conversion: Conversion, task: Task, strategy: Strategy
 ) -> tuple[Model, ModelIndex]:
-    """Return the model and its index after a strategy has copied functions, so that adapters know more of their calls.
+    """Return the model and its index after a strategy has copied functions, so that adapters know more in each copy.
 
-    A note counts the copies. Raises BudgetExceeded if they are too large.
+    A note with the number of copies is added to the conversion. Raises BudgetExceeded if the copies need more memory
+    than the budget allows.
     """
     routes, target, versions = task.routes, task.target, versions_of_bodies(index)
     availability = _availability_of(task)
@@ -638,7 +648,7 @@ def _check_nodes(model: Model, index: ModelIndex, conversion: Conversion, task: 
 def _body_conversions(
     model: Model, index: ModelIndex, proto: Any, conversion: Conversion, task: Task
 ) -> list[BodyConversion]:
-    """Return the conversion of each body of a model, in the order of the index; to apply them changes `proto`."""
+    """Return the conversion of each body of a model, in the order of the index; applying them changes `proto`."""
     versions = versions_of_bodies(index)
     messages = messages_of(index, proto)
     context = Context(
@@ -670,12 +680,18 @@ def _body_conversions(
 
 
 def _availability_of(task: Task) -> Availability | None:
-    """Return which nodes the task's target runtime runs; None if there is no runtime, or its operators are unknown."""
+    """Return which nodes the runtime of the task's target runs.
+
+    Returns None if no runtime is targeted, or if the runtime's operators are not known.
+    """
     return availability_for(task.target, task.routes)
 
 
 def availability_for(target: Target, routes: Routes) -> Availability | None:
-    """Return which nodes the runtime of a target runs; None if there is none, or its operators are unknown."""
+    """Return which nodes the runtime of a target runs.
+
+    Returns None if no runtime is targeted, or if the runtime's operators are not known.
+    """
     if target.runtime is None or not target.runtime.lists_operators:
         return None
     from opset.version_converter.trials import availability_at  # most conversions need no runtime
@@ -684,7 +700,7 @@ def availability_for(target: Target, routes: Routes) -> Availability | None:
 
 
 def _names_read_in_training(index: ModelIndex) -> frozenset[str]:
-    """Return the names of values that training graphs read or bind; they must stay in the main graph."""
+    """Return the names of values that training graphs read or bind, so that they must stay in the main graph."""
     names: set[str] = set()
     for body in index.bodies:
         if body.root is not index.main and not body.root.function:

@@ -57,10 +57,10 @@ Way: TypeAlias = "Callable[[Pending, Lack, list[str]], list[Pending]]"
 class Pending(NamedTuple):
     """A node that still has to reach the target, and the opset (`version`) in which it is written.
 
-    - `inside`: the operators whose lowering has made this node;
+    - `inside`: the operators whose lowering or older version has made this node;
     - `widened`: the operators that this node helps to compute in a wider type;
-    - `is_lacking`: whether it has to be lowered, because the runtime does not run it;
-    - `is_bound`: whether its inputs were replaced by Constant nodes because the runtime demands constants.
+    - `is_lacking`: whether the node has to be lowered, because the runtime does not run it;
+    - `is_bound`: whether the node's inputs were replaced by Constant nodes because the runtime demands constants.
     """
 
     node: Any
@@ -83,7 +83,10 @@ class Crossing:
     """
 
     def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
-        """Take a body and its opset versions by domain; domains that only new nodes use are added to `versions`."""
+        """Take a body and its opset versions by domain.
+
+        If new nodes use a domain that is missing from `versions`, it is added to `versions`.
+        """
         self.released: set[str] = set()
         self._widens = False
         """Whether a node that the runtime does not run has to compute in a wider type, not by other operators."""
@@ -107,7 +110,10 @@ class Crossing:
 
     @property
     def _final(self) -> int:
-        """The opset of ai.onnx that new nodes have, even if neither the target nor the body imports ai.onnx."""
+        """The opset of ai.onnx for new nodes: the target's, else the body's, else the model's.
+
+        If none of them imports ai.onnx, it is the opset that was released with the target's other domains.
+        """
         context = self._context
         opset = context.opsets.get("") or self._versions.get("") or context.index.opsets.get("")
         return opset or releases.opset_beside(context.opsets)
@@ -115,10 +121,12 @@ class Crossing:
     def cross_transitions(self, index: int, change: VersionChange) -> list[Any] | None:
         """Return the nodes that replace the node at `index` of the body, None if it stays as it is.
 
-        If some releases of onnx have an older version of the operator at this opset, the node is first read as one of
-        that version, provided that its attributes fit. If that is refused, it is read as one of the newer version.
+        At some opsets, releases of onnx differ in the version of an operator that they have. Then the node is first
+        read as one of the older version, if this version has all its attributes. If the older version refuses the node,
+        it is read as one of the newer.
+
         `change` has the node's operator, and its versions before and after. Raises Refusal if no nodes at the target
-        compute the same.
+        compute the same, BudgetExceeded if the budget is used up.
         """
         node, version = self._message.node[index], self._versions[change.domain]
         older = self._context.routes.older_version(change.domain, change.op_type, version)
@@ -134,9 +142,11 @@ class Crossing:
     def _cross_by_either_way(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
         """Return nodes that the runtime runs in place of the node at `index`, None if it stays as it is.
 
-        Other operators are tried first, then wider types. If both are refused, a node that the runtime runs, but
-        wrongly, stays. Raises Refusal C209 with all reasons if none of this is possible; a refusal that is not about
-        the runtime is raised unchanged. `start` is the opset of the node.
+        Nodes of other operators are tried first, then wider types. If both are refused, a node that the runtime
+        computes wrongly stays. `start` is the opset of the node.
+
+        Raises Refusal C209 with all reasons if all of this fails. A refusal that is not about the runtime is raised
+        unchanged.
         """
         released, self.released = self.released, set()
         self._added, self._reasons, self._advice = [], [], ""
@@ -161,8 +171,9 @@ class Crossing:
     ) -> list[Any] | None:
         """Return nodes that compute in wider types in place of the node at `index`, None if it stays as it is.
 
-        Called after other operators were refused, with the refusal `first`. If wider types are refused, too, a node
-        that the runtime computes wrongly may stay. Raises Refusal C209 with all reasons.
+        It is called after nodes of other operators were refused with the refusal `first`. If wider types are refused,
+        too, a node that the runtime computes wrongly may stay. Raises Refusal C209 with all reasons if all of this
+        fails.
         """
         self._add_reason(first)
         try:
@@ -180,9 +191,10 @@ class Crossing:
         raise Refusal("C209", why, self._advice or OTHER_TARGET, label="the runtime has no kernel for it")
 
     def _add_reason(self, refusal: Refusal) -> None:
-        """Add the reason of a refusal to the reasons for the final C209.
+        """Add the reason of a refusal to the reasons for the final refusal C209.
 
-        The help of the first refusal for an unknown fact is kept for it, too.
+        If the refusal is about an unknown type, value or size, its help becomes the help of the C209, unless that has
+        help already.
         """
         if refusal.why not in self._reasons:
             self._reasons.append(refusal.why)
@@ -190,10 +202,11 @@ class Crossing:
             self._advice = self._advice or refusal.help
 
     def _cross_from(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
-        """Return the nodes that replace the node at `index`, written in opset `start`; None if it stays as it is.
+        """Return the nodes that replace the node at `index`, None if it stays as it is.
 
-        A change is recorded as an action of the conversion. `change` has the node's operator, and its versions before
-        and after. Raises Refusal if no nodes at the target compute the same.
+        `start` is the opset in which the node is read. `change` has its operator, and the versions before and after. If
+        the node is replaced, an Action is added to the conversion. Raises Refusal if no nodes at the target compute the
+        same.
         """
         context = self._context
         pending = [Pending(node, start)]
@@ -233,10 +246,11 @@ class Crossing:
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
         """Take a node across its transitions until one changes it; return the new nodes, None if the node may stay.
 
-        A node whose operator must not be used is expressed by operators that came before it. A node that reaches the
-        target unchanged and that the runtime does not run is replaced by others that it runs. The name of the step
-        that changes the node is added to `crossed`. Raises Refusal if a transition or the target's release of onnx
-        refuses the node, or if nothing can replace it.
+        If the operator must not be used, the node is lowered instead. If no transition changes the node and the runtime
+        does not run it, nodes that the runtime runs replace it. The name of the step that changes the node is added to
+        `crossed`.
+
+        Raises Refusal if a transition or the target's release of onnx refuses the node, or if nothing can replace it.
         """
         context, node = self._context, pending.node
         _, domain = operator = pending.operator
@@ -272,16 +286,16 @@ class Crossing:
     def _cross_lowering(self, pending: Pending, final: int, crossed: list[str]) -> list[Pending]:
         """Return the nodes that replace a node whose operator must not be used, although the target has it.
 
-        The node goes down from version to version, to before its operator existed. The nodes of the first step that
-        changes it are returned, and the name of this step is added to `crossed`. Raises Refusal if the operator has no
-        lowering, or a step refuses the node. `final` is the target's opset.
+        The node goes down from version to version, until a step changes it; the last step is the lowering. The name of
+        the step that changes it is added to `crossed`. `final` is the target's opset. Raises Refusal if the operator
+        has no lowering, C105 if the user's hooks that may have one were not loaded, or if a step refuses the node.
         """
         context, node, version = self._context, pending.node, pending.version
         if pending.operator in pending.inside:
             raise Refusal("C204", f"at version {final} it needs {node.op_type} itself")
         while (step := context.routes.step(pending.operator[1], node.op_type, version, 0)) is not None:
             if isinstance(step, Refusal):
-                raise Refusal("C201", f"there is no lowering of {node.op_type}")
+                raise _refusal_without_lowering(step, node.op_type)
             if step.impossible:
                 raise Refusal("C208", step.impossible, instead=_another_target(step, pending.operator[1], version))
             try:
@@ -294,12 +308,12 @@ class Crossing:
             if made is not None:
                 return self._add_step(pending, step, made, crossed)
             version = step.version
-        raise Refusal("C201", f"there is no lowering of {node.op_type}")
+        raise _refusal_without_lowering(step, node.op_type)
 
     def _add_step(
         self, pending: Pending, step: RouteStep, made: list[tuple[Any, int]], crossed: list[str]
     ) -> list[Pending]:
-        """Return the new nodes of a step as pending ones, and add the step's name to `crossed`.
+        """Return the new nodes of a step as Pending ones, and add the step's name to `crossed`.
 
         `made` are the nodes that the step has made from the node `pending`, each with its opset.
         """
@@ -312,11 +326,14 @@ class Crossing:
         return nodes
 
     def _express_otherwise(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return nodes in place of one that the runtime does not run, by the first way that is possible.
+        """Return nodes in place of one that the runtime does not run, made in the first way that is possible.
 
-        The ways are: other forms of inputs, a lowering, leaving the node out, an older form, wider types. `lack` is the
-        reason why the runtime does not run the node; the name of the step is added to `crossed`. Raises Refusal C209 if
-        no way is possible. For a node of the given model, each reason is also kept for the final message.
+        The ways are, in this order: constants or vectors as inputs, a lowering, leaving out a Cast, an older version,
+        wider types. `lack` is the reason why the runtime does not run the node. The name of the step is added to
+        `crossed`.
+
+        Raises Refusal C209 if no way is possible. If the node is one of the given model, each reason is also added to
+        the reasons for the final refusal.
         """
         if lack.constants and (made := self._bind_constants(pending, lack, crossed)) is not None:
             return made
@@ -340,8 +357,8 @@ class Crossing:
     def _lower_lacking(self, pending: Pending, _: Lack, crossed: list[str]) -> list[Pending]:
         """Return nodes of other operators in place of one that the runtime does not run.
 
-        The step is added to `crossed`. Raises Refusal if the operator has no lowering, or the lowering refuses the
-        node.
+        The name of the step is added to `crossed`. Raises Refusal if the operator has no lowering, or if the lowering
+        refuses the node.
         """
         routes, (op_type, domain) = self._context.routes, pending.operator
         final = version = pending.version
@@ -350,13 +367,13 @@ class Crossing:
                 break
             version = step.version
         else:
-            raise Refusal("C201", f"there is no lowering of {op_type}")
+            raise _refusal_without_lowering(step, op_type)
         return self._cross_lowering(pending._replace(is_lacking=True), final, crossed)
 
     def _leave_out(self, pending: Pending, _: Lack, crossed: list[str]) -> list[Pending]:
-        """Return an Identity in place of a Cast to the type that its input has already; the step is added to `crossed`.
+        """Return an Identity in place of a Cast whose input already has the type that it casts to.
 
-        Raises Refusal C204 for any other node.
+        The name of the step is added to `crossed`. Raises Refusal C204 for any other node.
         """
         node, facts = pending.node, self._facts
         element = facts.element(node.input[0]) if pending.operator == ("Cast", "") and node.input else None
@@ -375,12 +392,16 @@ class Crossing:
         return [Pending(*new, pending.inside, pending.widened) for new in made]
 
     def _take_older_form(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return the nodes that a node becomes at an older opset, from which they are taken to the target again.
+        """Return the nodes that a node becomes at an older opset; from there, they are taken to the target again.
 
-        On this way a node loses, for example, an attribute that the runtime does not take. The name of the step is
-        added to `crossed`. Raises Refusal C204 if no older version changes the node, if `lack` is about types or
-        constants, which no older form mends, or if the node was made from one of the same operator; or as the step
-        refuses the node.
+        In this way a node may lose, for example, an attribute that the runtime does not take. The name of the step is
+        added to `crossed`. A Refusal of the step reaches the caller.
+
+        Raises Refusal C204 in these cases:
+
+        - no older version changes the node;
+        - `lack` is about types or constants, which an older version does not change;
+        - the node was made from a node of the same operator.
         """
         routes, (op_type, domain) = self._context.routes, pending.operator
         version = pending.version
@@ -397,9 +418,10 @@ class Crossing:
         raise Refusal("C204", f"no older version of {op_type} has another form")
 
     def _widen_types(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return the node in wider types that the runtime takes, between casts that give the same result.
+        """Return the node in wider types that the runtime takes, between Casts to these types and back.
 
-        The step is added to `crossed`. Raises Refusal C202 if no such types exist.
+        The name of the step is added to `crossed`. Results may differ only if the target permits it. Raises Refusal
+        C202 if no such types exist.
         """
         context, node = self._context, pending.node
         schema = context.registry.schema(node.op_type, pending.version, pending.operator[1])
@@ -421,9 +443,11 @@ class Crossing:
         return [Pending(*new, pending.inside, widened) for new in made]
 
     def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], set[str]]:
-        """Return wider element types that the runtime takes, by element type, and the types whose results may differ.
+        """Return the element types to compute in, by element type that the runtime does not take, and the inexact ones.
 
-        A type in which results may differ is chosen only if the target permits it and there is no exact one.
+        A type to compute in holds all values of the other, and gives the same results. If there is none and the target
+        permits it, the type is one of INEXACT, with other results for some values. The set has the element types for
+        which this is so. An element type without any type to compute in is no key.
         """
         availability = self._context.availability
         assert availability is not None
@@ -437,8 +461,8 @@ class Crossing:
     def _bind_constants(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending] | None:
         """Return Constant nodes for the inputs at `lack.constants`, and the node that reads them.
 
-        The step is added to `crossed`. Returns None if the values of an input are not known, or if the node's inputs
-        were replaced so before.
+        The name of the step is added to `crossed`. Returns None if the elements of such an input are not known, or if
+        inputs of the node were replaced by constants before.
         """
         facts = self._facts
         constants = {position: facts.constant(pending.node.input[position]) for position in lack.constants}
@@ -454,9 +478,9 @@ class Crossing:
         return [each._replace(is_bound=True) for each in made]
 
     def _write_vectors(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return nodes that make vectors of the scalar inputs at `lack.scalars`, and the node that reads these.
+        """Return nodes that make vectors of the scalar inputs at `lack.scalars`, and the node that reads the vectors.
 
-        The step is added to `crossed`.
+        The name of the step is added to `crossed`.
         """
         facts, node = self._facts, pending.node
 
@@ -476,13 +500,13 @@ class Crossing:
         what: str,
         crossed: list[str],
     ) -> list[Pending]:
-        """Return the node with other inputs, after the nodes that compute these; the step is added to `crossed`.
+        """Return nodes that compute new inputs, and the node that reads these inputs; add the step's name to `crossed`.
 
         Args:
             pending: The node.
             positions: The positions of the inputs to replace.
-            write: Makes the nodes for the input at a position by a builder, and returns the name of the value.
-            what: The end of the step's name: "constants".
+            write: Makes the nodes for the input at a position by a Builder, and returns the name of the value.
+            what: The end of the step's name, such as "constants".
             crossed: The names of steps.
         """
         node = pending.node
@@ -504,9 +528,10 @@ class Crossing:
         return [Pending(*new, pending.inside, pending.widened) for new in made]
 
     def _cross_transition(self, step: RouteStep, proto: Any) -> list[tuple[Any, int]] | None:
-        """Return the nodes that replace a node (`proto`) across one transition, with their opsets; None if it may stay.
+        """Return the nodes that replace a node across one transition, each with its opset; None if the node may stay.
 
-        Raises Refusal if the adapter refuses the node, or new nodes are not valid; charges the budget.
+        `proto` is the NodeProto. Raises Refusal if the adapter refuses the node, or if new nodes are not valid;
+        BudgetExceeded if the budget is used up.
         """
         context, facts = self._context, self._facts
         context.budget.charge(TRANSITION)
@@ -550,10 +575,10 @@ class Crossing:
         return made
 
     def _adapt(self, step: RouteStep, op: Builder, node: Node, versions: Mapping[str, int]) -> Result:
-        """Call the written adapter of a transition, or else the derived one; return the values for the outputs.
+        """Call the written adapter of a transition, or else the derived one; return the names of the new outputs.
 
-        Returns None if the node may stay. A node that does not fit its own version is refused (C103). `versions` are
-        the opsets by domain of the body.
+        Returns None if the node may stay. `versions` are the opsets of the body by domain. Raises Refusal C103 if the
+        node does not fit its own version, or another one if the adapter refuses the node.
         """
         context = self._context
         if step.adapter is not None or step.derived.rewrites:
@@ -569,9 +594,9 @@ class Crossing:
         return apply_derived(step.derived, op, node, context.valid)
 
     def _add_initializer(self, tensor: Any, name: str) -> str | None:
-        """Add a tensor as an initializer if Constant of the target cannot hold its type; return the initializer's name.
+        """Add a tensor as an initializer, if a Constant of the target cannot hold its type, and return its name.
 
-        Returns "" if Constant can hold it, and None in a function, which has no initializers.
+        Returns "" if a Constant can hold the type. Returns None in a function, which has no initializers.
         """
         element = element_name(tensor.data_type)
         if self._final >= 9 or element in EARLY_CONSTANT:
@@ -605,8 +630,8 @@ class Crossing:
     def _check_restriction(self, proto: Any, domain: str, final: int) -> None:
         """Raise Refusal for a node that the target's release of onnx rejects, although the operator version takes it.
 
-        The codes are C202 for a type, C203 for an unknown type that decides, C204 for a missing attribute. `domain` is
-        the node's, `final` the target's opset.
+        The code is C202 for a type, C203 for a needed type that is not known, and C204 for a missing attribute.
+        `domain` is the domain of the node, `final` the target's opset.
         """
         restriction = self._context.routes.restriction(domain, proto.op_type, final)
         if restriction is None:
@@ -627,10 +652,10 @@ class Crossing:
                 raise Refusal("C204", f"the attribute '{attribute.name}' is missing; {restriction.why}")
 
     def _check_names(self, old: Any, made: list[tuple[Any, int]]) -> None:
-        """Raise Refusal C204 if a new node needs an operator that has the name and domain of a model-local function.
+        """Raise Refusal C204 if a new node would call a model-local function instead of an operator.
 
-        `made` are the nodes that replace `old`, with their opsets. Operators that `old` uses, also in subgraphs, do not
-        count.
+        That is so if a function has the name and domain of the operator. `made` are the nodes that replace `old`, with
+        their opsets. Operators that `old` uses, also in subgraphs, are not checked.
         """
         functions, registry = self._context.index.functions, self._context.registry
         for key in _count_operators([new for new, _ in made]) - _count_operators([old]):
@@ -639,10 +664,10 @@ class Crossing:
                 raise Refusal("C204", why, "rename the function")
 
     def _check_graphs(self, old: Any, made: list[tuple[Any, int]]) -> None:
-        """Raise Refusal if subgraphs of new nodes use an operator that must be lowered, or that the runtime lacks.
+        """Raise Refusal if a subgraph of a new node uses an operator that must be lowered, or that the runtime lacks.
 
-        The codes are C201 and C209. `made` are the nodes that replace `old`, with their opsets. Operators in subgraphs
-        of `old` do not count.
+        The code is C201 for an operator that must be lowered, C209 for one that the runtime lacks. `made` are the nodes
+        that replace `old`, with their opsets. Operators in subgraphs of `old` are not checked.
         """
         graphs = [graph for node, _ in made for _, graph in subgraphs(node)]
         if not graphs:
@@ -670,7 +695,7 @@ class Crossing:
     def _check_constraints(self, node: Node) -> None:
         """Raise Refusal C103 if attributes of a node break a constraint of its operator.
 
-        Values that runtimes accept nevertheless are not refused.
+        Illegal values that runtimes accept nevertheless are not refused.
         """
         values = node.constrained_attributes()
         if not values:
@@ -687,9 +712,9 @@ class Crossing:
         self._context.valid.add(form)
 
     def _check_types(self, nodes: list[tuple[Any, int]], code: str = "C202") -> None:
-        """Raise Refusal `code` if known types of a node's inputs do not fit its operator.
+        """Raise Refusal `code` if a type of a node's inputs is known and does not fit the node's operator.
 
-        `nodes` are nodes, each with its opset.
+        `nodes` are NodeProtos, each with its opset.
         """
         for node, version in nodes:
             for types in self._facts.types(node.input[:]):
@@ -708,15 +733,22 @@ def _number_stated(node: Any, name: str) -> int:
 
 
 def _is_taken_instead(pair: tuple[str, str], takes: frozenset[str]) -> bool:
-    """Whether a runtime that takes the element types `takes` takes the second type of the pair, but not the first."""
+    """Whether `takes`, the element types that a runtime takes, has the second type of the pair, but not the first."""
     element, other = pair
     return other in takes and element not in takes
 
 
-def _another_target(step: RouteStep, domain: str, version: int) -> str:
-    """Return the help that names versions to which a node can be converted without the step that refuses it.
+def _refusal_without_lowering(step: RouteStep | Refusal | None, op_type: str) -> Refusal:
+    """Return why an operator has no lowering: the user's hooks that may have one were not loaded, or there is none."""
+    if isinstance(step, Refusal) and step.code == "C105":
+        return step
+    return Refusal("C201", f"there is no lowering of {op_type}")
 
-    `version` is the opset of the node before the step.
+
+def _another_target(step: RouteStep, domain: str, version: int) -> str:
+    """Return the help that names versions that a node can reach without the step that refuses it.
+
+    `domain` is the domain of the node, `version` its opset before the step.
     """
     label = f"{domain} " if domain else ""
     if step.version < version:

@@ -24,9 +24,9 @@ ATTRIBUTE_ELEMENTS = {
 
 
 class TypeRestriction(NamedTuple):
-    """An input or output whose type may not fit the target version, by itself or together with others.
+    """An input or output whose type the target version may not allow, alone or together with other types.
 
-    `outputs` says whether it is an output, `variadic` whether all inputs or outputs after it are meant, too.
+    `outputs` says whether it is an output. `variadic` says whether all inputs or outputs after it are restricted, too.
     """
 
     outputs: bool
@@ -35,9 +35,9 @@ class TypeRestriction(NamedTuple):
 
 
 class Counterpart(NamedTuple):
-    """An attribute before (`source`) and after (`target`) a transition; name and type may differ.
+    """An attribute before (`source`) and after (`target`) a transition; its name and type may differ.
 
-    `values` maps values of the source version to those that mean the same in the target version, if they differ.
+    If values have another meaning in the target version, `values` maps each to the one that means the same there.
     """
 
     source: Attribute
@@ -89,9 +89,12 @@ class Counterpart(NamedTuple):
 class DerivedAdapter(NamedTuple):
     """The changes of nodes that a transition in one direction needs, by the two signatures and the `change:` block.
 
-    An empty field changes nothing. `drop`: attributes to remove; `must_equal`: attributes that the target version
-    lacks, with the value that they must have; `unsupported`: attributes that the target version cannot express;
-    `to_input`, `to_attribute`: attributes that become the input at a position, and the reverse.
+    An empty field changes nothing.
+
+    - `drop`: attributes to remove;
+    - `must_equal`: attributes that the target version lacks, with the value that they must have;
+    - `unsupported`: attributes that the target version cannot express;
+    - `to_input`, `to_attribute`: attributes that become the input at a position, and the reverse.
     """
 
     target: OpSchema
@@ -120,7 +123,10 @@ class DerivedAdapter(NamedTuple):
 
     @property
     def rewrites(self) -> bool:
-        """Whether the adapter may rename the operator, set an attribute, or change inputs; if not, it checks nodes."""
+        """Whether the adapter may rename the operator, set an attribute, or change inputs.
+
+        If not, nodes are only checked against the target version, and most stay as they are.
+        """
         return bool(
             self.renamed
             or self.to_input
@@ -225,8 +231,8 @@ def _pair_attributes(older: OpSchema, newer: OpSchema, change: Change) -> list[t
 def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange, upwards: bool) -> Counterpart:
     """Return an attribute as the source and the target version declare it.
 
-    `before` is its declaration in the older version, `after` in the newer one; `upwards` says that the older one is the
-    source. `facet` is the part of the `change:` block on this attribute.
+    `before` is the attribute in the older version, `after` in the newer one. `upwards` says whether the older version
+    is the source. `facet` is the part of the `change:` block on this attribute.
     """
     if upwards:
         return Counterpart(before, after, facet.values)
@@ -235,7 +241,10 @@ def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange,
 
 
 def _is_convertible(pair: Counterpart) -> bool:
-    """Whether the type of the target's attribute can hold the source's values, and can express the source's default."""
+    """Whether values of an attribute can become values of its type at the target, and so can the source's default.
+
+    Between int and float, a single value may still have no counterpart: see `Counterpart.value`.
+    """
     source, target = pair.source, pair.target
     types = {source.type, target.type}
     is_convertible = len(types) == 1 or types == {"int", "float"}
@@ -244,10 +253,10 @@ def _is_convertible(pair: Counterpart) -> bool:
 
 
 def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | None:
-    """Return the value that a node must state if it leaves the attribute out: (name before, name after, value).
+    """Return (name before, name after, value to state) for nodes that leave an attribute out.
 
-    Returns None if it need not state any. If the source version has no default, `old` is the value that the `change:`
-    block declares for an absent attribute, None if it declares none.
+    Returns None if such nodes need not state a value, or if no value means the same. If the source version has no
+    default, `old` is the meaning of an absent attribute that the `change:` block declares, None if it declares none.
     """
     if not _is_convertible(pair):
         return None
@@ -267,8 +276,8 @@ def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
 def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestriction, ...]:
     """Return the inputs and outputs for which a legal type of the source version may be illegal at the target.
 
-    Either the target version allows fewer types, or it demands the same type of parameters that could have different
-    types before.
+    That is so if the target version allows fewer types, or if it demands one type for parameters that could have
+    different types before.
     """
     restrictions: set[TypeRestriction] = set()
     bound: dict[str, list[TypeRestriction]] = {}
@@ -287,7 +296,7 @@ def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestrict
 
 
 def check_types(derived: DerivedAdapter, node: Node, valid: set[tuple[Any, ...]]) -> None:
-    """Raise Refusal C202 if the target version does not allow a node's types, C203 if a type that decides is unknown.
+    """Raise Refusal C202 if the target version does not allow a node's types, C203 if a needed type is not known.
 
     `valid` is a cache of combinations of types that are allowed; new ones are added.
     """
@@ -353,7 +362,8 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
 def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dict[str, int]) -> Result:
     """Make the node in wider types, with Casts before and after it; return the names of the values for its outputs.
 
-    `stated` maps attributes that name an element type to the number of the wider one.
+    `stated` has new values for attributes that name an element type: the number of the wider type, by name of the
+    attribute. Raises Refusal if the type of an input is not known, or if the target version cannot express the node.
     """
     wider = derived.emulate
     drop, changes = _convert_attributes(derived, node)
@@ -374,9 +384,9 @@ def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dic
 
 
 def _cut_off_absent(derived: DerivedAdapter, node: Node, inputs: list[str], outputs: list[str]) -> None:
-    """Remove absent inputs and unread outputs from the ends of the lists, as long as the target version takes fewer.
+    """Remove absent inputs and unread outputs from the ends of the lists, until the target version takes their number.
 
-    Raises Refusal C204 if the target version does not take the rest.
+    Raises Refusal C204 if the target version does not take the inputs and outputs that are left.
     """
     target, schema, is_read = derived.target, node.schema, node.values.is_read
     while len(inputs) > target.max_input and not inputs[-1]:
@@ -395,7 +405,8 @@ def _cut_off_absent(derived: DerivedAdapter, node: Node, inputs: list[str], outp
 def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str], dict[str, Any]]:
     """Return the names of attributes to remove, and the attributes to set with their values.
 
-    Raises Refusal C204 if the target version cannot express an attribute.
+    Raises Refusal C204 if the target version cannot express an attribute. C103, C206 and C207 are possible, too: for an
+    axis that is out of range, a reference to a function's attribute, and an unknown rank.
     """
     since = derived.target.since_version
     drop: list[str] = [name for name in derived.drop if node.has(name)]
@@ -439,7 +450,7 @@ def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str],
 
 
 def _check_values(derived: DerivedAdapter, values: dict[str, Any]) -> None:
-    """Raise Refusal C204 if the target version does not allow one of these attribute values, given by name."""
+    """Raise Refusal C204 if the target version does not allow one of the attribute `values`, given by name."""
     for misfit in value_misfits(derived.target, values):
         raise Refusal("C204", f"{misfit.what}; at version {derived.target.since_version} {misfit.why}")
 
@@ -451,9 +462,10 @@ def _has_no_value_of(node: Node, types: frozenset[str]) -> bool:
 
 
 def _count_axes_from_front(derived: DerivedAdapter, node: Node) -> dict[str, Any]:
-    """Return new values for attributes with negative axes, if the target version takes only axes from 0 on.
+    """Return the attributes with negative axes, with the axes counted from the front, by name.
 
-    Raises Refusal C103 for an axis that is out of range, C207 if the rank is not known.
+    Only attributes are returned that may not be negative in the target version. Raises Refusal C103 for an axis that is
+    out of range, C207 if the rank is not known.
     """
     changes: dict[str, Any] = {}
     for name in derived.from_front:
@@ -476,10 +488,11 @@ def _count_axes_from_front(derived: DerivedAdapter, node: Node) -> dict[str, Any
 def _convert_inputs(
     derived: DerivedAdapter, op: Builder, node: Node, drop: list[str], changes: dict[str, Any]
 ) -> list[str]:
-    """Return the names of a node's inputs at the target, for attributes that become inputs and the reverse.
+    """Return the names of a node's inputs at the target, after attributes became inputs and inputs became attributes.
 
-    Attributes that become inputs are added to `drop`; inputs that become attributes are added to `changes`. Raises
-    Refusal if a value is not known or does not fit.
+    The names of attributes that became inputs are added to `drop`. Inputs that became attributes are added to
+    `changes`. Raises Refusal if the value of such an input or attribute is not known, or if the target version does not
+    allow it.
     """
     inputs = list(node.inputs)
     for name, position in derived.to_input.items():

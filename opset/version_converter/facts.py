@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 class LazyInference:
     """The inference of types and shapes of a model being converted, which runs only when a fact is first asked for.
 
-    It infers the model as it was given; new nodes compute the same values under the same names. BudgetExceeded is
-    raised if the given budget is used up. Without one, inference has its own budget, beyond which facts are unknown.
+    The given model is inferred; new nodes of the conversion compute the same values under the same names. If a budget
+    was given and is used up, BudgetExceeded is raised. Without one, inference has a budget of its own; if that is used
+    up, the remaining facts are unknown.
     """
 
     _model: Model
@@ -47,15 +48,16 @@ class LazyInference:
     known_types: dict[Body, Mapping[str, str | None]] = field(default_factory=dict)
     """Types of values of bodies of the given model that were found before."""
 
-    def of_other(self, model: Model, index: ModelIndex) -> LazyInference:
+    def for_model(self, model: Model, index: ModelIndex) -> LazyInference:
         """Return an inference, not yet run, of another model with the same registry and budget."""
         return LazyInference(model, index, self._registry, self._budget)
 
     @cached_property
     def _engine_and_scopes(self) -> tuple[Engine, dict[Body, list[Scope]]]:
-        """The inference engine, which has run, and the list of scopes of each body: one for each run that it followed.
+        """The inference engine, which has run, and a list of scopes for each body: one for each run of the body.
 
-        For example, a function has a run for each of its calls. The list is empty if the engine may have missed a run.
+        For example, a function has a run for each of its calls. If the engine may have missed a run of a body, the list
+        for this body is empty.
         """
         from opset.inference.building.work import default_budget
         from opset.inference.engine.engine import Engine
@@ -71,7 +73,8 @@ class LazyInference:
     def type(self, body: Body, name: str) -> Type | None:
         """Return the inferred type of a value that `body` defines, None if it is not known.
 
-        For a body with several runs, such as a function with several calls, parts in which the runs differ are unknown.
+        A body may have several runs, such as a function with several calls. Parts of the type in which the runs differ
+        are unknown.
         """
         scopes = self._engine_and_scopes[1][body]
         if len(scopes) < 2:
@@ -82,7 +85,7 @@ class LazyInference:
         return reduce(join_types, types)
 
     def types_of_body(self, body: Body) -> Mapping[str, Type | None]:
-        """Return the inferred types of the values of a body, by name; empty if the body has no run or several."""
+        """Return the inferred types of the values of a body, by name; empty unless the body has exactly one run."""
         scopes = self._engine_and_scopes[1][body]
         return scopes[0].types if len(scopes) == 1 else {}
 
@@ -125,7 +128,7 @@ class LazyInference:
     def types(self, body: Body, names: Sequence[str]) -> list[tuple[Type | None, ...]]:
         """Return the inferred types of the values `names` of a body: one tuple for each run of the body.
 
-        Runs are calls of a function or executions of a subgraph. The list is empty if runs are not all known. In a
+        A run is a call of a function, or an execution of a subgraph. The list is empty if not all runs are known. In a
         tuple, None stands for an unknown type.
         """
         return [tuple(map(scope.type_of, names)) for scope in self._engine_and_scopes[1][body]]
@@ -134,7 +137,7 @@ class LazyInference:
         """Return the inferred types of a body's outputs: one list for each run; [] if not all runs are known."""
         return [[scope.type_of(name) for name in body.output_names()] for scope in self._engine_and_scopes[1][body]]
 
-    def has_runs(self, body: Body) -> bool:
+    def knows_all_runs(self, body: Body) -> bool:
         """Whether inference knows all runs of a body, which are calls of a function or executions of a subgraph."""
         return bool(self._engine_and_scopes[1][body])
 
@@ -143,7 +146,7 @@ class LazyInference:
     ) -> tuple[Type | None, ...]:
         """Return the types of a node's outputs, inferred from its inputs; None for a type that is unknown.
 
-        All are unknown if the node calls a function, or if its operator is not known.
+        All types are None if the node calls a function, or if its operator is not known.
 
         Args:
             node: The NodeProto, which may be a new one.
@@ -158,14 +161,14 @@ class LazyInference:
         return self._engine_and_scopes[0].node_types(node, schema, inputs, data)
 
     def data(self, body: Body, name: str) -> Constant | None:
-        """Return the elements of a small value if all runs of its body compute the same ones, else None."""
+        """Return the elements of a small value if they are known and equal in all runs of its body, else None."""
         engine, scopes = self._engine_and_scopes
         constants = {engine.constants.find(scope, name) for scope in scopes[body]}
         return constants.pop() if len(constants) == 1 else None
 
 
 def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Scope]], set[Body]]:
-    """Return the inferred scopes of each body, one for each run, and the set of bodies that may have more runs."""
+    """Return the inferred scopes of each body, one for each run, and the set of bodies of which runs may be missing."""
     # Those are graphs in nodes without a rule, or in nodes that a rule gave up, and all functions that they call.
     scopes_of: dict[Body, list[Scope]] = {}
     functions = {function_key(body.proto): body for body in bodies if body.function}
@@ -206,9 +209,9 @@ def _sizes_as_text(shape: Sequence[Size | None] | None) -> Shape | None:
 
 @dataclass(eq=False)
 class ValueFacts:
-    """Types, shapes and constants of the values of one body, and through `outer` of the bodies around it.
+    """Types, shapes and constants of the values of one body; `outer` has the facts of the body around.
 
-    They are facts of the given model, and of the nodes and initializers that the conversion adds.
+    The facts cover the given model, and the nodes and initializers that the conversion adds.
     """
 
     body: Body
@@ -244,16 +247,16 @@ class ValueFacts:
     _unread: set[str] | None = None
 
     def __post_init__(self) -> None:
-        """Take over the types of the body's values that an earlier conversion of the same model has found."""
+        """Take over the types an earlier conversion found for the body's values: `known_types` of the inference."""
         self._types.update(self._inference.known_types.get(self.body, ()))
 
     def copy_for_plan(self, versions: Mapping[str, int], outer: ValueFacts | None, budget: Budget) -> ValueFacts:
-        """Return a copy of these facts for another plan, which adds its own nodes.
+        """Return a copy of these facts for another planned conversion, without the nodes that this one has added.
 
         Args:
             versions: The opsets of the body by domain.
-            outer: The facts of the body around, of the same plan; None if no body is around this one.
-            budget: Elements that are read are charged to it.
+            outer: The facts of the body around in the other plan; None if no body is around this one.
+            budget: The budget that is charged for elements that are read.
         """
         if not self._built:
             self._read_declarations()
@@ -287,7 +290,7 @@ class ValueFacts:
             self._added.setdefault(name, (node, version))
 
     def state(self, name: str, element: str, shape: Shape | None) -> None:
-        """Record the type of an output of a new node that has a subgraph, since inference does not find such types."""
+        """Record the type of an output of a new node with a subgraph, which inference does not find."""
         from opset.inference.building.types import tensor
 
         sizes = None if shape is None else [size if isinstance(size, int) else None for size in shape]
@@ -302,7 +305,8 @@ class ValueFacts:
     def _producer(self, name: str) -> tuple[Any, int | None]:
         """Return the node of this body that computes a value, and the opset in which an adapter wrote the node.
 
-        The opset is None for a node of the given model. Both are None if no node of this body computes the value.
+        The opset is None for a node of the given model. Both results are None if no node of this body computes the
+        value.
         """
         index = self.body.definitions.get(name, -1)
         if index >= 0:
@@ -310,9 +314,9 @@ class ValueFacts:
         return self._added.get(name, (None, None))
 
     def producer(self, name: str) -> Any:
-        """Return the node of the given model that computes a visible value, None if no such node does.
+        """Return the node of the given model that computes a value, None if no such node does.
 
-        Visible are values of this body and of those around it.
+        The value may be one of this body, or of a body around it.
         """
         # The form of a node does not include other nodes.
         self.large_read = True
@@ -352,11 +356,11 @@ class ValueFacts:
             return node.op_type == "Constant" and node.domain in ("", "ai.onnx")
         return home.initializer(name) is not None
 
-    def overridable(self, name: str) -> list[str]:
-        """Return the initializers that a caller may override, and that alone keep a value from being constant.
+    def overridable_initializers(self, name: str) -> list[str]:
+        """Return the initializers that keep a value from being constant, because a caller may override them.
 
-        The value is computed from these, and otherwise from constants. The result is [] if it also depends on something
-        else, or on more than MAX_PRODUCERS values.
+        The value is such an initializer, or is computed from such ones. The result is [] if the value depends on
+        anything else than constants and initializers, or on more than MAX_PRODUCERS values.
         """
         names: dict[str, None] = {}
         seen, pending = {name}, [name]
@@ -384,7 +388,7 @@ class ValueFacts:
     def is_read(self, name: str) -> bool:
         """Whether anything reads a value of this body.
 
-        Always True for values that no node of the body computed before the conversion.
+        The result is True for every value that no node of the given body computes.
         """
         if self._unread is None:
             read = names_read(self._message.node) | self.read_elsewhere | {*self.body.output_names()}
@@ -392,9 +396,9 @@ class ValueFacts:
         return name not in self._unread
 
     def _facts_defining(self, name: str) -> ValueFacts | None:
-        """Return the facts of the body that defines a name, this one or one around it; None if none does.
+        """Return the facts of the body that defines a value, this one or one around it; None if no body does.
 
-        The name is added to `looked_up` if that is not None.
+        Unless `looked_up` is None, the name is added to it.
         """
         if self.looked_up is not None:
             self.looked_up.add(name)
@@ -410,7 +414,10 @@ class ValueFacts:
         return None
 
     def constant(self, name: str) -> Constant | None:
-        """Return the elements of a value if they are known before the model runs; None if unknown, or too many."""
+        """Return the elements of a value if they are known before the model runs, else None.
+
+        A tensor of more than MAX_CONSTANT elements counts as unknown.
+        """
         home = self._facts_defining(name)
         if home is None:
             return None
@@ -434,7 +441,7 @@ class ValueFacts:
         return constant if constant is None or len(constant.values) <= MAX_READ else None
 
     def _find_constant(self, name: str) -> Constant | None:
-        """Return the elements of a value of this body that are known before the model runs, else None; not cached."""
+        """Return the elements of a value of this body, None if they are known only when the model runs; not cached."""
         node, version = self._producer(name)
         if node is not None:
             if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
@@ -447,7 +454,7 @@ class ValueFacts:
         return None if tensor is None else self.elements(tensor)
 
     def _computed_constant(self, name: str) -> Constant | None:
-        """Return the elements of a value that nodes compute, such as a shape, if inference knows them; else None."""
+        """Return the elements of a value that nodes compute, such as a shape, if inference finds them; else None."""
         data = self._inference.data(self.body, name)
         if data is None or not all(isinstance(value, int | float) for value in data.values):
             return None
@@ -455,7 +462,11 @@ class ValueFacts:
         return None if element is None else data._replace(element=element)
 
     def _constant_of_node(self, node: Any) -> Constant | None:
-        """Return the elements of a Constant node; None if they are too many, or refer to a function's attribute."""
+        """Return the elements of a Constant node.
+
+        Returns None for a tensor of more than MAX_CONSTANT elements, and if the value refers to an attribute of the
+        function around.
+        """
         if len(node.attribute) != 1 or node.attribute[0].ref_attr_name:
             return None
         attribute = node.attribute[0]
@@ -500,16 +511,16 @@ class ValueFacts:
             return None
         if name not in home._types:
             # A function may be called with several types, whatever it states.
-            in_function = home.body.root.function and self._inference.has_runs(home.body)
+            in_function = home.body.root.function and self._inference.knows_all_runs(home.body)
             stated = None if in_function else home._stated_type(name)
             inferred = home._infer_type(name) if stated is None else None
             home._types[name] = stated if inferred is None else inferred.text
         return home._types[name]
 
     def find_types(self) -> None:
-        """Find the types of all values of this graph at once, which is faster than one by one, and keep them.
+        """Find and cache the types of all values of this graph at once, which is faster than one by one.
 
-        Nothing is done in a function, whose values may have several types.
+        Nothing is done for a function, whose values may have several types.
         """
         if self.body.root.function:
             return
@@ -523,18 +534,18 @@ class ValueFacts:
                 self._types[name] = type_.text
 
     def stated_type(self, name: str) -> str | None:
-        """Return the type that the graph states for a value, as text, without running inference.
+        """Return the type that the model states for a value, as text, without running inference.
 
-        Returns None if it states none, and for any value in a function.
+        Returns None if no type is stated, and for any value in a function.
         """
         home = self._facts_defining(name)
         return None if home is None or home.body.root.function else home._stated_type(name)
 
     def types(self, names: Sequence[str]) -> list[tuple[str | None, ...]]:
-        """Return a list with one tuple: the types of several values, as text.
+        """Return the types of several values as text, in a list of one tuple.
 
-        In a function, the list has a tuple for each run if the types differ between runs. In a tuple, "" stands for an
-        absent value, which has the name "", and None for an unknown type.
+        In a function, if types differ between calls, the list has a tuple for each call. In a tuple, "" stands for an
+        absent value (name ""), and None for an unknown type.
         """
         known = self._types if self.looked_up is None else {}
         shared = tuple([known[name] if name in known else self.type(name) if name else "" for name in names])
@@ -560,7 +571,7 @@ class ValueFacts:
     def shape(self, name: str) -> Shape | None:
         """Return the shape of a tensor, None if not even the rank is known.
 
-        A size is a number; or text for a symbolic one, such that equal texts are equal sizes; or None if unknown.
+        A size is a number if known, and text if symbolic; equal texts are equal sizes. None is an unknown size.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -583,7 +594,7 @@ class ValueFacts:
     def graph_shapes(self, name: str, attribute: str) -> list[list[Shape | None]]:
         """Return the shapes of the outputs of a node's subgraph: one list for each run of the subgraph.
 
-        The list is empty if the runs are not all known. All subgraphs of one node have their runs in the same order.
+        The result is empty if the runs are not all known. All subgraphs of one node have their runs in the same order.
 
         Args:
             name: A value that the node computes.
@@ -594,9 +605,10 @@ class ValueFacts:
         return [[None if type_ is None else _sizes_as_text(type_.shape) for type_ in types] for types in runs]
 
     def stated_rank(self, name: str) -> int | None:
-        """Return the rank of a value if it is stated or has been inferred already, else None; never runs inference.
+        """Return the rank of a value if it is known without running inference, else None.
 
-        Stated are the ranks of graph inputs and initializers.
+        It is known for initializers, for inputs of graphs with a stated shape, and for all inferred values if inference
+        has run before.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -624,9 +636,9 @@ class ValueFacts:
         return None if stated is None or self.body.root.function else (None,) * len(stated)
 
     def _infer_type(self, name: str) -> Type | None:
-        """Return the inferred type of a value that this body defines, None if unknown.
+        """Return the inferred type of a value that this body defines, None if it is unknown.
 
-        A value of a new node is inferred from that node, any other one by inference of the whole model.
+        The type of a new node's output is inferred from that node alone, any other by inference of the whole model.
         """
         if name not in self._full_types:
             if self._node_alone(name) is None:
@@ -638,17 +650,17 @@ class ValueFacts:
     def _node_alone(self, name: str) -> tuple[Any, int] | None:
         """Return the node that computes a value, and its opset, if it must be inferred apart from the model; else None.
 
-        That is so for a new node, and for a body of which inference does not know all runs.
+        A new node must, and so must each node of a body of which inference does not know all runs.
         """
         node, version = self._producer(name)
-        if node is None or (version is None and self._inference.has_runs(self.body)):
+        if node is None or (version is None and self._inference.knows_all_runs(self.body)):
             return None
         return node, self.versions.get(normalize_domain(node.domain), 0) if version is None else version
 
     def _infer_alone(self, name: str) -> None:
-        """Infer the node that computes a value apart from the model, and keep the types of the node's outputs.
+        """Infer the node that computes a value apart from the model, and cache the types of the node's outputs.
 
-        Nodes that it reads from, and that must be inferred in the same way, are inferred first.
+        If an input of the node comes from another node that must be inferred apart, that node is inferred first.
         """
         waiting = [name]
         begun: set[str] = set()
@@ -670,7 +682,10 @@ class ValueFacts:
             waiting.pop()
 
     def _full_type(self, name: str) -> Type | None:
-        """Return the type of a value with its shape, inferred or else as the model states it; None if unknown."""
+        """Return the type of a value with its shape; None if it is unknown.
+
+        It is the inferred type, or else the one that the model states.
+        """
         from opset.inference.building.types import parse_type
 
         home = self._facts_defining(name)
@@ -686,7 +701,7 @@ class ValueFacts:
     def _stated_type(self, name: str) -> str | None:
         """Return the type that this body states for a value, as text; None if it states none.
 
-        An input, output, value_info or initializer of this name states it.
+        An input, output, value_info or initializer with the value's name states it.
         """
         if name in self._tensors or name in self._sparse:  # operators read a sparse one as a dense tensor
             tensor = self._tensors[name] if name in self._tensors else self._sparse[name].values

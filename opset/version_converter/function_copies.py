@@ -28,8 +28,8 @@ PLAIN = frozenset(("int", "ints", "float", "floats", "string", "strings"))
 class Parameters(NamedTuple):
     """The facts about a call of a function that are written into the copy which the call gets.
 
-    - `inputs`: names of formal inputs that the call omits;
-    - `attributes`: (name, serialized AttributeProto without name); the value is b"" for an omitted attribute;
+    - `inputs`: names of the function's inputs that the call omits;
+    - `attributes`: (name, serialized AttributeProto without name) pairs; b"" stands for an omitted attribute;
     - `scope`: the inferred types for calls with these inputs; None if types do not matter.
     """
 
@@ -44,25 +44,23 @@ OPEN = Parameters()
 def specialize_functions(
     index: ModelIndex, keeps: Keeps, budget: Budget, *, values: bool = False, graphs: Sequence[Scope] = ()
 ) -> tuple[Any, int]:
-    """Return a copy of the ModelProto with one copy of each function for each different way in which it is called.
+    """Return a copy of the ModelProto with a copy of each function for each set of parameters that calls give.
 
-    Calls differ if they omit different inputs or attributes. Only inputs and attributes count that are read by a node
-    which may change. Those that a call omits are absent in its copy.
+    Calls differ if one omits an input or attribute that the other gives, and a node that may change reads it. In the
+    copy for a call, what the call omits is absent.
 
     Args:
         index: The index of the model.
-        keeps: Whether the node at an index of a body stays as it is, whatever its inputs and attributes are.
+        keeps: Whether the node at an index of a body (a graph or function) stays as it is in any case.
         budget: The copies of functions are charged to it.
         values: Whether calls differ also by the values of attributes, which are then written into the copy.
-        graphs: The inferred scopes of the main and the training graphs, if calls differ also by the types of
-            inputs.
+        graphs: The inferred scopes of the main and the training graphs, if calls differ also by the types of inputs.
 
     Returns:
-        The ModelProto and the number of functions that were added; (None, 0) if no copy would differ from its
-        function.
+        The ModelProto and the number of functions that were added; (None, 0) if no copy would differ from its function.
 
     Raises:
-        BudgetExceeded: The copies of functions would take too much.
+        BudgetExceeded: The copies of functions need more steps or memory than the budget allows.
     """
     calls = _FunctionCalls(index, values, graphs)
     if not values and not any(calls.omits(*call) for body in index.bodies for call in calls.calls_in(body)):
@@ -126,7 +124,7 @@ class _FunctionCalls:
     def collect(self, keeps: Keeps, budget: Budget) -> None:
         """Find which inputs and attributes of each function matter, and the different Parameters of its calls.
 
-        Fills `matters` and `sets`. Raises BudgetExceeded.
+        The results are `matters` and `sets`. Raises BudgetExceeded if the budget is used up.
         """
         trees: dict[Body, list[Body]] = {}
         for body in self._index.bodies:
@@ -149,10 +147,10 @@ class _FunctionCalls:
                         sets[parameters] = None
 
     def _parameters_that_matter(self, tree: Sequence[Body], keeps: Keeps) -> tuple[frozenset[str], frozenset[str]]:
-        """Return the inputs and the attributes of a function that nodes which may change depend on.
+        """Return the inputs and the attributes of a function that are read by nodes which may change.
 
-        `tree` is the function's body with the bodies of its subgraphs. Nodes stay in any case if `keeps` returns True
-        for them. Inputs and attributes of an inner call count if they matter in the called function.
+        `tree` is the function's body with the bodies of its subgraphs. A node for which `keeps` returns True cannot
+        change. If a node calls another function, only the inputs and attributes that matter in that function count.
         """
         inputs: set[str] = set()
         attributes: set[str] = set()
@@ -177,8 +175,8 @@ class _FunctionCalls:
     def _parameters_of(self, body: Body, position: int, key: FunctionKey, fixed: Parameters) -> Parameters:
         """Return the Parameters of the node at `position`, which calls the function `key`.
 
-        `fixed` are the Parameters of the function that the call stands in. Only inputs and attributes that matter are
-        in the result.
+        `fixed` are the Parameters of the function around the call. Inputs and attributes that do not matter are left
+        out of the result.
         """
         inputs, attributes = self.matters[key]
         present = {
@@ -203,7 +201,7 @@ class _FunctionCalls:
         return Parameters(inputs - present, frozenset(values.items()), scope and scope.calls.get(position))
 
     def name_copies(self) -> dict[FunctionKey, dict[Parameters, str]]:
-        """Return the name of each function's copies, by their Parameters; one copy keeps the function's name."""
+        """Return the names of the copies of each function, by their Parameters; one copy keeps the function's name."""
         taken = {(domain, name) for body in self._index.bodies for name, domain in body.operators}
         taken |= {key[:2] for key in self._functions}
         names: dict[FunctionKey, dict[Parameters, str]] = {}
@@ -220,9 +218,9 @@ class _FunctionCalls:
         return names
 
     def rename(self, body: Body, fixed: Parameters, names: dict[FunctionKey, dict[Parameters, str]]) -> None:
-        """Change each call in a body to the name of the copy that fits it.
+        """Change each call in a body to the name of the copy with the Parameters of the call.
 
-        `fixed` are the Parameters of the function that the body belongs to; `names` is the result of `name_copies`.
+        `fixed` are the Parameters of the function that the body belongs to. `names` is the result of `name_copies`.
         """
         for _, position, key in self.calls_in(body):
             name = names[key][self._parameters_of(body, position, key, fixed)]
@@ -231,14 +229,14 @@ class _FunctionCalls:
 
 
 def _is_formal(body: Body, name: str) -> bool:
-    """Whether a name that nodes of a body read is a formal input of the function around."""
+    """Whether a name that nodes of a body read is an input of the model-local function around."""
     while name not in body.definitions and body.parent is not None:
         body = body.parent
     return bool(name) and body.function and body.definitions.get(name, 0) < 0
 
 
 def _scope_of(body: Body, root: Scope | None) -> Scope | None:
-    """Return the inferred scope of a body inside the root body with scope `root`; None if it was not inferred."""
+    """Return the inferred scope of a body, None if it was not inferred; `root` is the scope of its outermost body."""
     path = []
     while body.root is not body and body.parent is not None:
         path.append((body.index, body.name))
@@ -249,12 +247,12 @@ def _scope_of(body: Body, root: Scope | None) -> Scope | None:
 
 
 def _is_omitted(body: Body, name: str, fixed: Parameters) -> bool:
-    """Whether `name`, which nodes of a body read, is a formal input that calls with the Parameters `fixed` omit."""
+    """Whether nodes of a body read `name` as an input of the function that calls with the Parameters `fixed` omit."""
     return name in fixed.inputs and _is_formal(body, name)
 
 
 def _value_of(attribute: Any) -> bytes | None:
-    """Return the value of an attribute as a serialized AttributeProto without name; None for tensors and graphs."""
+    """Return an AttributeProto without its name, serialized; None for a tensor, a graph or a list of them."""
     if attribute_type(attribute) not in PLAIN:
         return None
     bare = pb.AttributeProto()
@@ -266,7 +264,11 @@ def _value_of(attribute: Any) -> bytes | None:
 
 
 def _write_fixed(body: Body, fixed: Parameters) -> None:
-    """Write Parameters into the nodes of a function's copy: values of attributes, and "" for inputs that calls omit."""
+    """Write Parameters into the nodes of a function's copy.
+
+    References to attributes become the values of the Parameters, or are removed if calls omit the attribute. Inputs
+    that calls omit become "".
+    """
     if not fixed.inputs and not fixed.attributes:
         return
     values = dict(fixed.attributes)

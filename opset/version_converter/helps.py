@@ -27,9 +27,9 @@ def help_of_code(code: str) -> str:
 
 
 def cast_help(misfit: Misfit) -> str:
-    """Return the advice to cast a value whose type a version does not take; "" if no Cast could help.
+    """Return the advice to cast a value whose type an operator version does not take; "" if no Cast can do so.
 
-    Cast takes only tensors: no sequence, map or optional.
+    Cast takes only tensors, and no sequence, map or optional.
     """
     return CAST if "tensor(" in misfit.why and not any(kind in misfit.what for kind in ("seq(", "map(", "opt")) else ""
 

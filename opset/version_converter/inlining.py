@@ -93,14 +93,14 @@ def inline_model(
 
     Args:
         model: The model, as it was loaded.
-        names: The functions to inline, None for all. A name that no function has may be an operator, which is then
-            expressed by others.
+        names: The functions to inline, None for all. A name that no function has may be an operator, such as "Gelu":
+            its nodes are expressed by other operators.
         exclude: The functions that stay.
         registry: The operators that are known.
         limits: Bounds on the work and the size; by default in proportion to the model.
 
     Returns:
-        The result; if a call cannot be inlined, its `model` is None, and `refusals` say why.
+        The result. If a call cannot be inlined, its `model` is None, and its `refusals` say why.
 
     Raises:
         ModelError: The model is malformed.
@@ -138,8 +138,7 @@ def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
 def _choose_functions(index: ModelIndex, names: Iterable[str] | None, exclude: Iterable[str]) -> set[FunctionKey]:
     """Return the keys of the functions with these names (None: all functions), without those named in `exclude`.
 
-    Names are those of `functions_by_name`. Raises UsageError U103 for a name in `names` or `exclude` that no function
-    has.
+    `functions_by_name` lists the names that a function has. Raises UsageError U103 for a name that no function has.
     """
     by_name = functions_by_name(index)
     chosen = {*index.functions} if names is None else {key for name in names for key in by_name[name]}

@@ -16,12 +16,13 @@ DEFAULTS, OVERLOADS = 9, 10
 def lower_functions(proto: Any, bodies: Sequence[Body], version: int, notes: list[str]) -> None:
     """Rewrite the functions of a ModelProto, in place, without features that came after an IR version.
 
-    Defaults of attributes move into calls that do not state the attribute. A default stays if a call passes on an
-    attribute of its own function that may be missing. Overloads become functions with names of their own.
+    Defaults of attributes are written into the calls that do not state the attribute. A default stays if a call takes
+    the attribute's value from an attribute of the function around that may be absent. Functions with an overload get
+    names of their own.
 
     Args:
         proto: The ModelProto.
-        bodies: All its bodies.
+        bodies: All graphs and functions of the model.
         version: The IR version.
         notes: Gets a line for each kind of change.
     """

@@ -20,17 +20,16 @@ _INITIALIZERS = 4
 
 
 def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding]:
-    """Set the IR version of a converted ModelProto; return refusals if the model needs more than was requested.
+    """Set the IR version of a converted ModelProto; return refusals C301 if it needs a higher one than requested.
 
-    Without a request, the version stays, or is lowered to the one that came with the target's opset. It is raised only
-    for features that change the meaning of the model or how it is read; annotations are no such features. Functions are
-    rewritten if that makes a feature unnecessary.
+    Without a request, the version stays, or is lowered to the one that came with the target's opset. If the model uses
+    a feature that came later, the version is the feature's. Annotations, which older readers skip, do not count.
+    Functions are rewritten if that avoids a feature.
 
     Args:
         proto: The ModelProto.
         target: The target of the conversion, which may request an IR version.
-        notes: Gets the features that need a higher version than the target's opset, and those that older readers
-            skip.
+        notes: Gets the features that need a higher version than the target's opset, and those that older readers skip.
     """
     before = proto.ir_version
     opsets = {normalize_domain(entry.domain): entry.version for entry in proto.opset_import}
@@ -84,7 +83,7 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
 def needed_ir_version(proto: Any, all_bodies: list[Body]) -> tuple[int, list[str]]:
     """Return the lowest IR version that a ModelProto can be rewritten to, and the features that need it.
 
-    Initializers, which have to be graph inputs below version 4, do not count as such a feature.
+    The rule that initializers are graph inputs below version 4 is not such a feature, as they can be made graph inputs.
     """
     needed: dict[int, dict[str, None]] = {3: {}}
     for version, name, is_annotation in _features(proto, all_bodies, 3, proto.ir_version):
@@ -99,13 +98,13 @@ def needed_ir_version(proto: Any, all_bodies: list[Body]) -> tuple[int, list[str
 
 
 def _has_overridable(body: Body) -> bool:
-    """Whether a graph has an initializer that is a graph input, too, so that a caller may override it."""
+    """Whether a graph has an initializer that is also a graph input, so that a caller may override it."""
     inputs = () if body.function else {value.name for value in body.proto.input}
     return bool(inputs) and any(tensor.name in inputs for tensor in body.proto.initializer)
 
 
 def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
-    """Make all initializers graph inputs, as IR version 3 demands; add a note with their number."""
+    """Make all initializers graph inputs, too, as IR version 3 demands; add their number to the notes."""
     count = 0
     for graph in [body.proto for body in all_bodies if not body.function]:
         inputs = {value.name for value in graph.input}
@@ -119,8 +118,8 @@ def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
 def _features(proto: Any, all_bodies: list[Body], above: int, before: int) -> Iterator[Feature]:
     """Yield the features of the IR that a ModelProto uses and that need an IR version above `above`.
 
-    `before` is the IR version of the given model. A feature that came later, and that the model uses nevertheless,
-    counts as one of that version.
+    `before` is the IR version of the given model. If the model uses a feature of a later IR version, the feature counts
+    as one of the version `before`.
     """
     # A feature that a model has before its IR version needs no higher one: some exporters write ZipMap at 3.
     # Adapters add initializers at most, which are no inputs from version 4 on.

@@ -19,7 +19,7 @@ from opset.version_converter.trials import availability_at
 
 
 class Sample(NamedTuple):
-    """One node that stands for the `nodes` nodes with the same operator, types and attributes."""
+    """One node that stands for several: `nodes` is the number of nodes with the same operator, types and attributes."""
 
     node: Any
     op_type: str
@@ -58,9 +58,10 @@ def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sa
 def count_lacking(
     samples: Iterable[Sample], availability: Availability, routes: Routes, opsets: Mapping[str, int]
 ) -> int:
-    """Return how many nodes neither a runtime nor its fallback runs at the opsets `opsets`, by domain.
+    """Return how many nodes neither a runtime nor its fallback runs at the opsets `opsets`, given by domain.
 
-    A node that is not legal there counts, too. The nodes that notes tell about are counted in `availability`.
+    A node that is not valid at these opsets counts, too. Nodes that the notes on the runtime have to name are counted
+    in `availability`.
     """
     lacking = 0
     for sample in samples:
@@ -75,7 +76,7 @@ def count_lacking(
 def _is_legal(sample: Sample, opset: int, routes: Routes) -> bool:
     """Whether an operator exists at `opset` and takes the types and attributes of a sample node.
 
-    It is True if the operator has no schemas. Attributes are compared only below the node's own opset.
+    The result is True if the operator has no schemas. Attributes are compared only if `opset` is below the node's own.
     """
     if not routes.registry.versions(sample.op_type, sample.domain):
         return True
@@ -89,7 +90,10 @@ def _is_legal(sample: Sample, opset: int, routes: Routes) -> bool:
 
 
 def _is_foreign(attribute: Any, sample: Sample, schema: OpSchema, routes: Routes) -> bool:
-    """Whether the older version `schema` lacks an attribute of a node, and the value is not the attribute's default."""
+    """Whether a node has an attribute that the older version `schema` lacks, with a value other than its default.
+
+    `attribute` is the AttributeProto.
+    """
     if attribute.name in schema.attributes:
         return False
     own = routes.registry.schema(sample.op_type, sample.opset, sample.domain)
@@ -104,9 +108,9 @@ def opsets_by_kernels(
     source: Mapping[str, int],
     target: Mapping[str, int],
 ) -> list[int]:
-    """Return the opsets of ai.onnx that a runtime takes, sorted: those at which it runs most nodes come first.
+    """Return the opsets of ai.onnx that a runtime takes; those at which it runs most nodes come first.
 
-    Of opsets at which it runs equally many, the nearest to the model's own comes first; of two such, the newer.
+    Among opsets at which it runs equally many nodes, the nearest to the model's own comes first, and of two the newer.
 
     Args:
         samples: Nodes that stand for all nodes of the model.

@@ -34,7 +34,8 @@ LAYER = Layer(
 def up(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
     """Register the adapter that converts nodes of these operators from the version before `since` to version `since`.
 
-    Raises ConversionError C105 if another one is registered for an operator, or if an operator is one of the standard.
+    Raises ConversionError C105 if another adapter is registered for the transition, or if an operator is a standard
+    one.
     """
     return LAYER.register("up", operators, since, domain)
 
@@ -42,7 +43,8 @@ def up(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Ada
 def down(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
     """Register the adapter that converts nodes of these operators from version `since` to the version before.
 
-    Raises ConversionError C105 if another one is registered for an operator, or if an operator is one of the standard.
+    Raises ConversionError C105 if another adapter is registered for the transition, or if an operator is a standard
+    one.
     """
     return LAYER.register("down", operators, since, domain)
 
@@ -50,18 +52,20 @@ def down(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], A
 def lower(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
     """Register the lowering of operators that came with version `since`: it expresses a node by other operators.
 
-    The new nodes are written for the opset before `since`, or if that is 1, for the opset of the node; if the target is
-    older, they are converted further. The lowering returns values for all outputs that are in use, or raises Refusal.
+    The new nodes are written for the opset before `since`; if `since` is 1, for the opset of the node. If the target is
+    older, the new nodes are converted further. The lowering returns values for all outputs that are in use, or raises
+    Refusal.
 
-    Raises ConversionError C105 if another one is registered for an operator, or if an operator is one of the standard.
+    Raises ConversionError C105 if another lowering is registered for an operator, or if an operator is a standard one.
     """
     return LAYER.register("lower", operators, since, domain)
 
 
 def refuses(code: str, *reasons: str) -> Callable[[Adapter], Adapter]:
-    """Return a decorator that attaches reasons of refusals to an adapter, so that documentation lists them.
+    """Return a decorator that attaches reasons of refusals to an adapter, so that the documentation lists them.
 
-    It is for refusals that no example shows. `code` is the code of the refusals, `reasons` their texts.
+    It is meant for refusals that no example of the operator shows. `code` is the code of the refusals, `reasons` are
+    their texts.
     """
 
     def state(adapter: Adapter) -> Adapter:

@@ -17,8 +17,8 @@ from opset.version_converter.rewrite import Builder, Node, Refusal
 def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: ValueFacts) -> list[tuple[Any, int]]:
     """Return the new nodes that the builder made, with outputs that have the names of the old node's outputs.
 
-    The result is a list of (node, version of its domain for which it is written). Values are renamed; an Identity is
-    added if a value cannot be renamed.
+    Each new node comes with the opset of its domain in which it is written. Values are renamed. If a value cannot be
+    renamed, such as an input of the old node, an Identity is added.
 
     Args:
         node: The old node.
@@ -60,7 +60,7 @@ def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: Valu
 
 
 def replace_nodes(proto: Any, replaced: dict[int, list[Any]]) -> None:
-    """Replace nodes of a GraphProto or FunctionProto, in place; `replaced` has the new nodes by the old one's index."""
+    """Replace nodes of a GraphProto or FunctionProto, in place; `replaced` has new nodes by index of the old one."""
     if all(len(nodes) == 1 for nodes in replaced.values()):
         for index, (node,) in replaced.items():
             proto.node[index].CopyFrom(node)
@@ -77,17 +77,17 @@ def set_entries(field: Any, entries: Sequence[Any]) -> None:
 def unused_after(
     body: Body, proto: Any, replaced: dict[int, list[Any]], released: set[str], elsewhere: Collection[str]
 ) -> tuple[set[str], set[int]]:
-    """Return the values that nothing uses once nodes are replaced, and the nodes that compute only such values.
+    """Return the values that nothing reads once nodes are replaced, and the nodes that compute only such values.
 
     Args:
-        body: The body in the model as it was given.
-        proto: Its message, in which nothing is replaced yet.
+        body: The body in the given model.
+        proto: The GraphProto or FunctionProto of the body in the copied model, in which nothing is replaced yet.
         replaced: The new nodes, by the index of the old one.
         released: Values that old nodes read and new ones do not: the search begins with these.
         elsewhere: Names that are read from outside of the body.
 
     Returns:
-        The names of the values, and the indices of the nodes. Only nodes of ai.onnx are among these.
+        The names of the values, and the indices of the nodes. Nodes of other domains than ai.onnx are never among them.
     """
     if not released:
         return set(), set()
@@ -121,13 +121,15 @@ def unused_after(
 
 
 def remove_unused(proto: Any, function: bool, replaced: dict[int, list[Any]], unused: set[str], dead: set[int]) -> None:
-    """Remove the values `unused` from a body: initializers, value_info, and the nodes that compute them.
+    """Remove unused values from a body: initializers, value_info, and the nodes that compute them.
+
+    Initializers and value_info are removed at once. Nodes are only removed from `replaced`, for `replace_nodes`.
 
     Args:
         proto: The GraphProto or FunctionProto.
-        function: Whether it is a function.
-        replaced: The new nodes by the index of the old one; unused Constants are removed from it, and dead nodes
-            get [].
+        function: Whether `proto` is a FunctionProto.
+        replaced: The new nodes by the index of the old one. Unused Constants are removed from the lists. The nodes at
+            the indices in `dead` get [].
         unused: The names of the values.
         dead: The indices of the nodes that compute only unused values.
     """
@@ -146,12 +148,12 @@ def remove_unused(proto: Any, function: bool, replaced: dict[int, list[Any]], un
 
 
 def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]) -> None:
-    """Set the opsets that a model or function imports, and add imports for domains of new nodes, if it lacks them.
+    """Set the opsets that a model or function imports, and add missing imports for the domains of new nodes.
 
     Args:
         proto: A ModelProto or FunctionProto.
-        opsets: The versions to set, by domain.
-        needed: The versions of the domains that nodes are written in.
+        opsets: The versions to set, by domain. Domains that are not imported are not added.
+        needed: The versions of the domains that nodes are written in. Missing domains are added.
     """
     present = set()
     for entry in proto.opset_import:
@@ -165,7 +167,7 @@ def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]
 
 
 def unused_imports(proto: Any) -> list[str]:
-    """Return the domains, without ai.onnx, that a ModelProto imports and of which it has no node or function."""
+    """Return the domains, without ai.onnx, that a ModelProto imports, but to which no node or function belongs."""
     unused = {entry.domain: None for entry in proto.opset_import if entry.domain not in ("", "ai.onnx")}
     for function in proto.functions:
         unused.pop(function.domain, None)

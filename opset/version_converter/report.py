@@ -41,7 +41,7 @@ class IrVersions(NamedTuple):
 
 
 class NodePlace(NamedTuple):
-    """The place of a node in the given model: the number of its graph in the report's `graphs`, its index, its name."""
+    """The place of a node in the given model: the position of its graph in the report's `graphs`, index and name."""
 
     graph: int
     node: int
@@ -56,10 +56,11 @@ class ConvertedNode(NamedTuple):
 
 
 class OperatorGroup(NamedTuple):
-    """Nodes of one operator that are converted alike; if they are lowered to others, `after` is 0.
+    """Nodes of one operator that are converted alike.
 
-    `before` and `after` are since_versions. `kept` says that they stay as they are. `example` shows the first of them;
-    None if they stay, or if its text would be long.
+    `before` and `after` are since_versions; `after` is 0 if the nodes are lowered to other operators. `kept` says that
+    the nodes stay as they are. `example` shows the first node with the nodes that replace it; None if the nodes stay,
+    or if its text would be long.
     """
 
     domain: str
@@ -106,7 +107,7 @@ class ConversionReport:
 
 
 def conversion_report(conversion: Conversion, *, places: bool = True) -> ConversionReport:
-    """Return the report of a conversion; without `places`, it has neither the places of nodes nor examples."""
+    """Return the report of a conversion; without `places`, the report lists neither places of nodes nor examples."""
     groups: dict[tuple[Any, ...], list[Action]] = {}
     for action in conversion.actions:
         groups.setdefault(action.kind, []).append(action)
@@ -199,7 +200,8 @@ def _place_of(action: Action, labels: BodyLabels) -> NodePlace:
 def _example_of(action: Action, conversion: Conversion) -> ConvertedNode | None:
     """Return the node of an action, and the nodes that replace it, as text.
 
-    Returns None if the text would be long, if a name is no text, or if the conversion keeps no nodes for this kind.
+    Returns None if the text would be longer than LONGEST, if a name is not valid text, or if the conversion has kept no
+    nodes for this kind of action.
     """
     nodes = [action.body.nodes[action.node_index], *conversion.examples.get(action.kind, ())]
     try:
@@ -211,7 +213,7 @@ def _example_of(action: Action, conversion: Conversion) -> ConvertedNode | None:
 
 
 def _text_of(node: Any) -> str:
-    """Return a node in ONNX text syntax, without metadata; for a large node, a text longer than LONGEST instead."""
+    """Return a node in ONNX text syntax, without metadata; for a large node, any text that is longer than LONGEST."""
     from opset.model.text.printing import to_text  # most conversions write no text
 
     if node.ByteSize() > LONGEST:
@@ -225,6 +227,6 @@ def _text_of(node: Any) -> str:
 
 
 def _versions_text(versions: ImportedVersion | IrVersions | OperatorGroup) -> str:
-    """Return versions as text: "13 -> 21"; only the first if they are equal, or if there is none after."""
+    """Return versions as text: "13 -> 21"; only the first if both are equal, or if the second is 0."""
     same = versions.before == versions.after
     return f"{versions.before}" if same or not versions.after else f"{versions.before} -> {versions.after}"

@@ -51,19 +51,20 @@ _PLACES = {
 
 @dataclass(slots=True, repr=False)
 class Conversion:
-    """A model at other versions: its versions before and after, the nodes that were converted, and every refusal.
+    """The result of a conversion: versions before and after, the converted nodes, every refusal, the new model.
 
     - `source`, `target`: opset version by domain; `ir_version`: before and after;
-    - `actions`: the nodes that were converted; `kept`: how many stayed as they are, by domain, operator, since_version
-      before and after; `passed`: how many are of domains without schemas, by domain and operator;
-    - `refusals`: what cannot be converted, the first thousand, and how many more; `refused`: how many nodes;
-    - `examples`: the nodes that replaced the first of those that were converted alike, by the kind of their actions;
-    - `blocked`: the first refusal of nodes of one operator and kind, and how many there are, by domain, operator,
-      version and kind of refusal;
+    - `actions`: the nodes that were converted;
+    - `kept`: how many nodes stayed as they are, by domain, operator, since_version before and after;
+    - `passed`: how many nodes are of domains without schemas, by domain and operator;
+    - `refusals`: the first thousand refusals, and how many more there are; `refused`: the number of refused nodes;
+    - `examples`: for each kind of action, the nodes that replaced the first node of this kind;
+    - `blocked`: the first refusal of each kind for each operator, and how many there are, by domain, operator, version
+      and kind of refusal;
     - `notes`: remarks for the user;
     - `changes`: whether the converted model differs from the given one;
-    - `model`: the converted model, the given one if nothing changes; None if something is refused, and in the result of
-      `plan`.
+    - `model`: the converted model, or the given one if nothing changes; None if something is refused, and in the result
+      of `plan`.
     """
 
     source: dict[str, int]

@@ -67,7 +67,10 @@ def value_with_lists(attribute: Any) -> Any:
 
 
 def set_attribute(node: Any, name: str, kind: str, value: Any) -> None:
-    """Set an attribute of a NodeProto, in place of one of that name if there is one; `kind` is its type: "ints"."""
+    """Set an attribute of a NodeProto; an attribute of the same name is replaced.
+
+    `kind` is the type of the attribute, such as "ints".
+    """
     attribute = next((a for a in node.attribute if a.name == name), None)
     if attribute is None:
         attribute = node.attribute.add()
@@ -88,7 +91,7 @@ class Node:
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
 
     def charge(self, steps: int) -> None:
-        """Charge steps of an adapter to the budget; reading values and making nodes is charged anyway.
+        """Charge the budget for `steps` steps of an adapter; reading values and making nodes is charged anyway.
 
         Raises BudgetExceeded if the budget is used up, which ends the conversion.
         """
@@ -106,7 +109,7 @@ class Node:
     def attr(self, name: str, default: Any = None) -> Any:
         """Return the value of an attribute; if the node does not state one, the schema's default, or else `default`.
 
-        Raises Refusal C206 if the value is a reference to an attribute of the model-local function around.
+        Raises Refusal C206 if the value refers to an attribute of the model-local function around the node.
         """
         attribute = self._attributes.get(name)
         if attribute is None:
@@ -120,7 +123,8 @@ class Node:
     def reference(self, name: str) -> str:
         """Return the name of the function's attribute from which the node's attribute `name` takes its value.
 
-        Returns "" if the attribute is no reference, or if the function around does not declare what it refers to.
+        Returns "" if the attribute is no reference, or if the function does not declare the attribute that it refers
+        to.
         """
         attribute = self._attributes.get(name)
         root = self.values.body.root
@@ -130,7 +134,10 @@ class Node:
         return attribute.ref_attr_name if attribute.ref_attr_name in declared else ""
 
     def ints(self, name: str) -> list[int] | None:
-        """Return the value of a list attribute, None if the node does not state one and the schema has no default."""
+        """Return the value of a list attribute, None if the node does not state one and the schema has no default.
+
+        Raises Refusal C206 if the value refers to an attribute of the model-local function around the node.
+        """
         value = self.attr(name)
         return None if value is None else list(value)
 
@@ -143,11 +150,11 @@ class Node:
         return self.outputs[index] if index < len(self.outputs) else ""
 
     def index(self, name: str) -> int:
-        """Return the position of the input that has this name in the schema, which must have one."""
+        """Return the position of the input that the schema names `name`; the schema must have such an input."""
         return next(i for i, parameter in enumerate(self.schema.inputs) if parameter.name == name)
 
     def formal(self, index: int) -> str:
-        """Return the name that the schema gives to the input at a position; all inputs of a variadic one share it."""
+        """Return the name that the schema gives to the input at a position; a variadic one names several inputs."""
         return self.schema.inputs[min(index, len(self.schema.inputs) - 1)].name
 
     def element(self, index: int) -> str | None:
@@ -167,7 +174,10 @@ class Node:
         return element
 
     def constrained_attributes(self) -> dict[str, Any]:
-        """Return the values that the node states for attributes with a constraint, by name."""
+        """Return the values that the node states for attributes whose illegal values break a constraint, by name.
+
+        An attribute that refers to one of a function is left out. Several values are a list.
+        """
         declared = self.schema.attributes
         return {
             name: value_with_lists(attribute)
@@ -176,7 +186,10 @@ class Node:
         }
 
     def need_element(self, index: int) -> str:
-        """Return the element type of the input at a position. Raises Refusal C203 if it is not known."""
+        """Return the element type of the input at a position.
+
+        Raises Refusal C203 if the type is not known, C103 if the operator does not take it.
+        """
         element = self.element(index)
         if element is None:
             raise unknown_type(self.input(index), self.formal(index))
@@ -185,7 +198,7 @@ class Node:
     def shape(self, index: int) -> Shape | None:
         """Return the shape of the input at a position, None if it is absent or not even its rank is known.
 
-        A size is a number; or text for a symbolic one, such that equal texts are equal sizes; or None if unknown.
+        A size is a number if known, and text if symbolic; equal texts are equal sizes. None is an unknown size.
         """
         shape = self.values.shape(self.input(index)) if self.input(index) else None
         if shape is not None and len(shape) > MAX_FREE:
@@ -207,7 +220,10 @@ class Node:
         return rank
 
     def need_shape(self, index: int) -> tuple[int, ...]:
-        """Return the shape of the input at a position, all sizes as numbers. Raises Refusal C207 if one is unknown."""
+        """Return the shape of the input at a position, in numbers.
+
+        Raises Refusal C207 if the shape or a size is not known as a number.
+        """
         shape = self.shape(index)
         if shape is None or not all(isinstance(dim, int) for dim in shape):
             why = f"the shape of '{safe_text(self.input(index))}' is not fully known"
@@ -227,14 +243,15 @@ class Node:
         return constant
 
     def need_constant(self, index: int) -> Constant:
-        """Return the elements of the input at a position.
+        """Return the elements of the input at a position, which are known before the model runs.
 
-        Raises Refusal C205 if they are known only when the model runs.
+        Raises Refusal C205 if they are known only when the model runs, C103 if the operator does not take the input's
+        type.
         """
         constant = self.constant(index)
         if constant is None:
-            if frozen := self.values.overridable(self.input(index)):
-                raise can_be_overridden(self.input(index), frozen)
+            if frozen := self.values.overridable_initializers(self.input(index)):
+                raise overridable_refusal(self.input(index), frozen)
             name = self.formal(index)
             why = f"the input '{name}' ('{safe_text(self.input(index))}') is computed at run time"
             label = f"the value of `{name}` is computed at run time, or a caller may override it"
@@ -243,8 +260,8 @@ class Node:
         return constant
 
 
-def can_be_overridden(value: str, initializers: Sequence[str]) -> Refusal:
-    """Return the refusal C205 for a value that would be constant if callers could not override these initializers."""
+def overridable_refusal(value: str, initializers: Sequence[str]) -> Refusal:
+    """Return the refusal C205 for a value that is no constant, because callers may override these initializers."""
     if [value] == [*initializers]:
         why = f"a caller may override {quote(value)}"
     else:
@@ -269,7 +286,7 @@ def unknown_type(value: str, formal: str = "") -> Refusal:
 
 @lru_cache(maxsize=1024)
 def _constant_of_ints(dims: tuple[int, ...], values: tuple[int, ...]) -> Any:
-    """Return a Constant node of int64, without names, to be copied; equal constants are made once."""
+    """Return a Constant node of int64 without names, which callers copy; equal constants share one node."""
     return _constant(make_tensor("", NUMBERS["int64"], dims, values))
 
 
@@ -291,9 +308,11 @@ _ELEMENTS: tuple[tuple[type, str], ...] = (
 class Builder:
     """Makes nodes at one opset: `y = op.Reshape(x, shape, allowzero=0)` returns the name of the output.
 
-    The operator is one of the adapter's own domain, or else of ai.onnx; `domain` decides if both have it. `outputs=2`
-    returns a tuple of names. Attributes follow the operator's schema at `version`; None leaves one out. `op.const([0,
-    1])` makes a constant, `op.copy(node, …)` the node itself with something changed.
+    - The operator is one of the adapter's own domain, or if that has none of this name, of ai.onnx. `domain` states
+      another choice.
+    - With `outputs=2`, the result is a tuple of two names.
+    - Attributes follow the operator's schema at `version`. An attribute with the value None is left out.
+    - `op.const([0, 1])` makes a constant. `op.copy(node, …)` makes a copy of the node with something changed.
     """
 
     def __init__(
@@ -309,7 +328,7 @@ class Builder:
         const: Callable[[Any, str], str | None],
         lowered: Collection[tuple[str, str]] = (),
     ) -> None:
-        """Take the node that is replaced, and the version that new ones are written in.
+        """Take the node that is replaced, and the versions in which new nodes are written.
 
         Args:
             node: The node.
@@ -320,8 +339,9 @@ class Builder:
             registry: The operators that are known.
             values: Facts about the values of the body.
             names: The names that are in use.
-            const: Takes a tensor and a name. If a Constant node cannot hold the tensor, it adds an initializer of that
-                name and returns the name; it returns "" if a Constant can, None if there can be no initializer.
+            const: Called with a TensorProto and a name, for a constant. Returns "" if a Constant node can hold the
+                tensor. If not, it adds an initializer and returns the initializer's name, or None if there can be no
+                initializer.
             lowered: Operators that must not be in the converted model.
         """
         self.version = version
@@ -371,9 +391,10 @@ class Builder:
         return next(filter(None, self._outputs), "") or self._node.name or self._node.op_type
 
     def __getattr__(self, op_type: str) -> Callable[..., Any]:
-        """Return a function that makes a node of the operator `op_type` and returns the names of its outputs.
+        """Return a function that makes a node of the operator `op_type` and returns the name of its output.
 
-        That function returns one name for one output, and a tuple of names for several.
+        For several outputs, it returns a tuple of names. It raises Refusal C201 if the operator does not exist at the
+        opset, and LookupError if no version of ai.onnx or the adapter's domain has it.
         """
 
         def make(*inputs: str, outputs: int | Sequence[str] = 1, domain: str | None = None, **attributes: Any) -> Any:
@@ -385,9 +406,9 @@ class Builder:
         return make
 
     def _domain_of(self, op_type: str) -> str:
-        """Return the adapter's domain if it has the operator, else "" for ai.onnx.
+        """Return the domain for a new node of an operator: the adapter's if it has the operator, else "" for ai.onnx.
 
-        Raises LookupError if ai.onnx lacks it, too.
+        Raises LookupError if neither domain has the operator.
         """
         if not self._domain or self._registry.versions(op_type, self._domain):
             return self._domain
@@ -400,7 +421,8 @@ class Builder:
     ) -> Any:
         """Add a new node; return the name of its output, or a tuple of names if there are several.
 
-        `outputs` are the names of the outputs, or how many names to make.
+        `outputs` are the names of the outputs, or the number of outputs, which then get new names. Raises Refusal C201
+        if the operator does not exist at the opset.
         """
         version, schema = self._written_in(op_type, domain)
         inputs, attributes = self.arguments(schema, inputs, attributes)
@@ -418,9 +440,9 @@ class Builder:
     ) -> tuple[list[str], dict[str, Any]]:
         """Return the inputs and the attributes of a new node.
 
-        A value in `attributes` whose name is an input of the operator becomes a constant among the inputs. So
-        `axes=[0]` works whether axes is an attribute or an input at this version. Raises TypeError for a name that is
-        neither.
+        If a name in `attributes` is an input of the operator at this version, its value becomes a constant among the
+        inputs. So `axes=[0]` works whether axes is an attribute or an input. Raises TypeError for a name that is
+        neither an attribute nor an input.
         """
         names = [*inputs]
         kept = {name: value for name, value in attributes.items() if value is not None}
@@ -433,10 +455,10 @@ class Builder:
         return names, kept
 
     def _written_in(self, op_type: str, domain: str) -> tuple[int, OpSchema]:
-        """Return the opset in which a new node is written, and the operator's schema there.
+        """Return the opset in which a new node is written, and the schema that the operator has in it.
 
-        The opset is the transition's, or the first later one that has the operator. Raises Refusal C201 if there is
-        none.
+        It is the opset of the transition. If ai.onnx lacks the operator there, it is the first later opset that has it,
+        up to the target's. Raises Refusal C201 if there is none.
         """
         version = self.version if domain == self._domain else self._versions.get(domain)
         if version is None:
@@ -448,7 +470,10 @@ class Builder:
         raise Refusal("C201", f"it needs {op_type}, which does not exist at version {version}")
 
     def _set_attributes(self, node: Any, schema: OpSchema, attributes: Mapping[str, Any]) -> None:
-        """Set attributes of a new node, except those with the value None; long lists are charged to the budget."""
+        """Set attributes of a new node, except those whose value is None.
+
+        Long lists are charged to the budget. Raises BudgetExceeded if the budget is used up.
+        """
         for value in attributes.values():
             if isinstance(value, (list, tuple)) and len(value) > MAX_FREE:
                 self._values.budget.charge(len(value))
@@ -457,7 +482,7 @@ class Builder:
                 set_attribute(node, name, schema.attributes[name].type, value)
 
     def _add_new(self, node: Any, outputs: Sequence[str], version: int) -> None:
-        """Complete a new node by outputs, a name, and the metadata of the replaced node; then add it."""
+        """Add a new node with these outputs, a new name, and the metadata of the replaced node."""
         node.output.extend(outputs)
         if self._node.name:
             node.name = self._names.fresh(f"{self._node.name}__{node.op_type}")
@@ -465,7 +490,10 @@ class Builder:
         self._add(node, outputs, version)
 
     def _add(self, node: Any, outputs: Iterable[str], version: int) -> None:
-        """Add a node to the nodes made and to the facts about values, and charge its bytes to the budget."""
+        """Add a node to `made` and to the facts about values.
+
+        Its bytes are charged to the budget. Raises BudgetExceeded if the budget is used up.
+        """
         self._values.budget.hold(node.ByteSize())
         self.made.append((node, version))
         self._values.add(node, outputs, version)
@@ -481,7 +509,8 @@ class Builder:
     def const(self, values: Any, element: str = "", dims: Sequence[int] | None = None) -> str:
         """Return the name of a new constant: a vector for a list, a scalar for a single value, unless `dims` is given.
 
-        If no element type is given, it is float, bool or string if a value is of that type, else int64.
+        Without `element`, the element type follows from the values: float, bool or string if one of them has this
+        Python type, else int64.
         """
         flat = list(values) if isinstance(values, (list, tuple)) else [values]
         self._values.budget.charge(len(flat))
@@ -499,10 +528,16 @@ class Builder:
     def const_of_attribute(self, node: Node, name: str, element: str) -> str:
         """Return the name of a new constant with the value of a node's attribute.
 
-        `element` is the element type of the constant. If the node takes the value from an attribute of the function
-        around it, the constant does so, too; its type is then int64 for a list of integers, float for a list of floats.
-        Raises Refusal C206 if no constant can do so: if the attribute is no list, if the model's opset is below 12
-        after the conversion, if the adapter is of another domain, or if the function does not declare the attribute.
+        `element` is the element type of the constant. If the attribute refers to an attribute of the function around
+        the node, the constant refers to it, too. Its type is then int64 for a list of integers, float for a list of
+        floats.
+
+        Raises Refusal C206 if the attribute refers to one of a function, and one of these holds:
+
+        - the attribute is not a list of numbers;
+        - the model's opset after the conversion is below 12;
+        - the adapter is of another domain than ai.onnx;
+        - the function does not declare the attribute.
         """
         kind, reference = node.schema.attributes[name].type, node.reference(name)
         if not reference or kind not in ("ints", "floats") or self._domain or self.final < CONSTANT_OF_LISTS:
@@ -516,15 +551,17 @@ class Builder:
     def tensor(self, tensor: Any, name: str) -> str:
         """Return the name of a new constant that holds a TensorProto as it is.
 
-        It is a Constant node. If a Constant at the target cannot hold the type, it is an initializer, or in a function
-        a Cast. `name` is the name of the value: a fresh one, or an output of the replaced node.
+        `name` becomes the name of the value: a new name, or an output of the replaced node. The constant is a Constant
+        node. If a Constant at the target cannot hold the type, it is an initializer, or in a function a Cast of a
+        Constant. Raises Refusal C202 if a Cast cannot give the values exactly.
         """
         return self._constant(_constant(tensor), name)
 
     def _constant(self, made: Any, name: str) -> str:
-        """Add a Constant node with its value named `name`, or an initializer or Cast in its place; return that name.
+        """Add the Constant node `made` with its value named `name`; return the name of the value.
 
-        It is an initializer or a Cast if a Constant at the target cannot hold the tensor's type.
+        If a Constant at the target cannot hold the tensor's type, an initializer is added instead, or in a function a
+        Cast of a Constant. Raises Refusal C202 if a Cast cannot give the values exactly.
         """
         tensor = made.attribute[0].t
         held = self._const(tensor, name)
@@ -537,9 +574,10 @@ class Builder:
         return held or name
 
     def _cast(self, tensor: Any, name: str) -> str:
-        """Add a Constant of doubles, and a Cast from it to the integers or booleans of `tensor`; return `name`.
+        """Add a Constant of doubles, and a Cast from it to the type of `tensor`; return `name`.
 
-        `name` becomes the name of the Cast's output. Raises Refusal C202 if doubles cannot hold the values exactly.
+        The tensor has integers or booleans. `name` becomes the name of the Cast's output. Raises Refusal C202 if
+        doubles cannot hold its values exactly.
         """
         constant, element = self._values.elements(tensor), element_name(tensor.data_type)
         if constant is None or not all(isinstance(each, int) and abs(each) <= 2**53 for each in constant.values):
@@ -602,15 +640,15 @@ class Builder:
         return computed[0] if len(computed) == 1 else tuple(computed)
 
     def fresh(self, hint: str) -> str:
-        """Return a new name for a value, which nothing in the model has; `hint` is its end."""
+        """Return a new name for a value, which nothing in the model has; it ends with `hint`, and perhaps a number."""
         return self._names.fresh(f"{self._stem}__{hint}")
 
     def state(self, name: str, element: str, shape: Shape | None = None) -> None:
-        """Set the type of an output of a new node that has a subgraph, since inference does not find such types."""
+        """Set the type of an output of a new node with a subgraph, which inference does not find."""
         self._values.state(name, element, shape)
 
     def release(self, *names: str) -> None:
-        """State that the new nodes do not read these values; constants that nothing else reads are then removed."""
+        """State that the new nodes do not read these values; constants that nothing else reads are removed later."""
         self.released.extend(name for name in names if name)
 
 

@@ -36,7 +36,7 @@ class VersionChange(NamedTuple):
 
 
 class RouteStep(NamedTuple):
-    """One transition of an operator in one direction, with its derived adapter, and the written one if there is one."""
+    """One transition of an operator in one direction: its derived adapter, and its written adapter if there is one."""
 
     source: OpSchema
     target: OpSchema
@@ -73,10 +73,10 @@ class Route(NamedTuple):
 
 
 class Restriction(NamedTuple):
-    """A version of an operator as a release of onnx has it, if that release does not take all nodes of the version.
+    """An operator version in the form that a release of onnx gives it, if this release rejects some of its nodes.
 
-    `stated` says that the newest release has it so, too; then types count only as the model states them. `why` is the
-    reason in words.
+    `derived` checks a node against that form. `why` is the reason in words. `stated` says that the newest release of
+    onnx has the same form; then only types that the model states are compared with it.
     """
 
     schema: OpSchema
@@ -86,9 +86,9 @@ class Restriction(NamedTuple):
 
 
 class Routes:
-    """The transitions of all operators of a registry, and what happens to nodes between two opsets; each is found once.
+    """The transitions of all operators of a registry, and what happens to nodes between two opsets; results are cached.
 
-    If `release` names a release of onnx, operators are taken as that release has them.
+    If `release` names a release of onnx, operators are taken in the form that this release gives them.
     """
 
     def __init__(self, registry: Registry, release: str = "") -> None:
@@ -108,6 +108,9 @@ class Routes:
             domain: Its domain.
             versions: The opsets in which the nodes are written, by domain.
             opsets: The opsets of the target, by domain.
+
+        Raises:
+            SchemaError: S233 to S236, a function body in a user's domain has faults.
         """
         if domain not in self.registry.domains:
             return Route(Verdict.PASS, VersionChange(domain, op_type, 0, 0))
@@ -148,10 +151,10 @@ class Routes:
         return Route(verdict, change)
 
     def _route_of_unknown(self, op_type: str, domain: str, version: int, final: int) -> Route:
-        """Return the route of an operator that opset `version`, in which it is written, does not have.
+        """Return the route of an operator that does not exist at `version`, the opset in which its nodes are written.
 
-        The nodes stay if onnxruntime still accepts the operator at opset `final`, that of the target, or if ai.onnx has
-        the operator from a later opset on. Else they are refused with C101 or C102.
+        `final` is the opset of the target. The nodes stay if onnxruntime still accepts the operator at `final`, or if
+        the operator came to ai.onnx later. Else they are refused with C101 or C102.
         """
         change = VersionChange(domain, op_type, 0, 0)
         schemas = self.registry.versions(op_type, domain)
@@ -169,15 +172,15 @@ class Routes:
         return Route(Verdict.REFUSE, change, Refusal("C102", why, help))
 
     def schema_in_force(self, op_type: str, domain: str, opset: int) -> OpSchema | None:
-        """Return the version of an operator that the release of onnx has at an opset, None if it has none."""
+        """Return the version of an operator that the release of onnx has at an opset, None if there is none."""
         if domain not in self.registry.domains:
             return None
         return self.registry.schema(op_type, self.last_in_force(domain, op_type, opset), domain)
 
     def older_version(self, domain: str, op_type: str, version: int) -> OpSchema | None:
-        """Return the older version of an operator that some releases of onnx have at an opset, and others do not.
+        """Return the older of two versions of an operator, if releases of onnx differ in which they have at an opset.
 
-        Returns None if all releases have the same version at this opset.
+        Returns None if all releases have one and the same version of the operator at this opset.
         """
         schema = self.registry.schema(op_type, version, domain)
         if schema is None or not is_ambiguous(schema, version):
@@ -185,14 +188,14 @@ class Routes:
         return self.registry.schema(op_type, schema.since_version - 1, domain)
 
     def restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
-        """Return how the release of onnx restricts an operator at an opset, None if it takes all of its nodes."""
+        """Return how the release of onnx restricts an operator at an opset, None if it takes all nodes."""
         key = (domain, op_type, version)
         if key not in self._restrictions:
             self._restrictions[key] = self._find_restriction(*key)
         return self._restrictions[key]
 
     def _find_restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
-        """Return how the release of onnx restricts an operator at an opset, None if it does not; not cached."""
+        """Return how the release of onnx restricts an operator at an opset, None if it takes all nodes; not cached."""
         schema = self._schema_in_force(
             self.registry.schema(op_type, self.last_in_force(domain, op_type, version), domain)
         )
@@ -207,7 +210,7 @@ class Routes:
         return Restriction(schema, derive_adapter(read, schema, Change()), why, stated=schema == today)
 
     def last_in_force(self, domain: str, op_type: str, final: int) -> int:
-        """Return the highest opset up to `final` whose version of an operator is known to the release of onnx."""
+        """Return the highest opset up to `final` at which the operator's version is known to the release of onnx."""
         key = (domain, op_type, final)
         if key not in self._ends:
             schema, end = self.registry.schema(op_type, final, domain), final
@@ -218,13 +221,18 @@ class Routes:
         return self._ends[key]
 
     def _schema_in_force(self, schema: OpSchema | None) -> OpSchema | None:
-        """Return a version as the release of onnx has it, None if it lacks it; unchanged if no release is named."""
+        """Return an operator version in the form that the release of onnx gives it, None if the release lacks it.
+
+        If no release is named, the version is returned unchanged.
+        """
         return schema_of_release(schema, self.release) if schema is not None and self.release else schema
 
     def step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
         """Return the next transition of an operator from opset `version` towards opset `final`.
 
-        Returns None if there is no further transition, and a Refusal if no node can cross the next one.
+        With `final` 0, the transitions lead down to the operator's lowering. Returns None if there is no further
+        transition, and a Refusal if no node can cross the next one. Raises SchemaError S233 to S236 if a function body
+        in a user's domain has faults.
         """
         key = (domain, op_type, version, self.last_in_force(domain, op_type, final))
         if key not in self._steps:
@@ -279,24 +287,25 @@ class Routes:
     def _find_lowering(self, domain: str, op_type: str, source: OpSchema) -> RouteStep | Refusal:
         """Return the step that expresses an operator's first version, `source`, by older operators.
 
-        Returns the refusal C201 if there is no lowering, and C105 if the user's hooks that may have one were not
-        loaded.
+        If there is none, the refusal C201 is returned. If the user's file of hooks, which may have one, was not run,
+        the refusal C105 is returned. Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
         """
         since = source.since_version
         hook = self._adapters.find("lower", domain, op_type, since, source.family) if since > 1 else None
         if hook is None:
             if (step := self._find_body_lowering(source, source, since - 1)) is not None:
                 return step
-            if since > 1 and (why := self._adapters.left_out(domain)):
+            if why := self._adapters.left_out(domain):
                 return Refusal("C105", why, TRUST)
             return Refusal("C201", f"{op_type} came with version {since}", f"convert to {since} or newer")
         return _lowering_step(source, since - 1, hook.function)
 
     def _find_lowering_in_place(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
-        """Return the step that expresses an operator by operators of the same opset `version`, None if there is none.
+        """Return the step that expresses an operator by other operators of opset `version`, None if there is none.
 
-        The step uses the function body, or the written lowering of an operator that exists since opset 1. `first` is
-        the operator's first version.
+        An operator that exists since opset 1 may have a written lowering; otherwise the function body is used. `first`
+        is the operator's first version. Raises SchemaError S233 to S236 if a function body in a user's domain has
+        faults.
         """
         if first.since_version > 1:
             return self._find_body_lowering(source, first, version)
@@ -309,7 +318,7 @@ class Routes:
         """Return the step that expresses an operator by its function body.
 
         Returns None if the operator has a written lowering, or no body that can be written in opset `version`. `first`
-        is the operator's first version. Raises SchemaError S233 to S236 if a body in a user's domain has faults.
+        is the first version of the operator. Raises SchemaError S233 to S236 if a body in a user's domain has faults.
         """
         since = first.since_version
         if not source.function or self._adapters.find("lower", source.domain, source.name, since, source.family):

@@ -42,7 +42,8 @@ def releases_text(ranges: Sequence[ReleaseRange]) -> str:
 class Obstacle(NamedTuple):
     """The reason why a release of a runtime does not take a model, even after conversion.
 
-    If nodes are refused, it is the reason of most of them, and `nodes` is the number of all refused nodes; else 0.
+    If nodes are refused, it is the reason of most of them, and `nodes` is the number of all refused nodes; else `nodes`
+    is 0.
     """
 
     release: str
@@ -53,10 +54,11 @@ class Obstacle(NamedTuple):
 
 
 class RuntimeAnswer(NamedTuple):
-    """Which releases of a runtime take a model: as it is, only after a conversion, or not at all; oldest first.
+    """The releases of a runtime that take a model as it is, only after a conversion, or not at all; oldest first.
 
-    `obstacle` is why one release does not take it: the last before the first that does, or else the newest; None if all
-    take it. `lists_operators` is False if only opsets and IR versions are known of the newest release.
+    `obstacle` is why one release does not take the model: the last one before the first that takes it, or else the
+    newest that does not. It is None if all releases take the model. `lists_operators` is False if only opsets and IR
+    versions are known of the newest release.
     """
 
     runtime: str
@@ -72,13 +74,14 @@ def survey_runtimes(survey: Survey, names: Iterable[str] = (), files: Sequence[P
     """Return for each runtime which of its releases take a model.
 
     Args:
-        survey: The model.
+        survey: The Survey of the model.
         names: The names of runtimes, such as "tensorrt" or "installed:onnxruntime"; by default all known runtimes.
         files: YAML files that describe further runtimes.
 
     Raises:
-        BudgetExceeded: The model is too large, or has too many different nodes.
-        SchemaError: A file of a runtime has faults.
+        BudgetExceeded: The model has too many different nodes, or a conversion needs more than its budget; see
+            `Survey.convert`.
+        SchemaError: A file that describes a runtime has faults.
         UsageError: U101 for a name that is not known, T224 for an installed package that cannot be asked.
     """
     known = tables_with(files)
@@ -87,7 +90,10 @@ def survey_runtimes(survey: Survey, names: Iterable[str] = (), files: Sequence[P
 
 
 def survey_releases(survey: Survey, releases: Sequence[Runtime]) -> RuntimeAnswer:
-    """Return which of these releases of one runtime, oldest first, take a model."""
+    """Return which of these releases of one runtime, oldest first, take a model.
+
+    Raises BudgetExceeded as `Survey.convert` does.
+    """
     known = _Answers(survey)
     answers = [known.answer_of(each) for each in releases]
     newest = releases[-1]
@@ -112,7 +118,10 @@ class _Answers:
         self._converted: list[tuple[Runtime, Hashable, bool]] = []
 
     def answer_of(self, runtime: Runtime) -> str:
-        """Return AS_IT_IS, CONVERTED or REFUSED: whether a release of the runtime takes the model."""
+        """Return whether a release of the runtime takes the model: AS_IT_IS, CONVERTED or REFUSED.
+
+        CONVERTED means that the release takes it only after a conversion.
+        """
         survey, ir_version = self._survey, self._survey.index.proto.ir_version
         opsets = survey.index.opsets
         fits = [
@@ -149,9 +158,9 @@ class _Answers:
 
 
 def _find_answer(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runtime, facts: Hashable) -> bool | None:
-    """Return the answer found for another release that has equal facts, and a table that answers alike.
+    """Return the answer found before for a release with equal facts and an equivalent table, None if there is none.
 
-    `found` has (release, its facts, its answer) for each release before. Returns None if there is no such release.
+    `found` has (release, its facts, its answer) for each release that was asked before.
     """
     for other, others, answer in found:
         if others == facts and other.answers_alike(runtime):
@@ -160,7 +169,10 @@ def _find_answer(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runti
 
 
 def _target_at(runtime: Runtime, survey: Survey) -> Target | None:
-    """Return the target of a release of a runtime, None if it is not known which opsets the release takes."""
+    """Return the target of `runtime`, one release, or None if it is not known which opsets the release takes.
+
+    The operators are those of the survey's registry.
+    """
     try:
         return target_at_runtime(runtime, survey.registry)
     except UsageError:  # nothing is known of its opsets
@@ -168,9 +180,9 @@ def _target_at(runtime: Runtime, survey: Survey) -> Target | None:
 
 
 def _ranges_with(releases: Sequence[Runtime], answers: Sequence[str], answer: str) -> list[ReleaseRange]:
-    """Return the releases whose answer is `answer`, with consecutive ones joined to ranges.
+    """Return the releases whose answer is `answer`; consecutive releases are joined to a range.
 
-    `answers` has the answer of each release.
+    `answers` has the answer for each of `releases`.
     """
     ranges: list[ReleaseRange] = []
     before = ""
@@ -187,8 +199,8 @@ def _ranges_with(releases: Sequence[Runtime], answers: Sequence[str], answer: st
 def _find_obstacle(survey: Survey, releases: Sequence[Runtime], answers: Sequence[str]) -> Obstacle | None:
     """Return why one of the releases does not take a model, None if all releases take it.
 
-    The release is the last refused one before the first that takes the model, or else the newest refused one. `answers`
-    has AS_IT_IS, CONVERTED or REFUSED for each of `releases`.
+    The release is the last refused one before the first that takes the model; if there is none, the newest refused one.
+    `answers` has AS_IT_IS, CONVERTED or REFUSED for each of `releases`.
     """
     refused = [position for position, answer in enumerate(answers) if answer == REFUSED]
     if not refused:

@@ -30,8 +30,9 @@ _CARRIED_FROM, _RESULTS_FROM = 2, 1
 class _FilledSequence(NamedTuple):
     """A sequence that a loop fills with one tensor in each iteration.
 
-    `number`: its position among the carried values; `append`: the index of the SequenceInsert; `value`, `type`: the
-    tensor that is appended.
+    - `number`: its position among the values that the loop carries;
+    - `append`: the index of the SequenceInsert in the loop's body;
+    - `value`, `type`: the name and the type of the tensor that is appended.
     """
 
     number: int
@@ -41,10 +42,10 @@ class _FilledSequence(NamedTuple):
 
 
 def stack_sequences(index: ModelIndex, inference: LazyInference, budget: Budget) -> tuple[Any, int]:
-    """Return a copy of the model in which loops stack tensors in one scan output instead of filling a sequence.
+    """Return a copy of the model in which loops stack tensors in a scan output instead of filling a sequence.
 
-    After the loop, the stack is split into the sequence. Returns the ModelProto and the number of sequences, (None, 0)
-    if there are none. Raises BudgetExceeded.
+    Behind the loop, the stack is split into the sequence. Returns the ModelProto and the number of changed sequences,
+    or (None, 0) if no sequence can be changed. Raises BudgetExceeded if the budget is used up.
     """
     if index.proto.training_info:  # whose graphs read values of the main graph by their names
         return None, 0
@@ -67,9 +68,11 @@ def stack_sequences(index: ModelIndex, inference: LazyInference, budget: Budget)
 
 
 def _find_filled(index: ModelIndex, body: Body, inference: LazyInference, budget: Budget) -> Iterator[_FilledSequence]:
-    """Yield the sequences that a Loop fills with tensors of surely the same shape; nothing for a body of anything else.
+    """Yield the sequences that a Loop fills with tensors which surely all have the same shape.
 
-    `body` is the Loop's body. The shapes count as the same if a later concatenation would fail otherwise.
+    `body` may be any body; nothing is yielded unless it is a Loop's. If the sequence is concatenated behind the loop,
+    and this would fail for different shapes, the shapes count as the same. Raises BudgetExceeded if the budget is used
+    up.
     """
     holder = body.parent
     if holder is None or body.owner is None or not _is_node_of(index, holder, body.index, "Loop"):
@@ -99,10 +102,10 @@ def _find_filled(index: ModelIndex, body: Body, inference: LazyInference, budget
 
 
 def _is_concatenated(index: ModelIndex, body: Body, name: str, rank: int, steady: set[int], budget: Budget) -> bool:
-    """Whether a node of the body joins the tensors of the sequence `name` along a new axis, or an axis in `steady`.
+    """Whether a node concatenates the sequence `name` in a way that fails unless all its tensors have one shape.
 
-    `steady` are the axes along which all tensors surely have the same size, `rank` is the rank of the tensors. If the
-    result is True, the model fails unless all tensors have the same shape.
+    The node is one of `body`. It concatenates along a new axis, or along an axis in `steady`. `steady` are the axes
+    along which all tensors surely have the same size. `rank` is the rank of the tensors.
     """
     # Along all other axes, tensors that are concatenated have to have one size.
     budget.charge(len(body.nodes))
@@ -116,7 +119,7 @@ def _is_concatenated(index: ModelIndex, body: Body, name: str, rank: int, steady
 
 
 def _is_node_of(index: ModelIndex, body: Body, position: int, op_type: str) -> bool:
-    """Whether the node at `position` is of the ai.onnx operator `op_type`, and does not call a model-local function."""
+    """Whether the node at `position` is of the ai.onnx operator `op_type`, and no call of a model-local function."""
     return body.operators[position] == (op_type, "") and body.function_key(position) not in index.functions
 
 
@@ -132,9 +135,16 @@ def _count_reads(body: Body, budget: Budget) -> Counter[str]:
 
 
 def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: FreshNames) -> list[Any]:
-    """Change a Loop node and its body (`graph`) to stack tensors instead of filling the sequences `filled`.
+    """Change a Loop node and its body to stack tensors instead of filling sequences.
 
-    Returns the nodes, to be inserted after the loop, that split the stacks into sequences.
+    Args:
+        node: The NodeProto of the Loop.
+        graph: The GraphProto of its body.
+        filled: The sequences.
+        names: Makes new names.
+
+    Returns:
+        The nodes that split the stacks into the sequences. The caller inserts them after the loop.
     """
     outputs = [*node.output, *[""] * (len(graph.output) - _RESULTS_FROM - len(node.output))]
     splits, results = [], []
@@ -161,9 +171,9 @@ def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: 
 
 
 def _insert_splits(graph: Any, splits: dict[int, list[Any]]) -> None:
-    """Insert nodes after the nodes at some positions of a graph, and remove SequenceEmpty nodes that nothing reads.
+    """Insert nodes into a graph, and remove its SequenceEmpty nodes that nothing reads any more.
 
-    `splits` has the new nodes by position.
+    `splits` has the new nodes by the position of the node after which they are inserted.
     """
     read = names_read(graph.node) | {value if isinstance(value, str) else value.name for value in graph.output}
     nodes: list[Any] = []

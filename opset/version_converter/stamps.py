@@ -50,13 +50,13 @@ class VersionRange(NamedTuple):
 
 @dataclass(frozen=True)
 class StampGuess:
-    """The opset version of one domain that a model was really written for, as its nodes show.
+    """The opset version of one domain that a model was really written for, as far as its nodes show it.
 
     Attributes:
         domain: The domain.
         stated: The version that the model imports.
-        reasons: Why the nodes do not fit the stated version; empty if they do.
-        candidates: The ranges of versions that the nodes fit, oldest first; empty if they fit the stated one.
+        reasons: Why the nodes do not fit the stated version; empty if they fit it.
+        candidates: The ranges of versions that the nodes fit, oldest first; empty if they fit the stated version.
     """
 
     domain: str
@@ -66,7 +66,11 @@ class StampGuess:
 
     @property
     def chosen(self) -> int | None:
-        """The version that the nodes were written for: the stated one if it fits; None if that is not certain."""
+        """The version that the nodes were written for, None if that is not certain.
+
+        It is the stated version if the nodes fit it. Else, if they fit one range of versions, it is the nearest in that
+        range.
+        """
         if not self.reasons:
             return self.stated
         return self.candidates[0].nearest_to(self.stated) if len(self.candidates) == 1 else None
@@ -75,7 +79,7 @@ class StampGuess:
 def assume_opsets(
     model: Model, versions: Mapping[str, int] | str, registry: Registry, limits: Limits | None = None
 ) -> tuple[Model, list[str]]:
-    """Return the model with opset imports changed to the versions that it was really written for, and notes on them.
+    """Return the model with imports of the opset versions that it was really written for, and notes on the changes.
 
     Args:
         model: The model, which is not changed.
@@ -87,7 +91,7 @@ def assume_opsets(
         The model, which is the given one if nothing changes, and the notes.
 
     Raises:
-        ConversionError: C106 if the version of a domain is not certain.
+        ConversionError: C106 if AUTO finds no version of a domain that fits all nodes, or several.
         ModelError: The model is malformed.
     """
     notes: list[str] = []
@@ -144,7 +148,7 @@ def guess_opset(model: Model, domain: str, registry: Registry, limits: Limits | 
     sound = [
         each for each, found in zip(valid, doubts, strict=True) if all(finding.place in common for finding in found)
     ]
-    if stated <= newest and any(each.first <= stated <= each.last for each in sound):
+    if any(each.first <= stated <= each.last for each in sound):
         return StampGuess(domain, stated, FindingList())
     return StampGuess(domain, stated, reasons, _join_equal(model, domain, sound, registry, limits))
 
@@ -152,7 +156,7 @@ def guess_opset(model: Model, domain: str, registry: Registry, limits: Limits | 
 def _join_equal(
     model: Model, domain: str, groups: Sequence[VersionRange], registry: Registry, limits: Limits | None
 ) -> tuple[VersionRange, ...]:
-    """Return ranges of versions, with neighbors joined if a conversion between them changes no node of the model."""
+    """Return ranges of versions; neighbors are joined if converting the model from one to the other changes no node."""
     joined: list[VersionRange] = []
     for group in groups:
         if joined and _is_unchanged(_restamp(model, domain, joined[-1].last), domain, group.first, registry, limits):
@@ -169,7 +173,7 @@ def _is_unchanged(model: Model, domain: str, version: int, registry: Registry, l
 
 
 def _version_groups(proto: Any, domain: str, registry: Registry) -> list[VersionRange]:
-    """Return the ranges of versions of a domain in which no operator of the model changes, oldest first."""
+    """Return ranges of versions of a domain, oldest first, within which no operator of the model changes."""
     newest = registry.domains[domain]
     starts = {1}
     for name in {name for body in bodies(proto) for name, own in {*body.operators} if own == domain}:
@@ -182,7 +186,7 @@ def _version_groups(proto: Any, domain: str, registry: Registry) -> list[Version
 
 
 def _refusals_at(model: Model, domain: str, version: int, registry: Registry, limits: Limits | None) -> FindingList:
-    """Return the refusals of nodes of a domain that are not valid at `version`, which the model imports."""
+    """Return the refusals of nodes of a domain that are not valid at `version`; the model must import that version."""
     conversion: Conversion = convert_model(model, Target({domain: version}), registry, limits=limits)
     others = {
         body.location(index)
@@ -194,7 +198,7 @@ def _refusals_at(model: Model, domain: str, version: int, registry: Registry, li
 
 
 def _contradictions(model: Model, registry: Registry, limits: Limits | None) -> FindingList:
-    """Return what inference finds wrong in a model: types and shapes that contradict, or that nodes do not take."""
+    """Return the faults that inference finds in a model: types that contradict, or that a node does not take."""
     return FindingList(infer(model, check_type=True, schemas=registry, limits=limits).findings)
 
 
@@ -213,13 +217,13 @@ def _stated_version(proto: Any, domain: str) -> int:
 def _restamp(model: Model, domain: str, version: int) -> Model:
     """Return a copy of the model that imports `version` of a domain; nodes are not changed.
 
-    Functions that import the same version as the model import the new one, too.
+    Functions that import the model's version of the domain import the new version, too.
     """
     message = pb.ModelProto()
     message.CopyFrom(model.proto)
     stated = _stated_version(message, domain)
     if not stated:
-        message.opset_import.add(domain=domain, version=version)
+        message.opset_import.add(domain=domain)
     for holder in (message, *message.functions):
         for entry in holder.opset_import:
             if normalize_domain(entry.domain) == domain and entry.version == stated:
@@ -228,7 +232,7 @@ def _restamp(model: Model, domain: str, version: int) -> Model:
 
 
 def _uncertain_finding(guess: StampGuess) -> Finding:
-    """Return the finding C106: no version of the domain fits the model, or several do."""
+    """Return the finding C106: either no version of the domain fits the model, or several do."""
     label = domain_name(guess.domain)
     if not guess.candidates:
         message = f"no version of {label} fits: at each one, some node is not valid"

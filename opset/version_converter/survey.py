@@ -69,16 +69,17 @@ SEQUENCES = frozenset(("SequenceEmpty", "SequenceInsert", "SequenceConstruct"))
 
 
 class NodeForm(NamedTuple):
-    """A node of a body that stands for all nodes of the same form, and the indices of all of them (`members`)."""
+    """A node that stands for all nodes of the same form in a body: its index, and the indices of all (`members`)."""
 
     node: int
     members: list[int]
 
 
 class SurveyOutcome(NamedTuple):
-    """The result of a conversion that was only planned.
+    """The result of a conversion that was planned without making the converted model.
 
-    - `refusals`: the first refusal of each kind, with the number of refused nodes; `opsets`: the versions reached;
+    - `refusals`: the first refusal of each kind, with the number of refused nodes;
+    - `opsets`: the versions reached, by domain;
     - `is_settled`: whether converting the whole model surely has the same result.
     """
 
@@ -93,7 +94,11 @@ class SurveyOutcome(NamedTuple):
 
 
 class Survey:
-    """One model, for which conversions to many targets are planned, one node of each form at a time."""
+    """One model, for which conversions to many targets are planned, by converting one node of each form.
+
+    Nodes have the same form if a conversion treats them alike: equal operators, attributes, types, shapes and
+    constants.
+    """
 
     def __init__(self, model: Model, registry: Registry, limits: Limits | None = None) -> None:
         """Read a model; `limits` bound the work of each plan. Raises ModelError if the model is malformed."""
@@ -154,7 +159,10 @@ class Survey:
 
     @cached_property
     def unknown(self) -> set[Operator]:
-        """The operators of domains with schemas that never had them; onnxruntime's of those names are none of them."""
+        """The operators that the model uses although their domain has schemas and never had these operators.
+
+        Operators of onnxruntime that exporters write without a domain are left out.
+        """
         return {
             (op_type, domain)
             for body in self.index.bodies
@@ -167,12 +175,16 @@ class Survey:
 
     @property
     def is_exact(self) -> bool:
-        """Whether nodes of one form surely convert alike; False if so many forms exist that similar ones are joined."""
+        """Whether nodes of one form surely convert alike.
+
+        It is False if the model has more than MAX_FORMS forms, as then forms that differ in floating-point constants
+        are joined.
+        """
         return sum(map(len, self.forms.values())) <= MAX_FORMS
 
     @cached_property
     def samples(self) -> list[Sample]:
-        """One Sample for each form of nodes, for the choice of an opset; Constants with tensors are left out."""
+        """One Sample for each form of nodes, by which an opset is chosen; Constants with tensors are left out."""
         from opset.version_converter.availability import holds_tensor
         from opset.version_converter.opset_choice import Sample  # most conversions need no runtime
 
@@ -191,12 +203,13 @@ class Survey:
     def convert(self, target: Target) -> SurveyOutcome:
         """Return the result of a conversion of the model to a target, without the converted model.
 
-        For a runtime, the opset nearest to the model's own is tried, then others. If all are refused, the result is the
-        one with the fewest refused nodes. A small model is converted as a whole if the plan leaves the result open.
+        For a runtime, the opset nearest to the model's own is tried first, then others. If all of them are refused, the
+        result with the fewest refused nodes is returned. If the plan leaves the result open, a model of at most WHOLE
+        nodes is converted as a whole; so is each model with functions.
 
         Raises:
-            BudgetExceeded: The model has more than MOST_FORMS nodes that differ, or functions and more than WHOLE
-                nodes, or a conversion needs more steps or memory than its budget allows.
+            BudgetExceeded: The model has more than MOST_FORMS different nodes, or functions and more than WHOLE nodes,
+                or a conversion needs more steps or memory than its budget allows.
         """
         size = sum(len(body.nodes) for body in self.index.bodies)
         if self.index.functions:
@@ -219,10 +232,10 @@ class Survey:
         return min(tried, key=lambda each: each[:2])[2]
 
     def convert_nearest(self, target: Target) -> SurveyOutcome | None:
-        """Return the result of a conversion at the opset nearest to the model's own; None if it is refused.
+        """Return the result of a conversion at the opset nearest to the model's own, None if the conversion is refused.
 
-        It is also None if the model has functions. `convert` tries this opset first, and so has the same result unless
-        this one is refused.
+        If the result is not None, `convert` has the same result. None is also returned for a model with functions.
+        Raises BudgetExceeded if the conversion needs more steps or memory than its budget allows.
         """
         if self.index.functions:
             return None
@@ -230,10 +243,10 @@ class Survey:
         return None if outcome.refusals else outcome
 
     def nearest_target(self, target: Target) -> Target:
-        """Return the target with the opset that is nearest to the model's own, of those that its runtime takes.
+        """Return the target with the opset of ai.onnx nearest to the model's own, among those that its runtime takes.
 
-        The result is the same as by `target_for_model` if no runtime is targeted, if its operators are unknown, or if
-        the model does not import ai.onnx.
+        The result is that of `target_for_model` if no runtime is targeted, if the runtime's operators are not known, or
+        if the model does not import ai.onnx.
         """
         nearest = target_for_model(target, self.index.opsets)
         runtime, opset = target.runtime, self.index.opsets.get("")
@@ -242,7 +255,7 @@ class Survey:
         return at_opset(nearest, nearest_opset(runtime, opset, self.registry))
 
     def _other_targets(self, target: Target, nearest: Target) -> Iterator[Target]:
-        """Yield the targets with other opsets than `nearest` that a conversion to a runtime tries."""
+        """Yield the other targets that a conversion to a runtime tries, which have other opsets than `nearest`."""
         if target.runtime is not None and target.runtime.lists_operators:
             for each in targets_by_kernels(self.samples, self.index, target, self.registry):
                 if each.opsets != nearest.opsets:
@@ -296,7 +309,7 @@ class Survey:
 
     @cached_property
     def _has_sequences(self) -> bool:
-        """Whether the model has operators that fill sequences, so that loops may stack tensors in their place."""
+        """Whether the model has operators that fill sequences, so that loops may be changed to stack tensors."""
         return any(op_type in SEQUENCES for body in self.index.bodies for op_type, _ in body.operators)
 
     def _form_conversions(
@@ -332,7 +345,8 @@ class Survey:
     def find_lack(self, runtime: Runtime) -> Finding | None:
         """Return the first reason why a release of a runtime does not run the model as it is, None if it runs it.
 
-        A node that the runtime runs, but computes wrongly, is no reason.
+        A node that the runtime runs, but computes wrongly, is no reason. Raises BudgetExceeded if reading constants of
+        the nodes needs more steps than the budget allows.
         """
         from opset.version_converter.trials import availability_at
 
@@ -374,7 +388,7 @@ class Survey:
 
 
 class FormsConversion(BodyConversion):
-    """The conversion of one node of each form in a body, which changes nothing.
+    """The conversion of one node of each form in a body; the body is not changed.
 
     `is_open` says that converting the whole body might remove a node that is refused here.
     """
@@ -384,7 +398,7 @@ class FormsConversion(BodyConversion):
     ) -> None:
         """Take a body, its opsets by domain, and one node of each form.
 
-        `fit` says whether all nodes without attributes fit their operators, which then are not checked.
+        `fit` says whether all nodes without attributes fit their operators, so that these nodes need no check.
         """
         super().__init__(context, body, versions)
         self._nodes, self._fit = forms, fit
@@ -394,8 +408,8 @@ class FormsConversion(BodyConversion):
     def refusals_of_plan(self, *, checked: bool) -> list[tuple[Finding, int]]:
         """Return the refusals, each with the number of its nodes, and set `is_open`.
 
-        With `checked`, the body needs no conversion: its nodes are only checked, each refusal counts 1, and `is_open`
-        stays False.
+        `checked` says that the body is at the target already. Then its nodes are only checked, the number of each
+        refusal is 1, and `is_open` stays False. Raises BudgetExceeded if the budget is used up.
         """
         conversion = self._context.conversion
         members = {each.node: each.members for each in self._nodes}
@@ -420,9 +434,9 @@ class FormsConversion(BodyConversion):
             self._released[index] = self._crossing.released
 
     def _is_removable(self, refused: set[int]) -> bool:
-        """Whether a conversion of the whole body might remove one of the nodes `refused`, which are indices.
+        """Whether a conversion of the whole body might remove one of the refused nodes; `refused` has their indices.
 
-        It might if the node helps to compute an input that a converted node no longer reads.
+        It might if a converted node no longer reads an input that the refused node helps to compute.
         """
         body = self.body
         pending: list[str] = []
@@ -439,7 +453,7 @@ class FormsConversion(BodyConversion):
 
 
 class _Additions:
-    """A message in place of a body's own, which stays as it is; initializers that a plan adds go here."""
+    """A stand-in for a body's GraphProto, which must not change: initializers that a plan adds are kept here."""
 
     def __init__(self, body: Body) -> None:
         graph = pb.GraphProto()
@@ -450,7 +464,10 @@ class _Additions:
 
 
 def _brief_form(form: Any) -> Hashable:
-    """Return a form in which elements of floating-point constants do not count, only their types and sizes."""
+    """Return a form without the elements of floating-point constants; only their types and sizes are left.
+
+    `form` is a result of `form_of`.
+    """
     *first, inputs, outputs = form
     brief = [
         (type_, shape, is_constant, (constant and "float" in constant.element and constant[:2]) or constant)

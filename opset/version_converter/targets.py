@@ -19,7 +19,8 @@ class Target(NamedTuple):
     """The goal of a conversion.
 
     - `opsets`: opset version by domain ("" is ai.onnx); `ir_version`: the requested IR version, `max_ir`: the highest;
-    - `least`: for a runtime, the lowest opset by domain; a model between `least` and `opsets` keeps its own;
+    - `least`: for a runtime, the lowest opset by domain; a model whose opset lies between `least` and `opsets` keeps
+      it;
     - `lowered`: (operator, domain) pairs that are expressed by other operators even if the opset has them;
     - `release`: the release of onnx whose versions of operators count, "" for the newest;
     - `notes`: how the target was chosen; `runtime`: the runtime that has to run each node, None for any;
@@ -95,9 +96,16 @@ def target_of_runtime(
 def target_at_runtime(
     runtime: Runtime, registry: Registry, ir_version: int | None = None, inexact: bool = False
 ) -> Target:
-    """Return the target of one release of a runtime, as `target_of_runtime` does.
+    """Return the target of one release of a runtime: the newest opsets that it takes, and at most its IR version.
 
-    Raises UsageError U101 if it is not known which opsets the release takes.
+    Args:
+        runtime: The release of a runtime.
+        registry: The operators that are known.
+        ir_version: The requested IR version.
+        inexact: Whether nodes may compute in types in which results differ, if the runtime has no other kernel.
+
+    Raises:
+        UsageError: U101 if it is not known which opsets the release takes, or if there is no such IR version.
     """
     lowest, highest = runtime.opsets[""]
     newest = registry.domains[""]
@@ -125,7 +133,7 @@ def target_at_runtime(
 
 
 def fix_versions(target: Target, to: int | str | Mapping[str, int], registry: Registry) -> Target:
-    """Return the target of a runtime with the opset versions `to`, instead of those that suit the model best.
+    """Return the target of a runtime with the opset versions `to`, in place of those that suit the model best.
 
     Raises UsageError U101 if there is no such version, or if the runtime does not take it.
     """
@@ -168,10 +176,10 @@ def target_without(operators: Iterable[str], registry: Registry) -> Target:
 
 
 def target_for_model(target: Target, source: Mapping[str, int]) -> Target:
-    """Return the target for a model with the opsets `source`.
+    """Return the target for a model that imports the opsets `source`, by domain.
 
-    If the target is a runtime, the model's own version of a domain stays if the runtime takes it; else the newest that
-    the runtime takes is the target. Any other target is returned unchanged.
+    If the target is a runtime, each domain keeps the model's version if the runtime takes it; otherwise it gets the
+    newest version that the runtime takes. Any other target is returned unchanged.
     """
     if target.least is None:
         return target
@@ -198,7 +206,10 @@ def _parse_version(text: str) -> tuple[str, int]:
 
 
 def parse_versions(texts: tuple[str, ...]) -> dict[str, int]:
-    """Return the versions by domain that texts name, each as "21" or "domain=version". Raises UsageError U101."""
+    """Return the versions by domain that texts name, each as "21" or "domain=version".
+
+    Raises UsageError U101 for any other text.
+    """
     versions: dict[str, int] = {}
     for text in texts:
         domain, version = _parse_version(text)

@@ -19,12 +19,16 @@ SEPARATOR = "__"
 
 
 class Template(NamedTuple):
-    """Nodes without names of values and nodes, and apart from them these names as numbers.
+    """The nodes that replace a node of one form, from which nodes for other nodes of that form are made.
 
-    - `nodes`: the nodes; `names`: the numbers of each one's own name, of its inputs and of its outputs;
-    - `added`: names that were made, each as the number of the name that it begins with, and the rest. The numbers of
-      the replaced node's names (its own, inputs, outputs) come first, then the numbers of these;
-    - `released`: values that the node no longer uses; `outcome`: the steps that were crossed, and the new operators;
+    All names are numbers, which index a list of names. The list begins with the replaced node's own name, its inputs
+    and its outputs. The names in `added` follow. -1 is "".
+
+    - `nodes`: the nodes, without names; `names`: for each node, the numbers of its own name, its inputs and its
+      outputs;
+    - `added`: names that were made, each as the number of the name that it begins with, and the rest as text;
+    - `released`: values that the replaced node reads and the new nodes do not;
+    - `outcome`: the steps that were crossed, and the new operators;
     - `counts`: the nodes that the notes about the target's runtime count, by kind of note and operator.
     """
 
@@ -39,8 +43,8 @@ class Template(NamedTuple):
 def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
     """Return all facts about a node that its lowering may depend on, as a key; nodes with equal keys are lowered alike.
 
-    Returns None if the lowering may depend on more: for a node in a function, with a subgraph, or with documentation,
-    device configurations or an overload.
+    Returns None if the lowering may depend on further facts. That is so for a node in a function, a node with a
+    subgraph, and a node with documentation, device configurations or an overload.
     """
     node = body.nodes[index]
     if body.root.function or node.doc_string or node.device_configurations or node.overload:
@@ -72,10 +76,10 @@ def template_of(
 ) -> Template | None:
     """Return a template of the nodes `made` that replace `node`.
 
-    Returns None if they depend on more than the form of `node`, or have subgraphs.
+    Returns None if the new nodes depend on more than the form of `node`, or have subgraphs.
 
     Args:
-        node: The replaced node.
+        node: The NodeProto that is replaced.
         made: The nodes that replace it.
         released: Values that the node reads and the new nodes do not.
         looked_up: Values whose facts adapters have read.
@@ -91,7 +95,10 @@ def template_of(
     added: list[tuple[int, str]] = []
 
     def number_of(name: str, numbers: dict[str, int], stems: dict[str, int]) -> int:
-        """Return the number of a name; raise _UnknownName if it does not begin with a name of the node (`stems`)."""
+        """Return the number of a name; a new name gets the next number in `numbers` and an entry in `added`.
+
+        Raises _UnknownName if a new name does not begin with a name in `stems`.
+        """
         if name not in numbers:
             stem = max((stem for stem in stems if name.startswith(stem + SEPARATOR)), key=len, default=None)
             if stem is None:
@@ -129,7 +136,7 @@ def template_of(
 
 
 def apply_template(template: Template, node: Any, fresh: FreshNames) -> tuple[list[Any], list[str]]:
-    """Return copies of a template's nodes in place of `node`, and the names of values that only `node` read.
+    """Return copies of a template's nodes in place of `node`, and the names of values that they no longer read.
 
     `fresh` makes new names.
     """

@@ -38,13 +38,13 @@ MAX_ZEROS = 1 << 16
 
 
 def availability_at(runtime: Runtime, routes: Routes, inexact: bool = False, by_function: bool = False) -> Availability:
-    """Return which nodes a runtime runs: by its table, or for an installed one by loading models in it.
+    """Return which nodes a runtime runs: by its table of kernels, or for an installed one by loading models in it.
 
     Args:
         runtime: The release of a runtime.
-        routes: The operators, as the release of onnx has them that the runtime follows.
+        routes: The operators at the release of onnx that the runtime follows.
         inexact: Whether nodes may compute in types in which results differ.
-        by_function: Whether an operator with a function body needs no kernel.
+        by_function: Whether the runtime may run a node by its operator's function body if it has no kernel.
     """
     kind = Availability if runtime.loader is None else TriedAvailability
     return kind(runtime, routes, inexact, by_function)
@@ -60,14 +60,17 @@ class Given(NamedTuple):
 
 
 class TriedAvailability(Availability):
-    """The nodes that an installed runtime runs, found out by loading a model of each node in it."""
+    """The nodes that an installed runtime runs, found by loading a model of each single node in the runtime."""
 
     def runs_all(self, op_type: str, domain: str, opset: int) -> bool:
         """Whether the runtime runs every node of an operator; True only for Constant and operators without schemas."""
         return self._routes.schema_in_force(op_type, domain, opset) is None or (op_type in LOADED and not domain)
 
     def judge(self, node: Any, opset: int, facts: ValueFacts, names: Names | None = None) -> Judgement:
-        """Return whether the runtime runs a node, by loading a model of it; nodes with equal facts share a result."""
+        """Return whether the runtime runs a node, by loading a model of only this node.
+
+        The result is cached for nodes with equal operators, attributes, types, shapes and constants.
+        """
         operator, reads, computes = names or names_of(node)
         if self.runs_all(*operator, opset):
             return RUNS
@@ -85,9 +88,9 @@ class TriedAvailability(Availability):
     def _try(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts, given: Sequence[Given]) -> Judgement:
         """Return whether the runtime runs a node, by loading a model of only this node; not cached.
 
-        A model is loaded for each combination of types that the node has. If no such model can be made, the runtime's
-        table decides. A node that loads may still be computed wrongly; that is known from the runtime's table of
-        faults. `given` are the node's inputs.
+        A model is loaded for each combination of types that the node has. If no such model can be made, the table of
+        kernels decides. Whether a node that loads is computed wrongly is decided by the table of faults. `given` are
+        the node's inputs.
         """
         runs = facts.types([*node.input, *node.output])
         if not _can_be_alone(node) or any(None in types for types in runs):
@@ -105,7 +108,7 @@ class TriedAvailability(Availability):
         return judge_faults(self.runtime, node, schema, opset, facts)
 
     def _helping_types(self, trial: Trial, schema: OpSchema) -> Mapping[str, frozenset[str]]:
-        """Return the wider element types in which a node would load, by type parameter."""
+        """Return the wider element types in which the node of a trial would load, by type parameter."""
         from opset.version_converter.crossing import INEXACT  # which is imported where this is used
 
         pairs = [*self.wider_types(schema), *(INEXACT if self.inexact else ())]
@@ -119,7 +122,7 @@ class TriedAvailability(Availability):
 
 
 def given_input(name: str, facts: ValueFacts) -> Given:
-    """Return the facts about an input of a node that loading may depend on; its type is left ""."""
+    """Return the facts about an input of a node that loading may depend on; `type` is "", as callers fill it in."""
     if not name:
         return Given("")
     is_constant = facts.is_constant(name)
@@ -127,12 +130,18 @@ def given_input(name: str, facts: ValueFacts) -> Given:
 
 
 def _can_be_alone(node: Any) -> bool:
-    """Whether a model of only this node can be made: it has no subgraph and no reference to a function's attribute."""
+    """Whether a model of only this node can be made.
+
+    That is not so for a node with a subgraph, or with a reference to an attribute of a function.
+    """
     return not any(each.ref_attr_name or attribute_type(each) in ("graph", "graphs") for each in node.attribute)
 
 
 def _helping_constants(trial: Trial, node: Any, facts: ValueFacts) -> tuple[int, ...]:
-    """Return the positions of inputs that must become constants for the node to load; () if that does not help."""
+    """Return the positions of inputs with known elements that must become constants for the node to load.
+
+    Returns () if the node does not load with these constants either.
+    """
     inputs, found = [*trial.inputs], []
     for position, name in enumerate(node.input):
         elements = facts.small_constant(name) if name and not inputs[position].is_constant else None
@@ -154,7 +163,7 @@ class Trial(NamedTuple):
     """The IR version of the model; 0 stands for the lowest that serves."""
 
     def load(self) -> str:
-        """Load the model in the installed runtime; return "" if it loads, else the reason why not."""
+        """Load the model in the installed runtime; return "" if it loads, else the reason why it does not."""
         assert self.runtime.loader is not None
         try:
             return self.runtime.loader.load(self.model())
@@ -215,9 +224,9 @@ def _other_type(given: Given, type_: str) -> Given:
 
 
 def _add_input(graph: Any, name: str, given: Given) -> None:
-    """Add an input to a graph; a constant that is small enough is added as an initializer.
+    """Add an input to a graph; a small constant is added as an initializer.
 
-    The initializer has zeros if the constant's elements are not known.
+    Its elements are zeros if they are not known. A constant that needs more than MAX_ZEROS zeros is added as an input.
     """
     element = given.type.removeprefix("tensor(").removesuffix(")")
     if given.is_constant and element in NUMBERS:

@@ -35,7 +35,7 @@ _SMALL = ("int", "float", "string")
 
 
 class Fit(NamedTuple):
-    """A version of an operator with the forms of nodes that are known to fit it.
+    """A version of an operator, and the forms of nodes that are known to fit it: facts on which the check depends.
 
     - `constrained`: names of attributes with a constraint; `ranked`: whether a constraint depends on ranks of inputs;
     - `small`: whether attributes are small, so that their values are part of a form; `forms`: the forms that fit.
@@ -49,16 +49,17 @@ class Fit(NamedTuple):
 
 
 class Validity:
-    """Checks the nodes of one model."""
+    """Checks that nodes of one model fit their operators; nodes of the same form are checked once."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._fits: dict[tuple[Operator, int], Fit] = {}
 
     def plain_nodes_fit(self, body: Body, versions: Mapping[str, int]) -> bool:
-        """Whether all nodes without attributes have numbers of inputs and outputs that their operators allow.
+        """Whether all nodes without attributes have as many inputs and outputs as their operators allow.
 
-        `versions` are the opsets by domain. An absent input, named "", counts as present here.
+        `versions` are the opsets by domain. An absent input, named "", counts as present, so that callers have to check
+        nodes with absent inputs.
         """
         counts = map(len, body.reads), map(len, body.computes), map(bool, body.attributes)
         for (op_type, domain), reads, computes, has_attributes in {*zip(body.operators, *counts, strict=True)}:
@@ -97,7 +98,7 @@ class Validity:
                 fit.forms.add(form)
 
     def _fit_of(self, operator: Operator, version: int) -> Fit:
-        """Return the Fit of an operator at an opset, which knows no fitting forms yet."""
+        """Return a new Fit for an operator at an opset, without any forms that fit."""
         schema = self._registry.schema(operator[0], version, operator[1])
         assert schema is not None
         constrained = [attribute for attribute in declared_attributes(schema) if attribute.constraint]
@@ -112,7 +113,7 @@ class Validity:
 
 
 def _check_signature(fit: Fit, body: Body, index: int, registry: Registry) -> dict[str, Any]:
-    """Return the values of a node's attributes that have a constraint, by name.
+    """Check the signature of a node; return the values of its attributes that have a constraint, by name.
 
     Raises Refusal C103 if the node's inputs, outputs or attributes do not fit the operator.
     """
@@ -150,9 +151,10 @@ def _check_graphs(schema: OpSchema, version: int, body: Body, index: int) -> Non
 def _broken_constraints(
     fit: Fit, version: int, values: Mapping[str, Any], ranks: Sequence[int | None]
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each attribute in `values` whose value breaks its constraint, for inputs of these ranks.
+    """Yield a misfit for each attribute in `values` whose value breaks its constraint.
 
-    Values that runtimes accept nevertheless are left out.
+    `ranks` are the ranks of the node's inputs, None for an unknown one. Illegal values that runtimes accept
+    nevertheless are left out.
     """
     for misfit in constraint_misfits(fit.schema, values, ranks):
         if not quirks.is_kept(fit.schema, version, misfit.name, values[misfit.name]):

@@ -43,7 +43,7 @@ def probe_runtime(
         progress: Called with the number of operators that are done, and of all.
 
     Raises:
-        UsageError: U105 if there is no such operator, T224 if the runtime cannot be asked any more.
+        UsageError: U105 if there is no such operator, T224 if the runtime no longer answers.
     """
     assert runtime.loader is not None
     loader, limits = runtime.loader, _limits(runtime, registry)
@@ -97,9 +97,9 @@ def runtime_text(document: Mapping[str, Any]) -> str:
 
 
 def _limits(runtime: Runtime, registry: Registry) -> dict[str, tuple[int, int]]:
-    """Return (lowest, highest) version for each domain, and for the IR under "ir", with which the runtime loads a node.
+    """Return (lowest, highest) version with which the runtime loads a node, by domain, and under "ir" for the IR.
 
-    Only the highest versions are tried; the lowest are taken from the tables of runtimes.
+    Only the highest versions are tried. The lowest versions are taken from the tables of runtimes.
     """
     from opset.model import proto as pb
 
@@ -123,17 +123,20 @@ def _limits(runtime: Runtime, registry: Registry) -> dict[str, tuple[int, int]]:
 def _loads(
     runtime: Runtime, node: Any, imports: Mapping[str, int], inputs: Sequence[str], outputs: Sequence[str]
 ) -> bool:
-    """Whether the runtime loads a model of one node, with inputs of these types and of the shape [2, 2]."""
+    """Whether the runtime loads a model of one NodeProto, with inputs of the shape [2, 2].
+
+    `imports` are the opsets by domain; `inputs` and `outputs` are types, such as "tensor(float)".
+    """
     return not Trial(runtime, node, imports, [Given(each, (2, 2)) for each in inputs], outputs).load()
 
 
 def _entries(
     runtime: Runtime, registry: Registry, domain: str, name: str, limits: Mapping[str, tuple[int, int]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the entry of a runtime's file for each version of an operator that the runtime's opsets include.
+    """Yield the entry of a runtime's file for each version of an operator, oldest first.
 
-    The oldest version comes first. One that the runtime does not load gives {}; one that withdraws the operator is left
-    out. `limits` are the versions that `_limits` returns.
+    A version is left out if no opset that the runtime loads has it, or if it withdraws the operator. For a version that
+    the runtime does not load, the entry is {}. `limits` are the result of `_limits`.
     """
     least, most = limits.get(domain, (1, 0))
     examples = [each for each in registry.examples(name, domain) if not each.error]
@@ -162,9 +165,10 @@ def _entries(
 def _loading_trials(
     runtime: Runtime, schema: OpSchema, examples: Sequence[Example], imports: Mapping[str, int]
 ) -> list[Trial]:
-    """Return the trials of examples that the runtime loads: as they are, else with constants, else in other types.
+    """Return trials, models of one example each, that the runtime loads; [] if it loads none.
 
-    The result is empty if it loads none.
+    These are trials of the examples as they are. If none of them loads, they have constants for all inputs but the
+    first, and if none of those loads either, other types.
     """
     trials = [trial for each in examples if (trial := _trial_of(runtime, schema, each, imports)) is not None]
     others = (
@@ -179,7 +183,10 @@ def _loading_trials(
 
 
 def _trial_of(runtime: Runtime, schema: OpSchema, example: Example, imports: Mapping[str, int]) -> Trial | None:
-    """Return a trial, which is a model of one node, made of an example; None if the example cannot be a model."""
+    """Return a trial, a model with the one node of an example; None if the example cannot be a model.
+
+    `imports` are the opsets of the model by domain.
+    """
     from opset.reference.example_models import model_of, value_of
 
     try:
@@ -208,9 +215,9 @@ def _with_constants(trial: Trial) -> Trial:
 
 
 def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]:
-    """Return, for each type parameter, the types with which the runtime loads any of the trials.
+    """Return the types with which the runtime loads one of the trials, by type constraint of the operator.
 
-    A type parameter is left out if all its types are loaded, or if the trials have no value of it.
+    A type constraint is left out if all its types are loaded, or if no trial has a value with this type constraint.
     """
     types: dict[str, list[str]] = {}
     for parameter, allowed in schema.types.items():
@@ -227,11 +234,12 @@ def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]
 
 
 def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema) -> bool:
-    """Whether a trial loads in another type if all values of the old element type get the new one together.
+    """Whether the runtime loads a trial if all its values of one element type get another element type together.
 
-    `other` is the trial in which only values of the type parameter `parameter` have the new type.
+    The two element types are taken from `trial` and from `other`, a copy in which only values of the type constraint
+    `parameter` have another type.
     """
-    places = enumerate(_parameters(schema.inputs, len(trial.inputs)))
+    places = enumerate(_type_constraints(schema.inputs, len(trial.inputs)))
     position = next((at for at, name in places if name == parameter and trial.inputs[at].type), None)
     if position is None:
         return False
@@ -247,12 +255,12 @@ def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema
 
 
 def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[str, Trial]]:
-    """Yield (type, trial) for each type of a type parameter: a copy of `trial` with values of that type.
+    """Yield (type, trial) for each type of the type constraint `parameter`: a copy of `trial` with values of this type.
 
-    If no input has the parameter, an attribute that names the type of an output is varied. The trial itself is among
-    the results if an input has the parameter. If neither is possible, nothing is yielded.
+    The trial itself is yielded, too, with its own type. If no input has the type constraint, but an output whose type
+    an attribute names, the attribute and this output are changed. If no such output exists either, nothing is yielded.
     """
-    places = (*zip(trial.inputs, _parameters(schema.inputs, len(trial.inputs)), strict=True),)
+    places = (*zip(trial.inputs, _type_constraints(schema.inputs, len(trial.inputs)), strict=True),)
     old = next((each.type for each, name in places if name == parameter and each.type), "")
     if old:
         yield old, trial
@@ -262,7 +270,7 @@ def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[
                 yield type_, other
         return
     names = [name for name, each in schema.attributes.items() if each.kind == DATA_TYPE]
-    for position, name in enumerate(_parameters(schema.outputs, len(trial.outputs))):
+    for position, name in enumerate(_type_constraints(schema.outputs, len(trial.outputs))):
         if name == parameter and len(names) == 1:
             for type_ in schema.types[parameter]:
                 element = type_.removeprefix("tensor(").removesuffix(")")
@@ -271,7 +279,10 @@ def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[
 
 
 def _with_output(trial: Trial, attribute: str, number: int, position: int, type_: str) -> Trial:
-    """Return a copy of a trial whose output at `position` has the type `type_`, as `attribute` is set to `number`."""
+    """Return a copy of a trial in which the output at `position` has the type `type_`.
+
+    The attribute `attribute`, which decides this type, is set to the element type's number, `number`.
+    """
     node = type(trial.node)()
     node.CopyFrom(trial.node)
     kept = [each for each in node.attribute if each.name != attribute]
@@ -282,13 +293,13 @@ def _with_output(trial: Trial, attribute: str, number: int, position: int, type_
     return trial._replace(node=node, outputs=outputs)
 
 
-def _parameters(formals: Sequence[Any], count: int) -> list[str]:
-    """Return the type parameter of each of the first `count` inputs or outputs that `formals` declare."""
+def _type_constraints(formals: Sequence[Any], count: int) -> list[str]:
+    """Return the type constraint of each of a node's first `count` inputs or outputs, which `formals` declare."""
     return [type_parameter(formals, position) for position in range(count)]
 
 
 def _constant_inputs(trial: Trial, schema: OpSchema) -> list[str]:
-    """Return the names of the inputs of a trial that have to be constants for the runtime to load it."""
+    """Return the names of the constant inputs of a trial that the runtime does not load if they are not constants."""
     names = []
     for position, each in enumerate(trial.inputs):
         if each.is_constant:
@@ -300,7 +311,7 @@ def _constant_inputs(trial: Trial, schema: OpSchema) -> list[str]:
 
 
 def _merge_versions(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the entries that are not {}, with consecutive ones merged if they differ only in their versions.
+    """Return the entries without {}, with neighbors merged to one if they differ only in their versions.
 
     Entries with a {} between them are not merged.
     """

@@ -1,5 +1,7 @@
 """If, Loop and Scan: shapes of branches, loops that carry nothing, the batch of the first Scan, axes from the end."""
 
+import re
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -10,6 +12,7 @@ from onnx import TensorProto, helper
 
 import opset
 from judges.conformance.validity import faults
+from opset.errors import ConversionError
 from tests.bounds import draws
 
 F, I64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
@@ -81,6 +84,34 @@ def test_a_name_that_both_branches_state_shows_no_equal_sizes(run, one, other):
     for value in (True, False):
         feeds = {"x": X[0, 0], "z": X[0, 0, :3], "c": np.array(value)}
         np.testing.assert_array_equal(*run(before, feeds), *run(after, feeds))
+
+
+def test_sizes_that_are_numbers_do_not_hide_a_name_that_both_branches_state(run):
+    text = NAMED_ALIKE.replace("{BODY_THEN}", "{ a = Neg(x) }").replace("{BODY_ELSE}", "{ a = Neg(z) }")
+    before = onnx.parser.parse_model(re.sub(r"float\[(\w)\]", r"float[\1, 4]", text))
+    after = opset.convert(before, 10)
+    assert [node.op_type for node in after.graph.node].count("Loop") == 2
+    for value in (True, False):
+        feeds = {"x": X[0], "z": X[0, :2], "c": np.array(value)}
+        np.testing.assert_array_equal(*run(before, feeds), *run(after, feeds))
+
+
+@pytest.mark.parametrize(
+    ("shape", "stays"), [("", True), ("[3]", True), ("[3, 4]", True), ("[3, A]", False), ("[A]", False)]
+)
+def test_shapes_that_the_branches_of_an_uncalled_function_state_decide(shape, stays):
+    before = onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["": 11, "local": 1]> g (float[2] x) => (float[2] y) {{ y = Neg (x) }}
+        <opset_import: ["": 11], domain: "local"> F (p, q) => (r) {{
+            r = If (q) <then_branch = t () => (float{shape} a) {{ a = Neg (p) }},
+                        else_branch = e () => (float{shape} b) {{ b = Abs (p) }}>
+        }}"""
+    )
+    if stays:
+        assert opset.convert(before, 10).functions[0].node == before.functions[0].node
+    else:
+        with pytest.raises(ConversionError, match="If cannot go from 11 to 10"):
+            opset.convert(before, 10)
 
 
 IN_FUNCTION = """

@@ -12,8 +12,8 @@ from opset.checker.table import Mend
 from opset.cli.check import CheckReport, _write_report
 from opset.cli.findings_formats import JunitStream, fingerprint
 from opset.cli.records import ModelReport
-from opset.errors import SHOWN, Finding, FindingList
-from tests.cli.commands import run
+from opset.errors import CODES, SHOWN, Finding, FindingList
+from tests.cli.commands import run, run_json
 
 GOOD = '<ir_version: 8, opset_import: ["": 17]>\nmain (float[N, 3] x) => (float[N, 3] y) { y = Relu (x) }'
 WARNED = GOOD.replace('["": 17]', '["": 17, "com.example": 1]')
@@ -75,6 +75,9 @@ def test_statistics_stand_in_place_of_findings(models):
     text = run("check", ".", "--statistics").stdout
     assert "error[" not in text
     assert [line.split()[:3] for line in text.splitlines()[-3:-1]] == [["G324", "2", "1"], ["W101", "2", "2"]]
+    assert text.splitlines()[-4] == "  code  findings  models  rule"
+    assert text.splitlines()[-3] == f"  G324         2       1  {CODES['G324']}"
+    assert run("check", "good.onnxtxt", "--statistics").stdout == "no findings\n"
     data = json.loads(run("check", "warned.onnxtxt", "broken.onnxtxt", "--statistics", "--format", "json").stdout)
     assert [(each["code"], each["findings"], each["models"]) for each in data["statistics"]] == [
         ("G324", 2, 1),
@@ -167,6 +170,16 @@ def test_a_runtime_adds_what_it_does_not_take(models):
     assert "error[C209] onnxruntime-cpu 1.16 takes ai.onnx at most 19" in result.stdout
     assert "opset convert --for onnxruntime==1.16" in result.stdout
     assert run("check", "good.onnxtxt", "--for", "onnxruntime==1.16").exit_code == 0
+    text = '<ir_version: 9, opset_import: ["": 20]> g (string[N] a) => (string[N] b) { b = StringConcat (a, a) }'
+    (models / "blocked.onnxtxt").write_text(text)
+    (report,) = run_json("check", "blocked.onnxtxt", "--for", "onnxruntime==1.16")["models"]
+    assert [(each["code"], each["help"]) for each in report["errors"]] == [
+        ("C209", "convert the model for it: opset convert MODEL --for RUNTIME"),
+        ("C201", "convert to 20 or newer"),
+    ]
+    (models / "wrong.onnxtxt").write_text(text.replace("StringConcat (a, a)", "StringConcat (nowhere, a)"))
+    (report,) = run_json("check", "wrong.onnxtxt", "--for", "onnxruntime==1.16")["models"]
+    assert [each["code"] for each in report["errors"]] == ["M112"]
 
 
 def test_another_opset_is_assumed(models):
@@ -177,6 +190,9 @@ def test_another_opset_is_assumed(models):
     assert run("check", "stamped.onnxtxt", "--assume-opset", 18).exit_code == 0
     assert run("convert", "stamped.onnxtxt", "--to", 18, "--assume-opset", "auto", "-o", "out.onnx").exit_code == 0
     assert onnx.load(models / "out.onnx").opset_import[0].version == 18
+    for more, status in (([], 0), (["--assume-opset", "auto"], 1)):  # what is stated differs, though no node does
+        (models / "stated.onnxtxt").write_text(STAMPED.replace('"": 9', '"": 18' if not more else '"": 9'))
+        assert run("convert", "stated.onnxtxt", "--to", 18, "--check", *more).exit_code == status
     both = run("check", "stamped.onnxtxt", "--assume-opset", "auto", "--assume-opset", 18)
     assert both.exit_code == 2
 
@@ -318,8 +334,31 @@ def test_an_operator_set_document_is_checked(folder):
     assert "the IR version 99, which is not known" in good.stdout
     bad = run("check", "bad.onnxopset")
     assert bad.exit_code == 1 and bad.stdout.startswith("error[S304] there is no version -1 of an operator set")
-    assert run("check", "good.onnxopset", "--diff").exit_code == 2
+    for option in (["--diff"], ["--fix", "-o", "x.onnxopset"], ["--for", "onnxruntime==1.16"]):
+        refused = run("check", "good.onnxopset", *option)
+        assert refused.exit_code == 2 and "error[U103] an operator-set document can be checked alone" in refused.stderr
+        assert "leave out --fix, --diff and --for" in refused.stderr and "good.onnxopset" in refused.stderr
     opset.load_operator_set("good.onnxopset").save("whole.onnxopset")
     (folder / "cut.onnxopset").write_bytes((folder / "whole.onnxopset").read_bytes()[:-1])
     cut = run("check", "cut.onnxopset")
     assert cut.exit_code == 3 and "why     it is cut short, or bytes of it were changed" in cut.stdout + cut.stderr
+    data = run_json("check", "good.onnxopset", "bad.onnxopset", "cut.onnxopset")["models"]
+    assert [
+        (each["status"], each["exit_status"], each.get("error_count"), each.get("warning_count"), each["output"])
+        for each in data
+    ] == [("clean", 0, 0, 0, None), ("broken", 1, 1, 0, None), ("failed", 3, None, None, None)]
+    assert [[error["code"] for error in each["errors"]] for each in data] == [[], ["S304"], ["S302"]]
+    assert [each.get("notes") for each in data] == [data[0]["notes"], None, None]
+
+
+@pytest.mark.parametrize(
+    ("codes", "status"), [(["S305"], 1), (["S305", "S302"], 3), (["S301", "S305"], 3), (["S304", "S305"], 1)]
+)
+def test_a_document_with_parts_that_cannot_be_read_is_unreadable(folder, monkeypatch, codes, status):
+    def fail(path):
+        raise opset.SchemaError([Finding(code, "it") for code in codes])
+
+    monkeypatch.setattr("opset.opsets.documents.reading.load_operator_set", fail)
+    (folder / "a.onnxopset").touch()
+    result = run("check", "a.onnxopset")
+    assert result.exit_code == status and ("a.onnxopset: " in result.stdout) == (status == 1)

@@ -75,7 +75,7 @@ def test_pages_of_verbs_are_for_all_domains_together(folder, monkeypatch, chosen
     monkeypatch.setattr(verb, "documentation", lambda *arguments: asked.append(arguments) or {"a.md": b"1"})
     options = [part for domain in chosen or () for part in ("--domain", domain or "ai.onnx")]
     result = run("docs", "-o", "made", "--format", "markdown", *options)
-    assert (result.exit_code, result.stdout) == (0, "wrote 1 files, 0.0 kB, to made\n")
+    assert (result.exit_code, result.stdout) == (0, "wrote 1 file, 0.0 kB, to made\n")
     ((registry, form, domains, _, verbs),) = asked
     assert (form, domains, verbs) == ("markdown", chosen, verb._describe_verbs if chosen is None else None)
     assert {*registry.domains} >= {"", "ai.onnx.ml", "ai.onnx.preview"}

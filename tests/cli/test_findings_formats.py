@@ -130,6 +130,29 @@ def test_a_file_that_was_examined_has_a_suite(findings, names):
     assert all(f'name="{name}"' in text for name in names)
 
 
+@pytest.mark.parametrize(
+    ("findings", "status"),
+    [
+        ([], "passed"),
+        ([WARNING], "warned"),
+        ([ERROR], "failed"),
+        ([WARNING, ERROR], "failed"),
+        ([ERROR, WARNING], "failed"),
+    ],
+)
+def test_one_error_fails_a_file(findings, status, monkeypatch):
+    class Recording:
+        def __init__(self, stream):
+            self.begin = lambda: added.append("begin")
+            self.add = lambda report, line: added.append((report.input, report.status, report.exit_status, line))
+            self.end = lambda batch: added.append("end")
+
+    added = []
+    monkeypatch.setitem(FORMATS, "github", Recording)
+    write_findings(findings, "github", io.StringIO(), "a")
+    assert added == ["begin", ("a", status, int(status == "failed"), ""), "end"]
+
+
 def test_a_fingerprint_is_of_code_place_and_message():
     first = Finding("G311", "no", "x", "why", "help")
     assert (

@@ -7,7 +7,16 @@ import click
 import pytest
 
 from opset.cli import inputs
-from opset.cli.inputs import Input, Output, dims_option, expand_inputs, output_for, parse_input, suffix_of
+from opset.cli.inputs import (
+    Input,
+    Output,
+    dims_option,
+    expand_inputs,
+    output_for,
+    parse_input,
+    refuse_output_as_input,
+    suffix_of,
+)
 from opset.cli.limits import parse_size
 from opset.errors import ModelError, UsageError
 
@@ -197,6 +206,28 @@ def test_a_place_with_absolute_paths(tree):
 
 def test_results_in_place():
     assert output_for(None, True, [Input("a.onnx")]) == Output(in_place=True)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_refused"),
+    [
+        (Input("a.onnx"), Input("new.onnx"), True),
+        (Input("a.onnx"), Input("b.onnxtxt"), False),
+        (Input("gone.onnx"), Input("new.onnx"), False),
+        (Input("a.onnx", found=True), Input("new.onnx"), False),
+        (Input("a.onnx"), Input("new.onnx", found=True), False),
+        (Input("a.onnx"), Input("-"), False),
+        (Input("-"), Input("new.onnx"), False),
+    ],
+)
+def test_a_second_input_that_is_not_there_is_meant_as_the_output(tree, first, second, is_refused):
+    assert refuse_output_as_input([first]) is None and refuse_output_as_input([first, second, second]) is None
+    if not is_refused:
+        assert refuse_output_as_input([first, second]) is None
+        return
+    with pytest.raises(UsageError, match=r"'new\.onnx' is named as an input, and does not exist") as caught:
+        refuse_output_as_input([first, second])
+    assert (caught.value.code, caught.value.findings[0].help) == ("U103", "to write the result there: -o new.onnx")
 
 
 def test_names_of_results():

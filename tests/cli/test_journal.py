@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 import pytest
 
+from opset.cli import cli
 from opset.cli.inputs import Input, Stamp
-from opset.cli.journal import BESIDE, Journal, ReportFiles, _parse_line, _parse_report_files, digest_of_options
+from opset.cli.journal import Journal, ReportFiles, _parse_line, _parse_report_files, digest_of_options
 from opset.errors import UsageError
 
 DATA = '{"input": "%s", "output": null, "errors": [], "status": "clean"%s}'
@@ -78,11 +79,23 @@ def test_what_is_no_line_of_a_journal(line):
     assert _parse_line(line) is None
 
 
+def test_a_line_of_a_journal_has_each_key():
+    start = {"call": "c", "started": "a", "time": 3}
+    end = {"call": "c", "input": "a", "output": None, "size": 1, "mtime": 2, "errors": [], "status": "clean"}
+    for whole in (start, end):
+        assert _parse_line(f"{json.dumps(whole)}\n".encode()) == whole
+        for key in whole:
+            less = {name: value for name, value in whole.items() if name != key}
+            assert _parse_line(f"{json.dumps(less)}\n".encode()) is None, key
+
+
 def test_options_that_change_a_report():
-    options = dict.fromkeys((*BESIDE, "to", "verify"), "one")
+    beside = "inputs jobs quiet verbose form reports shard executor force".split()
+    assert {*beside} <= {each.name for each in cli.get_command(None, "convert").params}
+    options = dict.fromkeys((*beside, "to", "verify"), "one")
     first = digest_of_options("convert", options)
     assert len(first) == 16 and first == digest_of_options("convert", dict(reversed(options.items())))
-    assert all(first == digest_of_options("convert", options | {name: "two"}) for name in BESIDE)
+    assert all(first == digest_of_options("convert", options | {name: "two"}) for name in beside)
     others = [digest_of_options("check", options)]
     others += [digest_of_options("convert", options | {name: "two"}) for name in ("to", "verify", "more")]
     assert len({first, *others}) == 5

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -357,3 +358,20 @@ def test_dask_is_named_if_it_is_not_installed(small, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     result = run("convert", "small.onnx", "--to", 21, "--executor", "dask://127.0.0.1:1")
     assert result.exit_code == 2 and "error[U110] Dask is not installed" in result.stderr
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_page_of_a_report_is_named_last(small, count):
+    shutil.copy("small.onnx", "other.onnx")
+    call = ("check", *["small.onnx", "other.onnx"][:count], "--report", "page.html")
+    assert run(*call).stdout.splitlines()[-1] == "report: page.html"
+    assert "report: " not in run("check", "small.onnx").stdout
+    assert run(*call, "--quiet").stdout == "" and Path("page.html").exists()
+    assert "report: page.html" not in run(*call, "--format", "json").stdout
+
+
+def test_results_of_an_earlier_call_are_models_if_another_folder_is_named(small):
+    shutil.copy("small.onnx", "small-opset13.onnx")
+    planned = [each.input for each in opset.convert_many(".", 14)]
+    written = [each.input for each in opset.convert_many(".", 14, output="out")]
+    assert (planned, written) == (["./small.onnx"], ["./small-opset13.onnx", "./small.onnx"])

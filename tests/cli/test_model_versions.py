@@ -1,5 +1,6 @@
 """`opset diff` of two models: what changed for callers, and the version that is written."""
 
+import io
 import os
 import sys
 
@@ -7,6 +8,10 @@ import onnx
 import pytest
 
 import opset
+from opset.cli.model_versions import ModelDifference, _difference_lines
+from opset.description.interface import KINDS, InterfaceChange, InterfaceComparison
+from opset.description.structure.comparing import PartCounts, StructureComparison
+from opset.errors import SHOWN, FindingList
 from tests.cli.commands import run, run_json
 
 OLD = """<ir_version: 8, opset_import: ["": 17], model_version: 281483566645251>
@@ -18,6 +23,11 @@ MINOR = (
 )
 MAJOR = OLD.replace("float[N, 3] x", "float[8, 3] x")
 PATCH = OLD.replace("Relu", "Abs")
+KINDS_OF_CHANGES = (
+    ("MAJOR", "input-order", ("x", "y")),
+    ("MAJOR", "input-removed", ("", "")),
+    ("MINOR", "input-widened", ("", "z")),
+)
 
 
 def put(folder, **models):
@@ -218,3 +228,51 @@ def test_a_terminal_gets_no_model(folder, monkeypatch):
     assert result.exit_code == 2 and "a model is not written to a terminal" in result.stderr
     result = run("export", "--domain", "ai.onnx.ml", "--format", "proto")
     assert result.exit_code == 2 and "a message is not written to a terminal" in result.stderr
+
+
+def test_the_difference_between_interfaces_is_cut():
+    def lines(**counts):
+        changes = [
+            InterfaceChange(level, kind, f"{kind} {at}", *states, "why", True)
+            for (level, kind, states), count in zip(KINDS_OF_CHANGES, counts["changes"], strict=True)
+            for at in range(count)
+        ]
+        level = next((each.level for each in changes), "NONE")
+        compared = InterfaceComparison(
+            level, changes, counts.get("omitted", 0), "1.0.0", counts.get("after", "1.0.0"), counts.get("next", "2.0.0")
+        )
+        structure = StructureComparison(PartCounts(0, 0, 0, 0, 0, 0, 0), PartCounts(0, 0, 0, 0, 0, 0, 0), 0, [], 0, [])
+        report = ModelDifference("a\x1b", "b", compared, structure, None, None, None, [], FindingList(), 0)
+        return [*_difference_lines(report, io.StringIO())]
+
+    order, removed = (f"  MAJOR {kind}: {KINDS[kind].why} (our reading)" for kind in ("input-order", "input-removed"))
+    widened = f"  MINOR input-widened: {KINDS['input-widened'].why}"
+    asked = "  model version 1.0.0 -> 1.0.0; MAJOR asks for 2.0.0 or higher"
+    assert lines(changes=(0, 0, 0)) == ["a\\x1b -> b: NONE, the same", "  model version 1.0.0 -> 1.0.0"]
+    assert lines(changes=(1, 1, 1)) == [
+        "a\\x1b -> b: MAJOR",
+        order,
+        "    input-order 0: x -> y",
+        removed,
+        "    input-removed 0",
+        widened,
+        "    input-widened 0: z",
+        asked,
+    ]
+    full = [f"    input-order {at}: x -> y" for at in range(SHOWN)]
+    assert lines(changes=(SHOWN, 0, 0))[1:] == [order, *full, asked]
+    assert lines(changes=(SHOWN - 1, 2, 1200), omitted=1300)[1:] == [
+        order,
+        *full[:-1],
+        removed,
+        "    input-removed 0",
+        "    … and 1 more",
+        widened,
+        "    … and 1,200 more",
+        "  … and 1,300 more",
+        asked,
+    ]
+    assert lines(changes=(1, 0, 0), next=None)[-1] == "  model version 1.0.0 -> 1.0.0; no version is left that follows"
+    assert lines(changes=(1, 0, 0), after="2.0.0")[-1] == (
+        "  model version 1.0.0 -> 2.0.0; MAJOR asks for 2.0.0, and has it"
+    )

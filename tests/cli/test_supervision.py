@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 
 import psutil
 import pytest
@@ -64,6 +65,17 @@ def test_the_work_has_the_signals_of_this_process_and_an_alarm_of_its_own():
     )
     assert blocked == len(state()[1])
     assert 1000 + GRACE < alarm <= 1000 + GRACE + PATIENCE
+
+
+def test_a_warning_of_threads_is_not_shown_when_the_work_begins(monkeypatch):
+    def fork(fork=os.fork):
+        warnings.warn("this process is multi-threaded", DeprecationWarning, stacklevel=1)
+        return fork()
+
+    monkeypatch.setattr(os, "fork", fork)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert run_supervised(lambda: 7, 60) == 7
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 import opset
 from opset.advice import PAGES
 from opset.cli import VERBS
+from opset.cli.operators import schema_lines
 from opset.docgen.guides import guides
 from opset.errors import CODES
 from opset.explanations import page_of
@@ -71,6 +72,31 @@ def test_show_gives_the_newest_version_and_finds_domains():
     assert run_json("show", "Sum")["inputs"][0]["option"] == "variadic"
     assert run_json("show", "Sum")["max_input"] is None
     assert "Upsample 1" in (text := run("show", "Upsample", 10).stdout) and "withdrawn; use Resize" in text
+
+
+@pytest.mark.parametrize(
+    ("operator", "shown"),
+    [
+        ("Erf@13", "\n  onnx 1.20.0 removed int8, int16, int32, int64, uint8, uint16, uint32, uint64 from T\n\n"),
+        ("Erf@9", "\n\nimplementations\n  onnxruntime 1.31: Integers are not supported.\n\nshapes of outputs\n"),
+        ("FlexAttention@1", "family attention)\n  experimental\n\n"),
+        ("Multinomial@22", "family create)\n  nondeterministic\n\n"),
+    ],
+)
+def test_show_says_what_few_operators_have(operator, shown):
+    assert shown in run("show", operator).stdout
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        ("types", "types, and which parameters may be left out, are not in the document that declares it"),
+        ("signature", "its signature is not in the document that declares it"),
+    ],
+)
+def test_show_says_which_parts_are_not_known(known, words):
+    data = {**run_json("show", "Relu"), "unknown": known}
+    assert f"  {words}" in schema_lines(data)
 
 
 def test_a_version_may_be_written_in_each_of_three_ways():
@@ -579,3 +605,37 @@ def test_show_runs_no_python_beside_yaml(folder):
     )
     (folder / "com.acme/inference.py").write_text("raise RuntimeError\n")
     assert run_json("show", "com.acme.Scale", "--schemas", ".")["checked"] == {"C1": "run time"}
+
+
+@pytest.mark.parametrize(
+    "verb", [["info"], ["blockers", "--to", "13"], ["check"], ["infer"], ["convert", "--to", "13", "--plan"]]
+)
+def test_a_verb_that_writes_no_model_reads_all_and_reports_on_stdout(folder, verb):
+    save("a.onnx", SMALL, folder)
+    result = run(*verb, "a.onnx", "gone.onnx")
+    assert result.exit_code == 3 and "is named as an input" not in result.stderr
+    data = json.loads(run(*verb, "a.onnx", "gone.onnx", "--format", "json").stdout)["models"]
+    assert [(each["input"], each["exit_status"] == 3, each["output"]) for each in data] == [
+        ("a.onnx", False, None), ("gone.onnx", True, None)
+    ]  # fmt: skip
+    piped = run(*verb, "-", stdin=(folder / "a.onnx").read_bytes())
+    assert piped.stdout.startswith("-: " if verb == ["check"] else "stdin: ")
+    assert sorted(each.name for each in folder.iterdir()) == ["a.onnx"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "said"),
+    [
+        (["verify", "--seeds", "1"], "r: same"),
+        (["diff"], "NONE, the same"),
+        (["merge", "--connect", "y=x", "-o", "whole.onnx"], "6 nodes"),
+    ],
+)
+def test_one_of_two_models_comes_from_stdin(folder, verb, said):
+    data = save("a.onnx", SMALL, folder).read_bytes()
+    name, *options = verb
+    for models in (["-", "a.onnx"], ["a.onnx", "-"]):
+        result = run(name, *models, *options, *["--force"] * (name == "merge"), stdin=data)
+        assert result.exit_code == 0 and said in result.stdout, result.output
+    result = run(name, "-", "-", *options, stdin=data)
+    assert result.exit_code == 2 and "error[U103]" in result.stderr

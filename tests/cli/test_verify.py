@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+import opset.verification.verifying
 import opset.version_converter.conversion
 from tests.cli.commands import run, run_json, save
 
@@ -74,10 +75,35 @@ def test_other_verbs_verify_too(folder, verb):
     assert result.exit_code == 0 and "same, 20 runs" in result.stdout
 
 
-def test_options_of_a_verification_need_it(folder):
+@pytest.mark.parametrize("option", [["--rtol", "1"], ["--atol", "0"], ["--seeds", "2"], ["--data", "x.npz"]])
+def test_options_of_a_verification_need_it(folder, option):
     save("a.onnx", MODEL, folder)
-    result = run("convert", "a.onnx", "--to", "13", "--rtol", "1")
-    assert result.exit_code == 2 and "U103" in result.stderr
+    (folder / "x.npz").touch()
+    result = run("convert", "a.onnx", "--to", "13", *option)
+    assert result.exit_code == 2 and "error[U103] --data, --seeds, --rtol and --atol are for --verify" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("page", "status", "said"),
+    [
+        ("taken.html", 2, "error[U102] the file is there, and is no page that opset made"),
+        ("folder.html", 2, "error[U104] the report cannot be written"),
+        ("page.txt", 2, "its name ends in .html"),
+        ("made.HTML", 0, ""),
+    ],
+)
+def test_a_page_that_cannot_be_written_is_told_before_anything_is_run(folder, monkeypatch, page, status, said):
+    def verify_models(*arguments, **options):
+        called.append(arguments)
+        return verify(*arguments, **options)
+
+    called, verify = [], opset.verification.verifying.verify_models
+    monkeypatch.setattr("opset.verification.verifying.verify_models", verify_models)
+    save("a.onnx", MODEL, folder)
+    (folder / "taken.html").write_text("mine")
+    (folder / "folder.html").mkdir()
+    result = run("verify", "a.onnx", "a.onnx", "--report", page)
+    assert result.exit_code == status and said in result.stderr and len(called) == (status == 0)
 
 
 @pytest.mark.parametrize(("size", "note"), [("8", "verified at x.0=8, which the original"), ("N", "size of x.0 that")])

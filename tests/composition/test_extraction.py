@@ -1,5 +1,7 @@
 """Parts of models: they compute what the whole computes there, and have what they need and no more."""
 
+from pathlib import Path
+
 import numpy as np
 import onnx
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 import opset
 from opset.composition import extraction
 from opset.composition.extraction import Wanted, extract_part
+from opset.errors import SHOWN
 from opset.opsets.registry import default_registry
 from tests.bounds import draws, lines
 from tests.cli.commands import run as command
@@ -352,6 +355,37 @@ def test_the_verb_writes_the_part_beside_the_model(tmp_path, monkeypatch):
     assert again.exit_code == 2 and "U102" in again.stderr
     wrong = command("extract", "m.onnx", "--inputs", "c", "--outputs", "y", "--force")
     assert wrong.exit_code == 1 and "C601" in wrong.stderr
+    shown = command("extract", "m.onnx", "--inputs", "c,b", "--outputs", "y", "--force").stdout.splitlines()
+    assert shown == [
+        "m.onnx: 3 of 6 nodes of graph 'main'",
+        "  input   c: float[N, 3]",
+        "  input   b: float[3]",
+        "  output  y: float[N, 3]",
+        "  wrote m-part.onnx",
+    ]
+
+
+def test_the_verb_names_a_few_of_many_values_and_functions(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    count = SHOWN + 3
+    values = [", ".join(f"float[2] {letter}{at}" for at in range(count)) for letter in "xy"]
+    nodes = " ".join(f"y{at} = d.f{at} (x{at})" for at in range(count))
+    functions = " ".join(
+        f'<domain: "d", opset_import: ["": 13]> f{at} (a) => (b) {{ b = Neg (a) }}' for at in range(count)
+    )
+    text = f'<ir_version: 8, opset_import: ["": 13, "d": 1]> m ({values[0]}) => ({values[1]}) {{{nodes}}} {functions}'
+    Path("m.onnxtxt").write_text(text)
+    found = command("extract", "m.onnxtxt", "--outputs", ",".join(f"y{at}" for at in range(count)), "-o", "p.onnx")
+    assert found.stdout.splitlines() == [
+        f"m.onnxtxt: {count} of {count} nodes of graph 'm'",
+        *(f"  input   x{at}: float[2]" for at in range(SHOWN)),
+        "  … and 3 more inputs",
+        *(f"  output  y{at}: float[2]" for at in range(SHOWN)),
+        "  … and 3 more outputs",
+        *(f"  function d.f{at}" for at in range(SHOWN)),
+        "  … and 3 more functions",
+        "  wrote p.onnx",
+    ]
 
 
 GRADIENT = """<ir_version: 8, opset_import: ["": 13, "ai.onnx.preview.training": 1]>

@@ -1,6 +1,7 @@
 """Two models as one: it computes what the second computes of what the first does, and says what it renamed."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -457,6 +458,31 @@ def test_the_verb_joins_two_files(tmp_path, monkeypatch):
     assert command("merge", "-", "-", "--connect", "y=x").exit_code == 2
     text = command("merge", "a.onnx", "b.onnx", "--connect", "y=x", "--prefix", "a/", "b/", "-o", "c.onnx").stdout
     assert "y -> x" in text and "x of the first is called a/x" in text
+
+
+@pytest.mark.parametrize(
+    ("target", "opset_version", "ir_version"),
+    [
+        ([], 13, 7),
+        (["--to", "17"], 17, 7),
+        (["--release", "1.12"], 17, 7),
+        (["--for", "onnxruntime==1.5"], 12, 7),
+        (["--ir-version", "9"], 13, 9),
+    ],
+)
+def test_each_option_that_names_a_target_brings_the_whole_to_it(
+    tmp_path, monkeypatch, target, opset_version, ir_version
+):
+    monkeypatch.chdir(tmp_path)
+    text = '<ir_version: 7, opset_import: ["": 13]> g (float[N] x) => (float[N] y) { y = Neg (x) }'
+    Path("a.onnxtxt").write_text(text)
+    assert command("merge", "a.onnxtxt", "a.onnxtxt", "--connect", "y=x", "-o", "b.onnx", *target).exit_code == 0
+    whole = onnx.load("b.onnx")
+    assert ([each.version for each in whole.opset_import], whole.ir_version) == ([opset_version], ir_version)
+    inexact = command(
+        "merge", "a.onnxtxt", "a.onnxtxt", "--connect", "y=x", "-o", "b.onnx", "--force", "--inexact-types"
+    )
+    assert inexact.exit_code == 2 and "error[U103] a conversion needs a target" in inexact.stderr
 
 
 def test_merging_is_bounded():

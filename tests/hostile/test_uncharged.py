@@ -33,8 +33,8 @@ DECIDED = {
         inference/families/slicing.slice_1_data inference/families/slicing.split_1_data
         inference/families/slicing.pad_1_data""",
     "as many as `count` gives: at most MAX_LISTED": """
-        tensor_io/demands._first_axes tensor_io/demands.widened tensor_io/demands._grid_size
-        tensor_io/demands._other_shape tensor_io/demands._parts tensor_io/demands._wider_shape""",
+        tensor_io/demands._first_axes tensor_io/demands.resolve_range tensor_io/demands._grid_size
+        tensor_io/demands._shape_of_as_many tensor_io/demands._sizes_of_parts tensor_io/demands._expanded_shape""",
     "passes, of which the caller bounds the number; places of an axis; parts of data that was read": """
         inference/axes/tracking._search inference/axes/tracking.follow inference/axes/tracking._slices_are_equal""",
     "ranks, axes, inputs, outputs and bodies of the node, which stand in the file": """
@@ -45,7 +45,7 @@ DECIDED = {
         inference/axes/carriers/products.matmul inference/axes/carriers/windows.batch_normalization
         inference/axes/carriers/windows.per_image inference/axes/carriers/sequences.construct
         inference/axes/carriers/sequences.insert inference/axes/carriers/sequences.split
-        inference/axes/carriers/sequences.take inference/axes/graphs._scan
+        inference/axes/carriers/sequences.take inference/axes/graphs._carry_through_scan
         inference/families/control_flow.scan_9 inference/families/control_flow.scan_8
         inference/families/control_flow._numbers_of_attribute inference/building/einsum.parse_equation
         inference/building/elements.broadcast_shape inference/engine/engine._abandon_rest
@@ -93,7 +93,7 @@ DECIDED = {
     "a text or not": "schemas/lint/hook_rules.check_lost_functions",
     "arrays, whose bytes are held": """
         reference/derivatives._power reference/numerics/error_function.erf reference/numerics/windows.taps
-        reference/numerics/windows._taps_within tensor_io/random_inputs.value""",
+        reference/numerics/windows._taps_within tensor_io/random_inputs.draw_value""",
 }
 """Functions by the reason for which what is in them is bounded."""
 

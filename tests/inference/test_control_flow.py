@@ -134,9 +134,10 @@ def test_what_a_body_states_of_a_state_that_grows_is_not_believed():
     )
 
 
-def test_sizes_that_pass_from_state_to_state():
+@pytest.mark.parametrize("stated", ["A{}", "2"])  # 2 is true of the first turns alone
+def test_sizes_that_pass_from_state_to_state(stated):
     states = 12
-    formals = ", ".join(f"float[A{n}] s{n}" for n in range(states))
+    formals = ", ".join(f"float[{stated.format(n)}] s{n}" for n in range(states))
     nodes = "t0 = Concat <axis = 0> (s0, s0)" + "".join(f" t{n} = Identity (s{n - 1})" for n in range(1, states))
     text = f"""{", ".join(f"y{n}" for n in range(states))} = Loop (m, , {", ".join(["x"] * states)}) <body = b (int64 i,
         bool g, {formals}) => (bool g, {", ".join(f"t{n}" for n in range(states))}) {{ {nodes} }}>"""

@@ -182,3 +182,29 @@ def test_attributes_of_tensors_have_sizes(dims):
     with pytest.raises(Violation):
         tensor_length(pb.TensorProto(dims=dims))
     assert (tensor_length(None), tensor_length(pb.TensorProto(dims=[2, 3]))) == (0, 6)
+
+
+def test_an_operator_of_ones_own_has_no_form_of_the_standards_operator_of_its_name(tmp_path):
+    """Runtimes accept bounds of shape [1] of the standard's Clip; the rule of another Clip says what it takes."""
+    (tmp_path / "com.example").mkdir()
+    (tmp_path / "com.example" / "Clip.yaml").write_text(
+        SCALE.replace("Scale", "Clip")
+        .replace("since: 1", "since: 13")
+        .replace("doc: values}", "doc: values}, {name: low, type: T, doc: a bound}")
+    )
+    (tmp_path / "com.example" / "inference.py").write_text("""
+from opset.extend import Violation, infer
+
+@infer("Clip", domain="com.example")
+def clip(call):
+    if call.shape(1):
+        raise Violation("C1", "a bound of one dimension")
+    return call.shape(0)
+""")
+    text = """<ir_version: 8, opset_import: ["": 17, "com.example": 13]>
+        main (float[3] x, float[{}] low) => (float[3] y) {{ y = {}Clip (x, low) }}"""
+    for bound, domain, told in (("1", "", 0), ("1", "com.example.", 1), ("2", "", 1), ("2", "com.example.", 1)):
+        found = infer(parser.parse_model(text.format(bound, domain)), schemas=(tmp_path,))
+        assert [each.code for each in found.findings] == ["I201"] * told
+        strict = infer(parser.parse_model(text.format(bound, domain)), schemas=(tmp_path,), strict=True)
+        assert [each.code for each in strict.findings] == ["I201"]

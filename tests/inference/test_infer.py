@@ -212,6 +212,28 @@ def test_a_size_that_some_call_contradicts_is_left_open_in_the_function(first):
     assert not dim.dim_value and not infer(found.written(True)).findings
 
 
+def test_functions_that_nothing_calls_and_their_inputs_keep_what_they_state():
+    body = "(a) => (b) <float[7] a, float[7] t> { t = Neg (a)  b = Neg (t) }"
+    functions = "".join(f'<domain: "local", opset_import: ["": 17]> {name} {body}' for name in ("Called", "Uncalled"))
+    proto = model("y = local.Called (x)", "main (float[3] x) => (float[?] y)", more=functions)
+    written = infer(proto, overwrite=True).written(True).proto
+    sizes = [
+        [value.type.tensor_type.shape.dim[0].dim_value for value in function.value_info]
+        for function in written.functions
+    ]
+    assert sizes == [[7, 3], [7, 7]]
+
+
+@pytest.mark.parametrize(("stated", "kept"), [("3", True), ("7", False)])
+def test_a_type_that_some_call_contradicts_goes_if_another_call_has_none(stated, kept):
+    function = """<domain: "local", opset_import: ["": 17]> F (a) => (b) <float[%s] t> { t = Neg (a)  b = Neg (t) }"""
+    head = "main (float[3] x) => (float[?] y, w)"
+    proto = model("y = local.F (x)  u = local.What (x)  w = local.F (u)", head, more=function % stated)
+    value = infer(proto, overwrite=True).written(True).proto.functions[0].value_info[0]
+    assert value.HasField("type") is value.type.HasField("tensor_type") is kept
+    assert [each.dim_value for each in value.type.tensor_type.shape.dim] == [3] * kept
+
+
 @pytest.mark.parametrize(
     ("node", "expected"),
     [
@@ -224,6 +246,8 @@ def test_a_size_that_some_call_contradicts_is_left_open_in_the_function(first):
         ('NegativeLogLikelihoodLoss <reduction = "none"> (x, q)', "float"),
         ('NegativeLogLikelihoodLoss <reduction = "sum"> (x, q)', "float[]"),
         ("ScatterND (x, i, u)", "float[?, 7]"), ("ScatterND (x, i, v)", "float"), ("ScatterND (x, j, u)", "float"),
+        ('Resize (x, , , s)', "float[4, 5]"), ('Resize (x, , , r)', "float[?, ?]"), ('Resize (x, , , q)', "float"),
+        ('Resize <axes = [0, 1]> (x, , , s)', "float"), ('Resize (x, , v)', "float[?, ?]"),
     ],
 )  # fmt: skip
 def test_what_is_known_of_an_input_without_a_rank(node, expected):
@@ -337,6 +361,41 @@ def test_types_are_written_after_one_that_has_no_element_type():
     proto = model("t = Transpose (x)  a = Transpose (t)  u = Relu (z)  y = Neg (u)", inputs)
     proto.graph.input[0].type.tensor_type.elem_type = 0
     assert [value.name for value in infer_shapes(proto).graph.value_info] == ["u"]
+
+
+@pytest.mark.parametrize("given", ["no element type", "no type", "no name"])
+def test_types_are_written_after_an_output_of_the_same_node_that_is_left_out(given):
+    proto = model(
+        "a = Transpose (x)  v, i = TopK (a, k)  y = Neg (z)",
+        "main (float[2, 3] x, int64[1] k, float[4] z) => (float[4] y)",
+    )
+    if given == "no element type":
+        proto.graph.input[0].type.tensor_type.elem_type = 0
+    elif given == "no type":
+        proto.graph.node[0].domain = "elsewhere"
+    else:
+        proto.graph.node[1].output[0] = ""
+    written = infer_shapes(proto).graph.value_info
+    assert {each.name: each.type.tensor_type.elem_type for each in written} == (
+        {"a": TensorProto.FLOAT, "i": TensorProto.INT64} if given == "no name" else {"i": TensorProto.INT64}
+    )
+
+
+@pytest.mark.parametrize(
+    ("node", "given", "name"),
+    [
+        ("y = Tile (x, s)", "int64[1, 2] s = {3, 2}", "repeats"),
+        ("y = Squeeze (x, s)", "int64[1, 1] s = {0}", "axes"),
+        ("y = Unsqueeze (x, s)", "int64[1, 1] s = {0}", "axes"),
+        ("y = Pad (x, s)", "int64[1, 4] s = {0, 0, 0, 0}", "pads"),
+        ("y = Split (x, s)", "int64[1, 1] s = {2}", "split"),
+        ("y = ConstantOfShape (s)", "float[2] s = {1.0, 2.0}", "input"),
+        ("y = Tile (x, s)", "int64[2] s = {3, 2}", ""),
+    ],
+)
+def test_sizes_are_a_list_of_integers(node, given, name):
+    found = infer(model(node, f"main (float[2, 3] x) => (y) <{given}>"), check_type=False)
+    assert [each.why for each in found.findings] == [f"{name} is no list of integers"] * bool(name)
 
 
 def test_a_gap_is_where_the_inputs_do_not_explain_it_or_something_is_wrong():

@@ -37,6 +37,8 @@ BROKEN = [
          y = ai.onnx.preview.FlexAttention <score_mod = g (float[B,H,L,S] s) => (float[B,H,L,S] a, float[B,H,L,S] b)
              { a = Identity(s) b = Identity(s) }> (q, k, k) }"""),
     (13, "C2: X has no entries", "(float x, int64[1] i) => (float[] y) { y = ai.onnx.ml.ArrayFeatureExtractor(x, i) }"),
+    *((13, f"C2: index {index}, and 3 entries", f"""(float[2,3] x) => (float[] y) <int64[2] i = {{2, {index}}}> {{
+        y = ai.onnx.ml.ArrayFeatureExtractor(x, i) }}""") for index in (3, 4, -1)),
     (13, "C1: categories are int64s, and X is of string",
      "(string[2] x) => (float[] y) { y = ai.onnx.ml.OneHotEncoder<cats_int64s=[1]>(x) }"),
     (13, "C1: categories are strings, and X is of int64",

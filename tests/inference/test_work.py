@@ -1,5 +1,7 @@
 """What inferences charge, by what opset.inference.building.work says that a step is."""
 
+from types import SimpleNamespace
+
 import pytest
 from onnx import parser
 
@@ -8,11 +10,13 @@ from opset.budget import Budget, Limits
 from opset.inference.building import work
 from opset.inference.building.call import Constant
 from opset.inference.building.elements import apply_to_elements, offsets_of, pick_elements, strides_of
+from opset.inference.building.types import tensor
 from opset.inference.building.work import CHECK_STEPS as CHECKED
 from opset.inference.building.work import ELEMENT_BYTES, NAME_BYTES, PART_BYTES
 from opset.inference.building.work import NAME_STEPS as NAMED
 from opset.inference.building.work import NODE_STEPS as NODE
 from opset.inference.building.work import SIGNATURE_STEPS as NEW
+from opset.inference.engine import nodes
 from opset.inference.limits import MAX_DATA
 
 HEAD = '<ir_version: 10, opset_import: ["": 21, "d": 1]>'
@@ -117,3 +121,18 @@ def test_what_a_function_does_not_take_is_not_known(error):
 
     assert apply_to_elements(fails, 1, 2) is None and apply_to_elements(max, 1, 2) == 2
     assert apply_to_elements(lambda *_: 3, 1, None) is None
+
+
+def test_outcomes_of_recent_nodes_are_kept_up_to_a_bound(monkeypatch):
+    monkeypatch.setattr(nodes, "MAX_RECENT", 2)
+    inference = SimpleNamespace(memos={}, recent={})
+    types = [tensor("float", (size,)) for size in range(5)]
+    memos, kept = [], []
+    for type_ in types:
+        memos.append(nodes._memo_of(inference, ((), 1, (), id(type_)), ["x"], [type_]))
+        kept.append(len(inference.recent))
+    assert kept == [1, 2, 1, 2, 1] and len({*map(id, memos)}) == len(inference.memos) == 5
+    again = nodes._memo_of(inference, ((), 1, (), "other"), ["x"], [tensor("float", (3,))])
+    assert again is memos[3] and inference.recent[(), 1, (), "other"] == (again, [types[3]])
+    unknown, absent = (nodes._memo_of(inference, ((), 1, (), name), [name], [None]) for name in ("x", ""))
+    assert unknown is not absent and len(inference.recent) == 2

@@ -181,6 +181,10 @@ def test_what_is_written_appears_at_once(memory, monkeypatch):
     ((source, target, was_there),) = seen
     assert re.fullmatch(r"/out/\.opset-\w+\.tmp", source) and target == "/out/m.onnx" and not was_there
     assert opset.load("memory://out/m.onnx").proto == model.proto
+    with pytest.raises(UsageError, match="the output exists already"):
+        model.save("memory://out/m.onnx")
+    model.save("memory://out/m.onnx", force=True)
+    assert [target for _, target, _ in seen] == ["/out/m.onnx"] * 2 and memory.find("/out") == ["/out/m.onnx"]
 
     def fail(self, *_, **__):
         raise OSError("no such bucket")

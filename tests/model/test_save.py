@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from types import SimpleNamespace
@@ -481,3 +482,40 @@ def test_without_hard_links_a_file_that_appears_is_not_replaced_either(model, tm
     assert out.read_bytes() == b"precious" and [*tmp_path.glob(".opset-*")] == []
     model.save(out, force=True)
     assert out.read_bytes() == model.SerializeToString()
+
+
+AS_ANOTHER_USER = """
+import os, sys
+import numpy, opset
+from opset.model.storage import atomic, external, writing
+folder = sys.argv[1]
+os.geteuid() or os.setuid(65534)
+model = opset.load(f"{folder}/read/in/m.onnx")
+assert model.payload(model.proto.graph.initializer[0]) == b"0123456789abcdef"
+model.save(f"{folder}/write/m.onnx")
+"""
+
+
+def test_folders_that_may_be_entered_and_not_listed_are_read_and_written():
+    message = onnx.ModelProto(ir_version=8, opset_import=[onnx.helper.make_opsetid("", 17)])
+    tensor = message.graph.initializer.add(name="w", data_type=1, dims=[4], data_location=1)
+    tensor.external_data.add(key="location", value="data/w.bin")
+    message.graph.name = "g"
+    with tempfile.TemporaryDirectory() as folder:  # everybody may reach it, which a folder of pytest is not
+        os.chmod(folder, 0o755)
+        os.makedirs(f"{folder}/read/in/data")
+        os.mkdir(f"{folder}/write")
+        for name, data in (("m.onnx", message.SerializeToString()), ("data/w.bin", b"0123456789abcdef")):
+            with open(f"{folder}/read/in/{name}", "wb") as file:
+                file.write(data)
+        modes = {"read/in/data": 0o111, "read/in": 0o111, "read": 0o111, "write": 0o333}
+        for name, mode in modes.items():
+            os.chmod(f"{folder}/{name}", mode)
+        done = subprocess.run([sys.executable, "-c", AS_ANOTHER_USER, folder], capture_output=True, text=True)
+        for name in reversed(modes):
+            os.chmod(f"{folder}/{name}", 0o755)
+        assert done.returncode == 0, done.stderr
+        with open(f"{folder}/write/m.onnx", "rb") as file:
+            assert file.read() == message.SerializeToString()
+        with open(f"{folder}/write/data/w.bin", "rb") as file:
+            assert file.read() == b"0123456789abcdef"

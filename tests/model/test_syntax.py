@@ -406,13 +406,36 @@ def test_text_that_utf8_cannot_hold():
     assert (finding.code, finding.place) == ("M301", "1:8")
 
 
-def test_reasons():
-    assert error_of("node", "y = A <a=exact> ()").why == "text is in quotes; a word begins a type or a graph"
-    assert error_of("node", "y = A <a=[]> ()").why == "a list without values needs a type before it, such as `: ints`"
+@pytest.mark.parametrize(
+    ("kind", "text", "why"),
+    [
+        ("node", "y = A <a=exact> ()", "text is in quotes; a word begins a type or a graph"),
+        ("node", "y = A <a=+> ()", ""),
+        ("node", "y = A <a=[]> ()", "a list without values needs a type before it, such as `: ints`"),
+        ("node", "y = A <a=float[2] {1}> ()", "there are 1"),
+        ("node", 'y = A <a=string[2] {"x"}> ()', "there are 1"),
+        ("node", "y = A <a=float[2] !{1}> ()", "there are 1"),
+        ("node", "y = A <a=float[2] {...}> ()", "the text was printed with a limit, and is no model"),
+        ("node", "y = A <a=float[2] !{...}> ()", "the text was printed with a limit, and is no model"),
+        ("node", "y = A <a=float[2] x> ()", "a type and a name begin a tensor, and its data is missing"),
+        ("node", 'y = A <a=float[2] "x"> ()', "a type and a name begin a tensor, and its data is missing"),
+        ("node", "y = A <a=float[N] {1}> ()", "the data of a tensor follows it"),
+        ("node", "y = A <a=float[] {1}> ()", "the data of a tensor follows it"),
+        ("graph", "g (float[-1] x = {1}) => () {}", "its dims [-1] hold a negative number"),
+        ("node", 'y = A (x) &{doc_string: "a", doc_string: "b"}', "a field is not repeated"),
+        ("node", 'y = A (x) &{nope: "a"}', ""),
+        ("model", "<ir_version: 8, ir_version: 9> g () => () {}", "a key is not repeated"),
+        ("model", "<nope: 8> g () => () {}", ""),
+        ("model", '<"ir_version": 8> g () => () {}', ""),
+    ],
+)
+def test_reasons(kind, text, why):
+    assert error_of(kind, text).why == why
+
+
+def test_reasons_of_bit_patterns():
     assert "bit patterns" in error_of("node", "y = A <a=float16[1] {1.5}> ()").why
     assert "2 elements in each" in error_of("node", "y = A <a=int4[1] {1.5}> ()").why
-    assert error_of("node", "y = A <a=float[2] {1}> ()").why == "there are 1"
-    assert "negative" in error_of("graph", "g (float[-1] x = {1}) => () {}").why
 
 
 def test_fields_in_braces_hold_messages_in_their_own_syntax():

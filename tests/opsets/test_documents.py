@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import sys
 from functools import reduce
 from pathlib import Path
 
@@ -19,10 +20,11 @@ from onnx.onnx_ml_pb2 import EXPERIMENTAL, STABLE
 
 import opset
 from opset import OperatorSet, SchemaError, UsageError, get_operator_set, load_operator_set
+from opset.cli import cli
 from opset.extend import parse_model, registry_with
 from opset.model import proto as pb
 from opset.opsets.documents import reading
-from opset.opsets.documents.declarations import MAX_DEPTH, declare_until, encode_json, node_of
+from opset.opsets.documents.declarations import MAX_DEPTH, MAX_KEY, declare_until, encode_json, node_of
 from opset.opsets.documents.reading import MAX_DOCUMENT, MAX_VERSION
 from opset.opsets.documents.writing import CARRIER, FORMS
 from opset.opsets.registry import default_registry
@@ -125,6 +127,35 @@ def test_a_domain_of_ones_own_reads_back_the_same(form, tmp_path):
     with pytest.raises(UsageError, match="U102"):
         written.save(path)
     written.save(path, form, force=True)
+
+
+def test_what_a_document_declares_goes_out_again(tmp_path):
+    (tmp_path / "schemas/com.acme").mkdir(parents=True)
+    (tmp_path / "schemas/types.yaml").write_text("some: [float, double]\n")
+    text = "operator: {}\nfamily: acme\nversions:\n- {{since: {}, doc: it, types: {{T: [some]}}}}\n"
+    for name, since in (("Turn", 1), ("Scale", 2)):
+        (tmp_path / f"schemas/com.acme/{name}.yaml").write_text(text.format(name, since))
+    (tmp_path / "schemas/org.other").mkdir()
+    (tmp_path / "schemas/org.other/Other.yaml").write_text(text.format("Other", 4))
+    documents = []
+    for domain in ("com.acme", "org.other"):
+        documents.append(tmp_path / f"{domain}.onnxopset")
+        get_operator_set(domain, schemas=[tmp_path / "schemas"]).save(documents[-1])
+    for order in (documents, documents[::-1]):
+        again = get_operator_set("com.acme", schemas=order)
+        assert [each.name for each in again.operators] == ["Scale", "Turn"]
+        assert (again.domain, again.version, again.sets) == (
+            "com.acme",
+            2,
+            {"some": ("tensor(double)", "tensor(float)")},
+        )
+        assert content(again) == content(load_operator_set(documents[0]))
+    assert [each.name for each in get_operator_set("org.other", schemas=documents).operators] == ["Other"]
+    assert [each.name for each in get_operator_set("com.acme", 1, schemas=documents).operators] == ["Turn"]
+    get_operator_set("ai.onnx.ml", 3).save(tmp_path / "ml.onnxopset")  # the standard's operators are its own
+    assert content(get_operator_set("ai.onnx.ml", 3, schemas=[tmp_path / "ml.onnxopset"])) == content(
+        get_operator_set("ai.onnx.ml", 3)
+    )
 
 
 def test_the_newest_version_is_taken_and_others_are_refused():
@@ -520,6 +551,25 @@ def test_a_document_goes_out_and_comes_back(tmp_path, monkeypatch):
     assert len(texts) == 1
 
 
+@pytest.mark.parametrize(
+    ("form", "options"), [("yaml", []), ("yaml", ["--format", "yaml"]), ("json", ["-o", "-", "--format", "json"])]
+)
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_text_goes_to_stdout_and_to_a_terminal(form, options, is_terminal, capfdbinary, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+    asked = ["export", "--domain", "com.example", "--schemas", str(OWN), *options]
+    assert cli.main(asked, standalone_mode=False) == 0
+    written = get_operator_set("com.example", schemas=registry_with([OWN])).to_bytes(form)
+    assert capfdbinary.readouterr() == (written, b"")
+
+
+def test_a_message_goes_to_a_pipe(capfdbinary):
+    asked = ["export", "--domain", "com.example", "--schemas", str(OWN), "--format", "proto"]
+    assert cli.main(asked, standalone_mode=False) == 0
+    ours = get_operator_set("com.example", schemas=registry_with([OWN]))
+    assert capfdbinary.readouterr().out == ours.to_bytes("proto")
+
+
 def test_nothing_is_overwritten_or_half_written(tmp_path, monkeypatch, foreign):
     monkeypatch.chdir(tmp_path)
     Path("foreign").write_bytes(foreign.SerializeToString())
@@ -558,6 +608,14 @@ def test_a_document_is_read_up_to_a_number_of_operators_and_levels(tmp_path, mon
     assert node_of(value, Findings("")).plain() == value
     with pytest.raises(SchemaError, match="levels are nested"):
         node_of([value], Findings(""))
+
+
+@pytest.mark.parametrize("long", [0, 1])
+def test_keys_of_plain_data_have_a_bound(long):
+    findings = Findings("")
+    node_of({"b": [{"k" * (MAX_KEY + long): 1}]}, findings)
+    told = f"a key has at most {MAX_KEY} characters, and {'k' * MAX_KEY!r} has more"
+    assert [(each.code, each.message) for each in findings] == [("S102", told)] * long
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,18 @@ def test_the_operator_set_in_development_is_read_as_the_newest(version, function
     assert index.notes == [note] * notes
 
 
+def test_each_domain_in_development_has_a_note():
+    newest = REGISTRY.domains["ai.onnx.ml"]
+    text = f"""<ir_version: 10, opset_import: ["": {NEXT}, "ai.onnx.ml": {newest + 1}]>
+        g (float[2] x) => (y) {{ y = Relu (x) }}"""
+    model, index = read_model(opset.load(opset.parse_model(text)), REGISTRY)
+    assert [each.version for each in model.proto.opset_import] == [NEXT - 1, newest]
+    assert index.notes == [
+        f"{domain} {version + 1} is in development: its nodes are read as those of {domain} {version}"
+        for domain, version in (("ai.onnx", NEXT - 1), ("ai.onnx.ml", newest))
+    ]
+
+
 def test_a_domain_at_two_versions_is_refused_also_if_one_is_in_development():
     text = (
         f'<ir_version: 8, opset_import: ["": {NEXT}, "ai.onnx": {NEXT - 1}]> g (float[2] x) => (y) {{ y = Relu (x) }}'

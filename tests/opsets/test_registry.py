@@ -9,7 +9,7 @@ import pytest
 
 import opset.opsets.registry as registry_module
 from opset.errors import SchemaError, UsageError
-from opset.opsets.registry import default_registry, entry_point_folders, get_schema, registry_with
+from opset.opsets.registry import default_registry, entry_point_folders, files_named, get_schema, registry_with
 from tests.released import RELEASED, is_released, newest
 
 THEIRS = {
@@ -292,3 +292,22 @@ def test_resolving_reads_no_yaml():
     for _ in range(2):  # the first may find that an index has to be built
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_registry_is_shown_by_its_domains(tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    (tmp_path / "com.acme" / "A.yaml").write_text("operator: A\nfamily: f\nversions:\n- since: 3\n  doc: it\n")
+    shown = repr(registry_with([tmp_path]))
+    newest = default_registry().domains
+    assert shown.startswith(f"<Registry of ai.onnx {newest['']}, ") and "com.acme 3" in shown
+
+
+def test_files_of_a_folder_that_is_not_there(tmp_path):
+    (tmp_path / "b.domain").mkdir()
+    (tmp_path / "a.domain").mkdir()
+    (tmp_path / "a.domain" / "folder.py").mkdir()
+    for name in ("b.domain/k.py", "a.domain/k.py", "a.domain/K.yaml", "k.py"):
+        (tmp_path / name).touch()
+    assert files_named(tmp_path, "*.py") == [tmp_path / "a.domain/k.py", tmp_path / "b.domain/k.py"]
+    assert files_named(tmp_path / "nowhere", "*.py") == files_named(tmp_path / "k.py", "*.py") == []
+    assert files_named("x" * 5000, "*.py") == []

@@ -411,6 +411,40 @@ def test_an_error_in_a_function_names_its_call():
     assert caught.value.place == "function 'local.F', node number 0 (MatMul), called by graph 'g', node 'here' (F)"
 
 
+def test_an_error_names_the_calls_around_it_and_no_graph_twice():
+    functions = """<domain: "local", opset_import: ["": 21, "local": 1]> F (a) => (b) {
+        c = Constant <value = bool {1}> ()
+        [inside] b = If (c) <
+            then_branch = t () => (r) { r = MatMul (a, a) },
+            else_branch = e () => (r) { r = Neg (a) }
+        >
+    }"""
+    graph = """g (float[2, 3] x) => (float[2, 3] y) {
+        c = Constant <value = bool {1}> ()
+        [around] y = If (c) <
+            then_branch = t () => (r) { [here] r = local.F (x) },
+            else_branch = e () => (r) { r = Neg (x) }
+        >
+    }"""
+    with pytest.raises(RunError) as caught:
+        evaluator(graph + functions).run(None, {"x": X})
+    assert caught.value.place == (
+        "function 'local.F', node 'inside' (If), then_branch, node number 0 (MatMul), "
+        "called by graph 'g', node 'around' (If), then_branch, node 'here' (F)"
+    )
+
+
+def test_an_error_names_the_three_innermost_calls():
+    functions = "".join(
+        f'<domain: "local", opset_import: ["": 21, "local": 1]> F{depth} (a) => (b) {{ b = {op} (a) }}'
+        for depth, op in enumerate(["local.F1", "local.F2", "local.F3", "MatMul"])
+    ).replace("MatMul (a)", "MatMul (a, a)")
+    with pytest.raises(RunError) as caught:
+        evaluator("g (float[2, 3] x) => (float[2, 3] y) { y = local.F0 (x) }" + functions).run(None, {"x": X})
+    calls = [f"function 'local.F{depth}', node number 0 (F{depth + 1})" for depth in (2, 1, 0)]
+    assert caught.value.place == ", called by ".join(["function 'local.F3', node number 0 (MatMul)", *calls])
+
+
 def test_all_operators_that_cannot_be_computed_are_told_at_once():
     run = evaluator("g (float[3] x) => (float[3] y) { a = One (x)  b = Two (a)  y = Relu (b) }")
     with pytest.raises(RunError) as caught:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from opset.schemas import index
 from opset.schemas.index import (
     FOLDER,
     _read_index,
@@ -91,6 +92,28 @@ def test_a_damaged_or_missing_index_is_built_anew(checkout):
     names = "[each.name for each in r.examples('Softmax')][:2]"
     assert ask(checkout, names) == "['rows', 'last_axis'] True"
     assert ask(checkout, names) == "['rows', 'last_axis'] False"
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut short", "of another index", ""])
+@pytest.mark.parametrize(("read", "name"), [("standard_prose", "prose.json"), ("standard_examples", "examples.json")])
+def test_what_is_beside_the_index_is_compiled_if_it_is_not_of_the_index(tmp_path, monkeypatch, damage, read, name):
+    (tmp_path / "ai.onnx").mkdir()
+    shutil.copy(FOLDER / "types.yaml", tmp_path)
+    shutil.copy(FOLDER / "ai.onnx" / "Softmax.yaml", tmp_path / "ai.onnx")
+    compiled = dict(zip(("index.json", "prose.json", "examples.json"), build_index(tmp_path), strict=True))
+    path = tmp_path / name
+    stored = json.loads(path.read_bytes()) | {"stored": True}
+    if damage == "missing":
+        path.unlink()
+    elif damage == "cut short":
+        path.write_text(json.dumps(stored)[:-1])
+    else:
+        path.write_text(json.dumps(stored | {"stamp": stored["stamp"] + len(damage)}))
+    monkeypatch.setattr(index, "FOLDER", tmp_path)
+    monkeypatch.setattr(index, "standard_index", lambda: {"stamp": stored["stamp"]})
+    monkeypatch.setattr(index, "_build_standard", lambda: tuple(compiled.values()))
+    found = getattr(index, read).__wrapped__()
+    assert found == (stored if not damage else compiled[name])
 
 
 def test_an_installed_package_is_not_built_anew(checkout):

@@ -12,7 +12,8 @@ from opset.model.elements import NUMBERS
 from opset.schemas.constraints import grammar, signature
 from opset.schemas.index import FOLDER
 from opset.schemas.yaml import examples, keys
-from opset.schemas.yaml.loader import load_sets, operator_files, parse_operator
+from opset.schemas.yaml.folders import operator_files
+from opset.schemas.yaml.loader import load_sets, parse_operator
 from opset.schemas.yaml.printer import flow
 from opset.schemas.yaml.reader import Findings, read
 from tests.cli.commands import run

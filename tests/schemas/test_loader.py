@@ -29,19 +29,17 @@ from opset.schemas.model import (
 )
 from opset.schemas.status import ground_of, status_of
 from opset.schemas.type_sets import compact_types, expand, is_type, shortest_expressions
-from opset.schemas.yaml import loader
+from opset.schemas.yaml import folders, loader
 from opset.schemas.yaml.fields import MAX_ENTRIES, float32
+from opset.schemas.yaml.folders import domain_of, operator_files, siblings
 from opset.schemas.yaml.layout import dump_operator
 from opset.schemas.yaml.loader import (
-    domain_of,
     load_folder,
     load_operator,
     load_sets,
-    operator_files,
     parse_operator,
     read_operator,
     read_operators,
-    siblings,
 )
 from opset.schemas.yaml.printer import dump_document
 from opset.schemas.yaml.reader import MAX_KEY, Findings, read
@@ -698,12 +696,12 @@ def test_files_of_operators_are_those_of_domains_in_order_and_not_too_many(tmp_p
         with pytest.raises(SchemaError, match=message) as caught:
             operator_files(place)
         assert (caught.value.code, caught.value.place) == ("S101", f"{place}:1:1")
-    monkeypatch.setattr(loader, "MAX_FILES", 4)
+    monkeypatch.setattr(folders, "MAX_FILES", 4)
     assert operator_files(tmp_path) == sorted(files)
     write(tmp_path, ONE, "X", "a")
     with pytest.raises(SchemaError, match="it holds more than 4 operator files"):
         operator_files(tmp_path)
-    monkeypatch.setattr(loader, "MAX_FILES", 3)
+    monkeypatch.setattr(folders, "MAX_FILES", 3)
     assert siblings(tmp_path / "a") == []
     with pytest.raises(SchemaError, match="a holds more than 3 files"):
         operator_files(tmp_path)

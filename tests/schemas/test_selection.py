@@ -64,6 +64,30 @@ def test_a_file_a_domain_domains_and_a_tree(path, targets, tree):
     assert selected(path) == (targets, [])
 
 
+@pytest.mark.parametrize(
+    ("paths", "files", "whole", "domains"),
+    [
+        ("com.acme/Turn.yaml com.acme/Scale.yaml", "com.acme/Turn.yaml com.acme/Scale.yaml", False, ""),
+        ("com.acme/Turn.yaml com.acme/Turn.yaml", "com.acme/Turn.yaml", False, ""),
+        ("com.acme/Turn.yaml com.acme", "com.acme/Turn.yaml com.acme/Scale.yaml", False, "com.acme"),
+        ("org.acme com.acme/Turn.yaml", "org.acme/Scale.yaml com.acme/Turn.yaml", False, "org.acme"),
+        ("org.acme com.acme", "org.acme/Scale.yaml com.acme/Scale.yaml com.acme/Turn.yaml", False, "com.acme org.acme"),
+        ("com.acme/Turn.yaml types.yaml", ALL.replace("lib/schemas/", ""), True, ""),
+        ("types.yaml com.acme/Turn.yaml", ALL.replace("lib/schemas/", ""), True, ""),
+        ("com.acme/Turn.yaml types.yaml org.acme", ALL.replace("lib/schemas/", ""), True, ""),
+    ],
+)
+def test_what_is_in_the_same_folder_of_domains_is_one_target(paths, files, whole, domains, tree):
+    (tree / "link").symlink_to("lib/schemas")
+    given = [Path("lib/schemas", each) for each in paths.split()]
+    for others in (given, [*given[:-1], Path("link", paths.split()[-1])]):
+        (target,) = select_operators(others).targets
+        found = [each.as_posix().replace("link/", "").replace("lib/schemas/", "") for each in target.files]
+        assert (" ".join(dict.fromkeys(found)), target.whole, target.is_found) == (files, whole, False)
+        assert " ".join(sorted(each.name for each in target.domains)) == domains
+    assert len({*map(str, select_operators(given).targets[0].files)}) == len(files.split())
+
+
 def test_inside_of_the_folder_of_a_domain(tree, monkeypatch):
     monkeypatch.chdir("lib/schemas/com.acme")
     assert selected("Scale.yaml")[0] == [("../com.acme/Scale.yaml", False, False)]

@@ -299,13 +299,13 @@ def test_axes_are_drawn_in_any_order_and_from_both_ends():
 
 
 def test_a_range_is_widened_on_both_sides():
-    assert Demand(0, 1, beyond=6).widened(True) == Demand(-6, 7)
-    assert Demand(0, 1, beyond=6).widened(False) == Demand(0, 1)
+    assert Demand(0, 1, beyond=6).resolve_range(True) == Demand(-6, 7)
+    assert Demand(0, 1, beyond=6).resolve_range(False) == Demand(0, 1)
     clamped = Demand(0, 1, beyond=2, is_clamped=True)
-    assert clamped.widened(False) == Demand(0, 1)
-    found = {*drawn(clamped.widened(True), "int64", (400,)).tolist()}
+    assert clamped.resolve_range(False) == Demand(0, 1)
+    found = {*drawn(clamped.resolve_range(True), "int64", (400,)).tolist()}
     assert found == {*range(-2, 4), 2**40 + 1, -(2**40), 2**63 - 1, 1 - 2**63}
-    assert {*drawn(clamped.widened(True), "int32", (400,)).tolist()} == {*range(-2, 4)}
+    assert {*drawn(clamped.resolve_range(True), "int32", (400,)).tolist()} == {*range(-2, 4)}
 
 
 def test_pads_are_not_negative_if_that_is_not_defined():

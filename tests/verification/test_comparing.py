@@ -33,7 +33,7 @@ def test_the_first_difference_is_told_and_values_that_do_not_vary():
     one = np.array([1.0], F32)
     comparison, same = compared((one, one + 1), (one, one + 2))
     assert same == [False, False] and "2" in comparison.why and "3" not in comparison.why
-    assert not comparison.result().varies and comparison.tells_little == "it was the same in all runs"
+    assert not comparison.result().varies and comparison.why_little == "it was the same in all runs"
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_the_first_difference_is_told_and_values_that_do_not_vary():
 )
 def test_what_a_comparison_says_little_about(runs, little, empty):
     comparison, _ = compared(*[(each, each) for each in runs])
-    assert (comparison.tells_little, comparison.is_empty) == (little, empty)
+    assert (comparison.why_little, comparison.is_empty) == (little, empty)
     assert comparison.result().verdict == ("same" if runs else "not compared")
 
 

@@ -692,6 +692,54 @@ def test_a_node_without_a_first_input_lacks_no_kernel_of_a_body(inputs):
     assert Availability._lack_in_body(None, None, pb.NodeProto(op_type="Any", input=inputs), None, 17, None) is None
 
 
+@pytest.mark.parametrize("local_functions", [True, False])
+def test_what_a_runtime_lacks_behind_a_call_is_told(tmp_path, local_functions):
+    rows = [{"release": "1.0", "opset": [7, 21], "ir": 10, "how": "documented", "local_functions": local_functions}]
+    functions = """<domain: "f", opset_import: ["": 17, "f": 1]> G (p) => (q) { r = f.H (p)  q = Elu (r) }
+        <domain: "f", opset_import: ["": 17]> H (p) => (q) { q = Relu (p) }"""
+    model = model_of("a = f.G (x)  b = f.H (a)  y = Softplus (b)", imports=', "f": 1', functions=functions)
+    runtime = find_runtime("npu==1.0", [runtime_file(tmp_path, takes(), releases=rows)])
+    lacks = [(each.place, each.op_type, each.why) for each in find_lacks(load(model), runtime, default_registry())]
+    calls = [
+        ("graph 'm', node number 0 (G)", "G", "npu 1.0 runs no functions that a model defines"),
+        ("graph 'm', node number 1 (H)", "H", "npu 1.0 runs no functions that a model defines"),
+        ("function 'f.G', node number 0 (H)", "H", "npu 1.0 runs no functions that a model defines"),
+    ]
+    nodes = [
+        ("graph 'm', node number 2 (Softplus)", "Softplus", "npu 1.0 has no Softplus"),
+        ("function 'f.G', node number 1 (Elu)", "Elu", "npu 1.0 has no Elu"),
+    ]
+    assert sorted(lacks) == sorted(nodes if local_functions else [*calls, *nodes])
+
+
+OF_LESS = "no kernel of Less, which it consists of, takes {}"
+
+
+@pytest.mark.parametrize(
+    ("element", "kernels", "lack"),
+    [
+        ("int64", {"Less": [{"types": {"T": ["int64"]}}]}, ""),
+        ("float", {"Less": [{"types": {"T": ["int64"]}}]}, OF_LESS.format("float")),
+        ("float", {"Less": [{"types": {"T": ["int64"]}}, {"types": {"T": ["float"]}}]}, ""),
+        ("float", {"Less": [{"versions": [1, 9], "types": {"T": ["float"]}}]}, OF_LESS.format("float")),
+        ("double", {"Less": [{"types": {"T": ["int64"]}}]}, ""),  # it computes doubles as integers
+        ("bfloat16", {"Less": [{"types": {"T": ["int64"]}}]}, ""),  # the body computes in FLOAT
+        ("float", {"Greater": [{"types": {"T": ["int64"]}}]}, ""),  # no Greater of this body reads the first input
+        ("float", {}, ""),  # nothing is known of the operators of the body
+    ],
+)
+def test_a_body_that_the_runtime_runs_lacks_a_kernel_of_the_first_input(tmp_path, element, kernels, lack):
+    file = runtime_file(tmp_path, takes(**kernels), functions={"ai.onnx": {"Clip": [13]}}, casts={"double": "int64"})
+    runtime = find_runtime("npu==1.0", [file])
+
+    def lacks(version):
+        model = model_of("y = Clip (x, a, b)", f"{element}[2] x, {element} a, {element} b", f"{element}[2] y", version)
+        return [each.why for each in find_lacks(load(model), runtime, default_registry())]
+
+    assert lacks(17) == [lack] * bool(lack)
+    assert lacks(12) == ["npu 1.0 has no Clip"]  # it runs another version by its body
+
+
 @pytest.mark.parametrize(
     ("read", "captures"),
     [("Relu (k)", False), ("Relu (x)", True), ("Cast <to = 1> (c)", True)],  # c is an input of the If itself

@@ -9,11 +9,11 @@ import opset
 from opset.budget import Budget, Limits
 from opset.model import load
 from opset.model import proto as pb
-from opset.model.graph.index import FreshNames, bodies
+from opset.model.graph.index import FreshNames, ModelIndex, bodies
 from opset.opsets.registry import default_registry
 from opset.opsets.runtimes.names import find_runtime
 from opset.preparation import read_model
-from opset.version_converter.branches import _move_tensors, take_branches
+from opset.version_converter.branches import _can_replace, _move_tensors, take_branches
 from opset.version_converter.facts import LazyInference
 from opset.version_converter.replacement import unused_imports
 from opset.version_converter.runtime_survey import AS_IT_IS, CONVERTED, REFUSED, survey_releases
@@ -225,3 +225,36 @@ def test_a_model_that_fills_sequences_may_be_converted_otherwise_as_a_whole(node
     text = f"{{ {nodes} y = SequenceAt (s, i) }}"
     survey = Survey(load(model_of(text, "float[2, 3] x, float[2, 3] w, int64 i")), default_registry())
     assert survey._has_sequences == fills
+
+
+OF_ANY = """<ir_version: {ir}, opset_import: ["": 17]> g (float[2] x) => (float[2] y) {{
+    yes = Constant <value = bool {{1}}> ()
+    y = If (yes) <then_branch = t () => ({output}) {inside}, else_branch = e () => (float[2] b) {{ b = Exp (x) }}>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("ir", "output", "inside", "can"),
+    [
+        (8, "float[2] a", "{ a = Neg (x) }", True),
+        (8, "a", "{ a = Neg (x) }", True),
+        (8, "float[2] x", "{ u = Neg (x) }", True),
+        (8, "x", "{ u = Neg (x) }", False),  # an Identity of what may be no tensor
+        (8, "float[2] a", "<float[2] w = {1, 2}> { a = Add (x, w) }", True),
+        (4, "float[2] a", "<float[2] w = {1, 2}> { a = Add (x, w) }", True),
+        (3, "float[2] a", "<float[2] w = {1, 2}> { a = Add (x, w) }", False),
+        (3, "float[2] a", "{ a = Neg (x) }", True),
+        (8, "float[2] a, float[2] c", "{ a = Neg (x)  c = Abs (x) }", False),
+    ],
+)
+@pytest.mark.parametrize("annotated", [False, True])
+def test_branches_that_can_stand_in_the_place_of_their_node(ir, output, inside, can, annotated):
+    proto = pb.ModelProto.FromString(
+        parser.parse_model(OF_ANY.format(ir=ir, output=output, inside=inside)).SerializeToString()
+    )
+    graph = proto.graph.node[1].attribute[0].g
+    if annotated:
+        graph.quantization_annotation.add(tensor_name="a")
+    index = ModelIndex(proto, default_registry().domains)
+    branch = next(body for body in index.bodies if body.proto is graph)
+    assert _can_replace(branch, ["y"], index) is (can and not annotated)

@@ -269,6 +269,18 @@ def test_each_call_of_a_function_is_held_to_the_types_of_a_node_that_is_rewritte
     assert refused(before, 12, "C103").place == "function 'f.F', node number 0 (Hardmax)"
 
 
+@pytest.mark.parametrize("functions", [("Before", "F"), ("F", "Before")])
+def test_each_call_of_a_function_is_held_to_the_types_that_the_target_allows(functions):
+    """Also where those of the first call were allowed before."""
+    text = """<ir_version: 8, opset_import: ["": 6, "f": 1]> g (float[2] x, int32[2] i) => (float[2] y, int32[2] j) {
+        y = f.Before (x)  z = f.F (x)  j = %s (i)
+    }""" + "".join(f'<domain: "f", opset_import: ["": 6]> {name} (a) => (b) {{ b = Abs (a) }}' for name in functions)
+    finding = refused(onnx.parser.parse_model(text % "f.F"), 5, "C202")
+    assert finding.place == "function 'f.F', node number 0 (Abs)"
+    assert "int32" in finding.why
+    assert opset.convert(onnx.parser.parse_model(text % "Identity"), 5)
+
+
 def test_unknown_domains_pass_and_are_reported():
     before = model([helper.make_node("Magic", ["x"], ["y"], domain="com.acme", power=3)], 11, extra=[("com.acme", 4)])
     plan = opset.plan(before, 21)

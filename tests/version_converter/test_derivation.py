@@ -5,6 +5,8 @@ from onnx import TensorProto, helper, parser
 
 import opset
 from opset.errors import ConversionError
+from opset.opsets.registry import registry_with
+from opset.version_converter.derivation import derive_adapter
 
 OPERATOR = """\
 operator: Scale
@@ -148,10 +150,19 @@ def test_a_transition_that_is_declared_impossible_is_refused_with_the_reason(fol
     stated = "adapters: {up: 'impossible: nobody scales upwards', down: written}"
     text = OPERATOR.replace("adapters: {up: derived, down: derived}\n  like", stated + "\n  like")
     (folder / "com.acme" / "Scale.yaml").write_text(text)
-    for version, to, why in ((1, 2, "nobody scales upwards"), (2, 1, "no adapter is written for it")):
+    for version, to, why, help in (
+        (1, 2, "nobody scales upwards", "convert to com.acme 1 or older"),
+        (1, 3, "nobody scales upwards", "convert to com.acme 1 or older"),
+        (2, 1, "no adapter is written for it", "convert to com.acme 2 or newer"),
+    ):
         with pytest.raises(ConversionError) as caught:
             moved(folder, version, to, step=5)
-        assert (caught.value.code, caught.value.why) == ("C208", why)
+        assert (caught.value.code, caught.value.why, caught.value.help) == ("C208", why, help)
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "com.acme": 2]>
+        g (float[2] x) => (float[2] y) { y = com.acme.Scale <step = 5> (x) }""")
+    with pytest.raises(ConversionError, match="Scale cannot be expressed by other operators of version 2") as caught:
+        opset.lower(model, ["com.acme.Scale"], schemas=[folder])
+    assert (caught.value.code, caught.value.why) == ("C208", "no adapter is written for it")
 
 
 def test_attributes_are_checked_also_where_nothing_moves(folder):
@@ -249,3 +260,47 @@ def test_attributes_and_inputs_that_do_not_become_each_other(tmp_path, to, nodes
         opset.convert(model, {"com.acme": to}, schemas=[tmp_path])
     (finding,) = raised.value.findings
     assert finding.code == code and why in finding.why
+
+
+TYPED = """\
+operator: Typed
+family: acme
+versions:
+- since: 2
+  change: {adapters: {up: derived, down: derived}}
+  doc: Takes two values.
+  inputs:
+  - {name: A, type: TYPE_A, doc: one}
+  - {name: B, type: TYPE_B, doc: another}
+  outputs: [{name: Y, type: tensor(float), doc: the result}]
+  types: {TYPES}
+- since: 1
+  like: 2
+  inputs:
+  - {name: A, type: T, doc: one}
+  - {name: B, type: U, doc: another}
+  types: {T: [BEFORE], U: [BEFORE]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "types", "before", "restricted"),
+    [
+        ("tensor(float)", "tensor(float)", "{}", "float, int32", [0, 1]),  # int32 is allowed no more
+        ("T", "T", "{T: [float, int32]}", "float, int32", [0, 1]),  # they have to be of one type
+        ("T", "U", "{T: [float, int32], U: [float, int32]}", "float, int32", []),
+        ("T", "U", "{T: [float], U: [float, int32]}", "float, int32", [0]),
+        ("T", "T", "{T: [float, int32, double]}", "float, int32", [0, 1]),
+        ("T", "T", "{T: [float]}", "float", []),
+        ("T", "T", "{T: [float, int32]}", "float", [0, 1]),
+    ],
+)
+def test_inputs_whose_types_the_target_may_not_allow(a, b, types, before, restricted, tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    text = TYPED.replace("TYPE_A", a).replace("TYPE_B", b).replace("{TYPES}", types)
+    text = text.replace("BEFORE", before)
+    (tmp_path / "com.acme" / "Typed.yaml").write_text(text)
+    source, target = registry_with([tmp_path]).versions("Typed", "com.acme")
+    found = derive_adapter(source, target, target.change).type_restrictions
+    assert [each.position for each in found] == restricted
+    assert not any(each.outputs or each.variadic for each in found)

@@ -17,6 +17,7 @@ from opset.model.storage.tensor import tensor_values
 from opset.model.types import type_string
 from opset.opsets.registry import default_registry
 from opset.version_converter.facts import LazyInference, ValueFacts
+from opset.version_converter.opset_choice import sample_nodes
 
 REGISTRY = default_registry()
 
@@ -249,6 +250,25 @@ def test_an_attribute_of_the_function_around_is_not_known_of_an_added_node():
     assert function.shape("d") == (2,)
 
 
+def test_of_a_value_that_nothing_defines_nothing_is_known():
+    facts = known(
+        parser.parse_model("""<ir_version: 8, opset_import: ["": 13, "f": 1]>
+        g (float[2, 3] x, float[2, N] z, float u) => (y) <float[1] w = {1}, float[1] x = {1}> {
+            y = f.F(x)  c = Constant <value_float = 1.0> ()  d = Identity (w)
+        } <domain: "f", opset_import: ["": 13]> F (a) => (b) { b = Relu(a) }""")
+    )[0]
+    assert [facts.is_constant(name) for name in ("nowhere", "x", "z", "y", "c", "d", "w")] == [False] * 4 + [
+        True, False, True
+    ]  # fmt: skip
+    assert [facts.shape("nowhere"), facts.element("nowhere")] == [None] * 2
+    assert facts.kept_axes("x", "nowhere") == facts.kept_axes("nowhere", "x") == set()
+    assert [facts.kept_axes("x", "z"), facts.kept_axes("z", "z"), facts.kept_axes("x", "u")] == [{0}, {0, 1}, set()]
+    assert [facts.initializer(name) is not None for name in ("w", "x", "c")] == [True, False, False]
+    call = parser.parse_node("q = f.F(x)")
+    facts.add(call, call.output, 1)
+    assert [facts.element("q"), facts.shape("q")] == [None, None]
+
+
 def test_a_function_that_nothing_calls_is_inferred_from_its_own_nodes():
     uncalled = CALLED_INSIDE.replace("y = f.F(x)", "y = Relu(x)")
     text = uncalled.replace("c.Own<body = h () => (k) { k = f.F(z) }>", "Relu")
@@ -423,3 +443,20 @@ def test_a_sparse_initializer_has_a_type_and_a_shape(operator):
     wanted = opset.ReferenceEvaluator(proto).run(None, feeds)
     for to in (12, 9, 7):
         np.testing.assert_array_equal(opset.ReferenceEvaluator(opset.convert(proto, to)).run(None, feeds), wanted)
+
+
+def test_one_node_stands_for_those_of_the_same_operator_types_and_attributes():
+    facts = known(
+        parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "f": 1]>
+        g (float[2] x, double[2] z) => (y) {
+            k = Constant <value = float[1] {1}> ()  l = Constant <value_float = 1.0> ()
+            a = Elu <alpha = 1.0> (x)  b = Elu <alpha = 1.0> (a)  c = Elu <alpha = 2.0> (a)  d = Elu <alpha = 1.0> (z)
+            e = f.F (a)  h = f.F (b)  y = Constant <value = float[2] {1, 2}> ()
+        } <domain: "f", opset_import: ["": 17]> F (p) => (q) { q = Elu <alpha = 1.0> (p) }""")
+    )
+    samples = sample_nodes(facts[0]._inference.index, {each.body: each for each in facts})
+    assert [(each.op_type, each.domain, each.opset, each.node.output[0], each.nodes) for each in samples] == [
+        ("Constant", "", 17, "l", 1), ("Elu", "", 17, "a", 2), ("Elu", "", 17, "c", 1), ("Elu", "", 17, "d", 1),
+        ("Elu", "", 17, "q", 1),
+    ]  # fmt: skip
+    assert [each.facts for each in samples] == [*[facts[0]] * 4, facts[1]]

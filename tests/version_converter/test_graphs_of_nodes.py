@@ -101,3 +101,21 @@ def test_inputs_with_a_default_are_not_asked_for():
         for truth in (True, False):
             (y,) = ReferenceEvaluator(each).run(None, FEEDS | {"c": np.array(truth)})
             assert y.tolist() == [4, 6]
+
+
+PASSED = """<ir_version: 8, opset_import: ["": {0}, "local": 1]>
+main (bool c, float[2] x) => (float[2] y, float[2] z) {{
+    y = local.Choose <here = t () => (float[2] q) {{ q = Neg (x) }}, there = e () => (float[2] r) {{ r = Abs (x) }}> (c)
+    z = local.Each <count = 1, body = b (float p) => (float q) {{ q = Neg (p) }}> (x)
+}}
+<domain: "local", opset_import: ["": {0}]> Choose <here, there> (c) => (r) {{
+    r = If <then_branch: graph = @here, else_branch: graph = @there> (c)
+}}
+<domain: "local", opset_import: ["": {0}]> Each <body, count> (x) => (r) {{
+    r = Scan <body: graph = @body, num_scan_inputs: int = @count> (x)
+}}"""
+
+
+def test_graphs_that_a_call_passes_are_not_there_to_be_checked():
+    before = parser.parse_model(PASSED.format(15))
+    assert opset.convert(before, 18) == parser.parse_model(PASSED.format(18))

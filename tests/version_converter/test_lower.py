@@ -12,6 +12,8 @@ from opset.errors import ConversionError, UsageError
 from opset.extend import lower
 from opset.model import proto as pb
 from opset.opsets.hooks import unregister
+from opset.opsets.registry import registry_with
+from tests.version_converter.npu import runtime_file, takes
 
 LAYER = """<ir_version: 8, opset_import: ["": 17]>
 m (float[2, 3, 4] x, float[4] s) => (float[2, 3, 4] y) {
@@ -145,6 +147,38 @@ def test_a_refusal_names_the_operator_of_the_model_and_the_first_cause(own):
     assert "StringNormalizer" in caught.value.why
 
 
+NO_SCALE = "npu 1.0 has no Scale"
+NOT_RUN = "{} was not run, since nobody trusts its folder"
+
+
+@pytest.mark.parametrize(
+    ("file", "since", "way", "code", "why"),
+    [
+        ("kernels.py", 2, "convert", "C201", "Scale came with version 2"),
+        ("kernels.py", 2, "lower", "C201", "there is no lowering of Scale"),
+        ("kernels.py", 2, "runtime", "C209", f"{NO_SCALE}; there is no lowering of Scale; no other type helps"),
+        ("adapters.py", 2, "convert", "C105", NOT_RUN),
+        ("adapters.py", 2, "lower", "C105", NOT_RUN),
+        ("adapters.py", 1, "lower", "C105", NOT_RUN),
+        ("adapters.py", 1, "runtime", "C209", f"{NO_SCALE}; {NOT_RUN}; no other type helps"),
+    ],
+)
+def test_a_lowering_may_be_in_a_file_that_was_not_run(own, file, since, way, code, why):
+    (own / "com.example" / file).write_text("raise ValueError")
+    (own / "com.example" / "Scale.yaml").write_text(SCALE.replace("since: 2", f"since: {since}"))
+    registry = registry_with((), data=[own])
+    with pytest.raises(ConversionError) as caught:
+        if way == "convert":
+            opset.convert(scaled(since), {"com.example": 1}, schemas=registry)
+        elif way == "lower":
+            opset.lower(scaled(since), ["com.example.Scale"], schemas=registry)
+        else:
+            npu = runtime_file(own, {"ai.onnx": takes(), "com.example": {}})
+            opset.convert(scaled(since), runtime="npu==1.0", targets=[npu], schemas=registry)
+    (finding,) = caught.value.findings
+    assert (finding.code, finding.why) == (code, why.format(own / "com.example" / file))
+
+
 @pytest.mark.parametrize(("result", "shown"), [(None, "None"), (3, "3"), ([None], r"\[None\]")])
 def test_a_lowering_that_names_no_outputs_is_refused(own, result, shown):
     lower("Scale", since=2, domain="com.example")(lambda op, node: result)
@@ -222,6 +256,27 @@ def branch(reads, count=1, operator="Abs"):
     nodes = [helper.make_node(operator, [reads], ["value"])] * count
     values = [helper.make_tensor_value_info("value", TensorProto.FLOAT, None)]
     return pb.GraphProto.FromString(helper.make_graph(nodes, "branch", [], values).SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("adapter", "raised"),
+    [
+        (lambda op, node: op.Clip(node.input(0), nope=1, domain=""), "TypeError: Clip 13 has no attribute 'nope'"),
+        (lambda op, node: op._nope(node.input(0)), "AttributeError: _nope"),
+    ],
+)
+def test_a_lowering_that_asks_for_what_is_not_there_is_refused(own, adapter, raised):
+    lower("Scale", since=2, domain="com.example")(adapter)
+    with pytest.raises(ConversionError, match=f"the lowering of Scale raised {raised}") as caught:
+        opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])
+    assert caught.value.code == "C105"
+
+
+def test_an_attribute_that_is_an_input_by_now_becomes_a_constant_behind_those_that_are_absent(own):
+    lower("Scale", since=2, domain="com.example")(lambda op, node: op.Clip(node.input(0), max=1.0, min=None, domain=""))
+    lowered = opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])
+    constant, clip = lowered.graph.node
+    assert (clip.op_type, list(clip.input)) == ("Clip", ["x", "", constant.output[0]])
 
 
 @pytest.mark.parametrize(

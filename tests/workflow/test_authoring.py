@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -27,19 +28,28 @@ from opset.opsets.releases import RELEASES
 from opset.reference import registration as kernels
 from opset.schemas.index import FOLDER, compile_operators, standard_index
 from opset.schemas.lint.context import LINT, LintContext
-from opset.schemas.lock import read_lock
+from opset.schemas.lock import read_lock, signature_hash
 from opset.schemas.model import Attribute, OpSchema, Parameter
+from opset.schemas.yaml.folders import operator_files
 from opset.schemas.yaml.keys import GUIDANCE
 from opset.schemas.yaml.layout import dump_operator
-from opset.schemas.yaml.loader import MAX_VERSION, load_operator, operator_files, parse_operator, standard_sets
+from opset.schemas.yaml.loader import MAX_VERSION, load_operator, parse_operator, standard_sets
 from opset.schemas.yaml.reader import MAX_SIZE
 from opset.version_converter import registration as adapters
 from opset.workflow.authoring import destinations
 from opset.workflow.authoring.blocks import lines_of
-from opset.workflow.authoring.bump import _is_incomplete, add_version, bump, compare_with_lock, complete_version
+from opset.workflow.authoring.bump import (
+    _compare_operator,
+    _is_incomplete,
+    add_version,
+    bump,
+    compare_with_lock,
+    complete_version,
+)
 from opset.workflow.authoring.destinations import check_since, destination_of, next_version, split_name
-from opset.workflow.authoring.new import _initial_document, new_operator, operator_text
+from opset.workflow.authoring.new import _choose_family, _find_original, _initial_document, new_operator, operator_text
 from opset.workflow.authoring.stubs import (
+    WIDTH,
     _add_imports,
     adapter_stub,
     add_stubs,
@@ -357,6 +367,116 @@ def test_check_compares_with_what_was_released(folder):
     assert (state.developed, state.difference) == ([1], {})
 
 
+MIXED = """\
+operator: Mixed
+family: signals
+versions:
+- since: 2
+  change: {adapters: {up: written, down: written}}
+  doc: It does more.
+  inputs:
+  - {name: X, type: T, doc: values}
+  - {name: n, type: T, doc: more}
+  outputs:
+  - {name: Y, type: T, doc: results}
+  attributes: {a: {type: int, default: 1, doc: a}, b: {type: float, default: 0.5, doc: b}}
+  types: {T: [double]}
+- since: 1
+  doc: It did.
+  inputs:
+  - {name: X, type: T, doc: values}
+  - {name: n, type: T, doc: more}
+  outputs:
+  - {name: Y, type: T, doc: results}
+  attributes: {a: {type: int, default: 1, doc: a}}
+  types: {T: [float]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "difference"),
+    [
+        ("[double]", "[double, int32]", {"types": {"T": ["+int32"]}}),
+        ("[double]", "floats", {}),
+        ("[float]", "[float, double]", {"types": {"T": ["+double"]}}),
+        (
+            "doc: b}",
+            "doc: b}, c: {type: int, default: 3, doc: c}",
+            {"attributes": {"c": {"added": "int", "default": 3}}},
+        ),
+        ("default: 1,", "default: 2,", {"attributes": {"a": {"default": [1, 2]}}}),
+        ("default: 0.5,", "default: 2.0,", {}),
+        (", b: {type: float, default: 0.5, doc: b}", "", {}),
+        ("doc: more}", "doc: more}\n  - {name: m, type: T, optional: true, doc: m}", {"inputs": {"added": ["m"]}}),
+        ("name: n, type: T", "name: n, type: T, optional: true", {"inputs": {"arity": {"n": ["single", "optional"]}}}),
+        ("doc: results}", "doc: results}\n  - {name: Z, type: T, doc: z}", {"outputs": {"added": ["Z"]}}),
+        ("name: Y, type: T", "name: Y, type: tensor(int64)", {"outputs": {"retyped": {"Y": ["T", "tensor(int64)"]}}}),
+        ("doc: It does", "deprecated: true\n  doc: It does", {"deprecated": True}),
+        ("doc: It does", "experimental: true\n  doc: It does", {"experimental": True}),
+        ("doc: It does", "deprecated: true\n  experimental: true\n  doc: It does", {}),
+    ],
+)
+def test_one_edit_of_a_released_version_is_told(old, new, difference):
+    path = Path("com.acme/Mixed.yaml")
+    released = parse_operator(MIXED.encode(), path, SETS)
+    lock = {"com.acme": {"Mixed": {str(each.since_version): signature_hash(each) for each in released.schemas}}}
+    assert _compare_operator(released, lock, SETS).edited == []
+    edited = parse_operator(MIXED.replace(old, new, 1).encode(), path, SETS)
+    (found,) = _compare_operator(edited, lock, SETS).edited
+    was = next(each for each in released.schemas if each.since_version == found.since)
+    assert found == (1 if old == "[float]" else 2, found.place, was if difference else None, difference)
+
+
+SHARED = """\
+operator: Shared
+family: signals
+versions:
+- since: 2
+  change:
+    attributes: {a: {default: [1, 2]}}
+    meaning: It is so.
+    adapters: {up: written, down: written}
+  doc: It does.
+  inputs: [{name: X, type: T, doc: values}]
+  outputs: [{name: Y, type: T, doc: results}]
+  attributes: {a: {type: int, default: 2, doc: a}, b: {type: int, default: 2, doc: b}}
+  types: {T: [float]}
+  constraints: {C1: it is so}
+- since: 1
+  doc: It does.
+  inputs: [{name: X, type: T, doc: values}]
+  outputs: [{name: Y, type: T, doc: results}]
+  attributes: {a: {type: int, default: 1, doc: a}, b: {type: int, default: 2, doc: b}}
+  types: {T: [float]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "left"),
+    [
+        ("", "", ["", "  like: 2", "  attributes: {a: {default: 1}}", "  constraints: null", ""]),
+        ("- since: 1", "- since: 1  # first",
+         ["  # first", "  like: 2", "  attributes: {a: {default: 1}}", "  constraints: null", ""]),
+        ("default: 1, doc: a}", "default: 1, doc: c}",
+         ["", "  like: 2", "  attributes: {a: {default: 1, doc: c}}", "  constraints: null", ""]),
+        ("[float]}\nend", "[double]}  # kept\n",
+         ["", "  like: 2", "  attributes: {a: {default: 1}}", "  types: {T: [double]}  # kept", "  constraints: null",
+          ""]),
+        ("- since: 1\n  doc: It does.", "- since: 1\n  doc: It did.", None),
+        ("doc: b}}\n  types: {T: [float]}\nend", "doc: b}}  # lost\n  types: {T: [float]}\n", None),
+        ("- since: 1\n", "- since: 1\n  like: 2\n", None),
+    ],
+)  # fmt: skip
+def test_an_older_version_is_written_as_the_difference_from_the_newest(old, new, left):
+    text = f"{SHARED}end".replace(old, new).removesuffix("end")
+    operator = parse_operator(text.encode(), Path("com.acme/Shared.yaml"), SETS)
+    completed = complete_version(operator, text.encode(), SETS).decode()
+    if left is None:
+        assert completed == text
+    else:
+        assert completed.partition("- since: 1")[2].split("\n") == left
+
+
 def test_which_version_comes_next():
     assert next_version(28, 28, 13) == 29 and next_version(28, 28, 0) == 29
     assert next_version(29, 28, 13) == 29 and next_version(29, 28, 29) == 0  # 29 is in development
@@ -518,12 +638,66 @@ OWN = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("standard", "family", "original", "chosen", "found"),
+    [
+        (True, "unary", "binary", "unary", []),
+        (True, None, "binary", "binary", []),
+        (True, None, None, "own", [("the family is not given", "--family, or --like; known: ")]),
+        (True, "unry", "binary", "unry", [("there is no family unry", "did you mean unary")]),
+        (True, "zzzzzz", None, "zzzzzz", [("there is no family zzzzzz", "--family, or --like; known: ")]),
+        (False, "unry", None, "unry", []),
+        (False, None, None, "own", []),
+    ],
+)
+def test_which_family_a_new_operator_has(standard, family, original, chosen, found):
+    destination = SimpleNamespace(standard=standard, domain="com.own")
+    findings = []
+    like = original and SimpleNamespace(family=original)
+    assert _choose_family(destination, family, like, findings) == chosen
+    assert [(each.code, each.message) for each in findings] == [("S216", message) for message, _ in found]
+    assert all(each.help.startswith(help) for each, (_, help) in zip(findings, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("like", "original", "found"),
+    [
+        ("Exp", ("", "Exp"), []),
+        ("ai.onnx.Exp", ("", "Exp"), []),
+        ("Scaler", ("ai.onnx.ml", "Scaler"), []),
+        ("com.acme.Own", ("com.acme", "Own"), []),
+        ("Own", ("com.acme", "Own"), []),
+        ("ai.onnx.ml.Exp", None, [("U105", "there is no operator ai.onnx.ml.Exp to be like", "did you mean Exp")]),
+        ("Expp", None, [("U105", "there is no operator Expp to be like", "did you mean Exp")]),
+        ("Ex p", None, [("S215", "the operator name 'Ex p' is no identifier", "")]),
+    ],
+)
+def test_which_operator_a_new_one_is_like(folder, like, original, found):
+    filled(folder, "Own")
+    findings = []
+    operator = _find_original(like, destination_of("com.acme", None), SETS, findings)
+    assert (operator and (operator.domain, operator.name)) == original
+    assert [(each.code, each.message) for each in findings] == [each[:2] for each in found]
+    assert all(each.help.startswith(help) for each, (*_, help) in zip(findings, found, strict=True))
+
+
 @pytest.mark.parametrize(("name", "signature"), TYPED)
 def test_kernels_of_the_standard_have_types(name, signature):
     schema = next(each for each in reversed(default_registry().versions(name)) if each.since_version < 25)
     stub = kernel_stub(schema, True)
     assert f"def {stub.name}{signature}:" in stub.text
     assert ("typing" in stub.imports) == ("Any" in signature)
+
+
+def test_no_kernel_to_write_has_a_line_that_is_too_long():
+    for name in default_registry().operators(""):
+        schema = default_registry().versions(name)[-1]
+        for typed in (True, False):
+            head = kernel_stub(schema, typed).text.partition(":\n    ")[0].partition("def ")[2]
+            lines = f"def {head}:".splitlines()
+            assert max(map(len, lines)) <= WIDTH, (name, typed)
+            joined = " ".join(each.strip() for each in lines).replace("( ", "(").replace(", )", ")")
+            assert len(lines) == 1 or len(joined) > WIDTH - 20, (name, typed)
 
 
 @pytest.mark.parametrize("standard", [True, False])

@@ -110,6 +110,7 @@ def test_a_manifest_that_cannot_be_used_is_an_error(tmp_path):
             ("tolerance", {"rtol": -1, "atol": 0}), ("files", {**entry["files"], "node/one/../../x": ""}),
         ]),
         json.dumps({"format": 1, "cases": [entry, entry]}).encode(),
+        json.dumps({"format": 1, "cases": [{**entry, "status": "chosen", "because": 3}]}).encode(),
     ]  # fmt: skip
     for text in broken:
         (tmp_path / "manifest.json").write_bytes(text)
@@ -255,6 +256,21 @@ def test_a_list_is_compared_with_all_cases_that_it_names(tmp_path):
         ("b2 is expected to be accepted, and is rejected", "list:3", "the entry says: Two.", better),
     ]
     assert found.unused == []
+
+
+def test_cases_that_vary_are_named_by_several_patterns(tmp_path):
+    path = tmp_path / "list.yaml"
+    path.write_text("""copy:
+- {cases: [a1, b1, none, c1], result: varies, reason: It reads.}
+- {cases: [b1, d1], result: wrong, reason: It copies.}
+""")
+    run = [
+        result_of(name, result) for name, result in (("a1", "wrong"), ("b1", "pass"), ("c1", "crash"), ("d1", "error"))
+    ]
+    found = compare_expectations(read_expectations(str(path), "copy"), run, "list")
+    assert found.reasons == {**dict.fromkeys(["a1", "b1", "c1"], "It reads."), "d1": "It copies."}
+    assert [each.message for each in found.findings] == ["d1 is expected to be wrong, and is error"]
+    assert found.unused == ["none"]
 
 
 def test_reports_are_deterministic_and_hold_hostile_text_as_data(tmp_path):

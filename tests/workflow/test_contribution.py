@@ -15,8 +15,15 @@ import pytest
 
 from opset.errors import Finding, UsageError
 from opset.opsets.registry import default_registry, registry_with
-from opset.schemas.model import ExampleValue
-from opset.workflow.contribution.checklist import STATES, ReviewedVersion, checklist, checks, markdown_lines
+from opset.schemas.model import Example, ExampleValue
+from opset.workflow.contribution.checklist import (
+    STATES,
+    ReviewedVersion,
+    _escape_text,
+    checklist,
+    checks,
+    markdown_lines,
+)
 from opset.workflow.contribution.reviewed_version import MISSING, NOT_APPLICABLE, OPEN, PASSED
 from tests.cli.commands import run, run_json
 from tests.test_docs import ROOT
@@ -431,6 +438,93 @@ def test_types_of_no_example_are_tried_by_casting_one():
         made = _cast_example(ReviewedVersion(default_registry(), schema), example, takers, "tensor(double)")
         assert [each and each.type == "tensor(double)" for each in made.inputs] == cast
         assert [each and each.type == "tensor(double)" for each in made.outputs] == results
+
+
+@pytest.mark.parametrize(
+    ("operator", "outputs", "cast", "why"),
+    [
+        ("TopK", [[1.0, 2.0], [0, 1]], [[1.0, 2.0], [0, 1]], ("", True)),
+        (
+            "TopK",
+            [[1.0, 2.0], [0, 1]],
+            [[1.0, 3.0], [0, 1]],
+            ("element 1 of output 0 is 3, and it is 2 in tensor(float)", True),
+        ),
+        ("TopK", [[1.0, 2.0], [0, 1]], [[1.0, 2.0], [0, 2]], ("", False)),  # which type it has may decide the indices
+        (
+            "Split",
+            [[1.0], [2.0], [3.0]],
+            [[1.0], [2.0], [4.0]],
+            ("element 0 of output 2 is 4, and it is 3 in tensor(float)", True),
+        ),
+        ("Split", [[1.0], [2.0], [3.0]], [[1.0], [2.0], [3.0]], ("", True)),
+    ],
+)
+def test_outputs_of_a_cast_example_are_those_of_the_same_values(operator, outputs, cast, why):
+    from opset.workflow.contribution.type_checks import _compare_with_cast
+
+    schema = default_registry().schema(operator, 13)
+
+    def arrays(lists, dtype):
+        return [np.array(each, dtype if isinstance(each[0], float) else np.int64) for each in lists]
+
+    def compute(schema, computed):
+        assert [each.type for each in computed.inputs] == ["tensor(float)", "tensor(int64)"]
+        return arrays(outputs, np.float32)
+
+    value, size = ExampleValue("tensor(float)", [1.0], (1,)), ExampleValue("tensor(int64)", [1], (1,))
+    example = Example("it", 13, inputs=(value, size), outputs=(value,))
+    other = example._replace(inputs=(value._replace(type="tensor(double)"), size))
+    version = SimpleNamespace(schema=schema, runner=SimpleNamespace(outputs=compute))
+    assert _compare_with_cast(version, example, other, arrays(cast, np.float64)) == why
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("a*b_c", r"a\*b\_c"),
+        ("`a*b` c*d", r"`a*b` c\*d"),
+        ("a*`b*`", r"a\*`b*`"),
+        ("`a*b c*d", r"'a\*b c\*d"),  # a backtick without its end is none
+        (r"\[x](y)<z>#|", r"\\\[x\](y)\<z\>\#\|"),
+        ("a\x1b", r"a\\x1b"),
+    ],
+)
+def test_text_is_no_markdown_but_code_stays(text, escaped):
+    assert _escape_text(text) == escaped
+
+
+@pytest.mark.parametrize(
+    ("types", "wanted", "cast"),
+    [
+        (["tensor(float)", None, "tensor(int8)"], "double", ["tensor(double)", None, "tensor(double)"]),
+        (["tensor(float)"] * 3, "string", None),
+        (["tensor(string)", None, "tensor(string)"], "float", None),
+        (["tensor(float)", None, "tensor(string)"], "double", None),
+        (["seq(tensor(float))"], "double", None),
+        ([None, None], "double", None),
+        ([], "double", None),
+    ],
+)
+def test_only_numbers_are_cast(types, wanted, cast):
+    from opset.workflow.contribution.type_checks import _cast_example
+
+    schema = default_registry().schema("Clip", 13)
+    inputs = [each and ExampleValue(each, [1], (1,)) for each in types]
+    example = Example("it", 13, inputs=tuple(inputs), outputs=(ExampleValue("tensor(float)", [1], (1,)),))
+    made = _cast_example(ReviewedVersion(default_registry(), schema), example, range(3), f"tensor({wanted})")
+    assert (made and [each and each.type for each in made.inputs]) == cast
+
+
+@pytest.mark.parametrize(("attributes", "is_cast"), [({}, True), ({"body": 1}, False)])
+def test_examples_with_graphs_are_not_cast(attributes, is_cast):
+    from opset.workflow.contribution.type_checks import _cast_example
+
+    schema = default_registry().schema("Scan", 25)
+    value = ExampleValue("tensor(float)", [1], (1,))
+    example = Example("it", 25, attributes=attributes, inputs=(value,), outputs=(value,))
+    made = _cast_example(ReviewedVersion(default_registry(), schema), example, [0], "tensor(double)")
+    assert (made is not None) == is_cast
 
 
 @pytest.mark.parametrize(

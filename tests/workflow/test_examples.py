@@ -33,6 +33,7 @@ from opset.workflow.examples.claims import (
     _list_length,
     _other_values,
     check_negative,
+    check_old,
     check_only_for,
 )
 from opset.workflow.examples.conversions import adapter_declarations, body_opsets, targets_of
@@ -542,6 +543,18 @@ def test_an_adapter_that_fails_is_no_refusal(tmp_path, words):
     assert report.skipped["conversion", "refused (C204)"] == 1
 
 
+def test_an_adapter_that_is_not_written_is_found_where_it_is_declared(tmp_path):
+    block = "adapters:\n      up: written\n      down: written"
+    folder = domain(tmp_path, ("Scale.yaml", "adapters: {up: derived, down: derived}", block))
+    lines = (folder / "com.test" / "Scale.yaml").read_text().splitlines()
+    found = [(each.code, each.message, each.place) for each in report_on(folder, parts=["claims"]).findings]
+    said = "com.test.Scale 2: no adapter {0} is written, and '{0}: written' is declared"
+    assert found == [
+        ("T110", said.format(way), f"{folder}/com.test/Scale.yaml:{lines.index(f'      {way}: written') + 1}")
+        for way in ("up", "down")
+    ]
+
+
 def test_operators_of_the_standard_and_constants_need_no_parameter(tmp_path):
     folder = domain(tmp_path, ("Scale.yaml", "{up: derived, down: derived}", "{up: written, down: written}"))
     text = ADAPTERS.replace(
@@ -814,6 +827,40 @@ def test_an_attribute_for_some_types_is_for_examples_with_an_input_or_a_result_o
     values = [np.zeros(1, np.float32)]
     assert [concerned(example, values), concerned(example, [np.zeros(1, np.int64)])] == [True, False]
     assert [concerned(example._replace(inputs=each), values) for each in (inputs, inputs[:2])] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("by_value", "shown", "against", "is_open"),
+    [
+        ({1: 1, 0: 5, 2: 6, -1: 7}, True, "", False),
+        ({1: 1, 0: 5, 2: 1, -1: None}, True, "", False),  # one other value that differs is enough
+        ({1: 1, 0: 1, 2: 1, -1: 1}, True, "", True),
+        ({1: 1, 0: None, 2: None, -1: None}, True, "", True),
+        ({1: None, 0: 1, 2: 1, -1: 1}, False, "", False),
+        ({1: 5, 0: 1, 2: 6, -1: 7}, True, "with a = 1, output 0: 5 instead of 1", False),
+        ({1: 5, 0: 6, 2: 6, -1: 7}, True, "", False),  # no value gives what the example has
+    ],
+)
+@pytest.mark.parametrize("only_for", [(), ("float16",)])
+def test_a_value_that_is_the_old_behaviour_is_told_from_others(by_value, shown, against, is_open, only_for):
+    example = Example("it", 1, outputs=(ExampleValue("tensor(int64)", [1], (1,)),))
+    tests = SimpleNamespace(
+        older=SimpleNamespace(attributes={}),
+        newer=replace(default_registry().schema("Relu", 14), attributes={"a": Attribute("a", "int", 0)}),
+        change=SimpleNamespace(attributes={"a": SimpleNamespace(only_for=only_for)}),
+        examples=lambda schema: [(example, [np.array([1])])],
+        convert_example=lambda example: "converted",
+        run_model=lambda model, example: None,
+        run_with_attribute=lambda model, example, name, value: (
+            None if by_value.get(value) is None else [np.array([by_value[value]])]
+        ),
+    )
+    tests.contradiction = lambda *arguments: ClaimTests.contradiction(tests, *arguments)
+    (found,) = check_old(Claim(tests, "old", (), "", "a", 1))
+    assert (found.shown, found.open) == (
+        shown, "the examples give the same with other values than" if is_open and not only_for else ""
+    )  # fmt: skip
+    assert [why for _, why in found.against] == ([against] if against else [])
 
 
 def test_outputs_that_differ_from_those_of_an_example():

@@ -14,7 +14,8 @@ from opset.cli import cli
 from opset.docgen.outcomes import FILE, read_table, tables_of
 from opset.errors import SchemaError
 from opset.opsets.registry import default_registry
-from opset.workflow.examples.outcomes import record_outcomes, stale_tables
+from opset.schemas.model import Example, ExampleValue
+from opset.workflow.examples.outcomes import plain_forms, record_outcomes, stale_tables, varied_forms
 
 OWN = Path(__file__).parents[1] / "opsets" / "own"
 ADAPTERS = Path(__file__).parents[2] / "opset" / "adapters"
@@ -159,3 +160,47 @@ def test_a_table_states_known_codes_and_texts(tmp_path, refused):
     with pytest.raises(SchemaError) as caught:
         read_table(tmp_path / FILE)
     assert caught.value.code == "T113"
+
+
+def form(model):
+    """What is known of each input of a model: a type with sizes, "constant", or the operator that computes it."""
+    known = {}
+    for each in model.graph.input:
+        tensor = each.type.tensor_type
+        dims = [each.dim_param or each.dim_value for each in tensor.shape.dim] if tensor.HasField("shape") else None
+        known[each.name] = (tensor.elem_type, dims)
+    known |= {each.name: "constant" for each in model.graph.initializer}
+    known |= {name: node.op_type for node in model.graph.node[:-1] for name in node.output}
+    domains = {each.domain for each in model.opset_import}
+    return [known[name] for name in sorted(known)], "example.unknown" in domains
+
+
+def test_forms_of_an_example_in_which_less_is_known():
+    values = ExampleValue("tensor(float)", [1.0, 2.0], (2,)), ExampleValue("tensor(int64)", [1], (1,))
+    example = Example("it", 13, inputs=values, outputs=values[:1])
+    schema = default_registry().schema("Expand", 13)
+    whole = [(1, [2]), (7, [1])]
+    assert [form(each) for each in plain_forms(schema, example)] == [(whole, False), ([whole[0], "constant"], False)]
+    found = [form(each) for each in varied_forms(schema, example)]
+    assert found[:9] == [
+        ([(1, [2]), "constant"], False),
+        ([(1, ["size_0"]), "constant"], False),
+        ([(1, None), "constant"], False),
+        (["Unknown", "constant"], True),
+        ([(1, [2]), (7, [1])], False),
+        ([(1, [2]), (7, ["size_0"])], False),
+        ([(1, [2]), (7, None)], False),
+        ([(1, [2]), "Unknown"], True),
+        ([(1, None), (7, None)], False),
+    ]
+    types = {each[0][0] for each, _ in found[9:]}
+    assert {11, 10, 6, 9} <= types and all(each[1] == "constant" for each, _ in found[9:])
+    one = example._replace(inputs=values[:1])
+    relu = default_registry().schema("Relu", 14)
+    assert [form(each)[0] for each in varied_forms(relu, one)][:4] == [
+        [(1, [2])],
+        [(1, ["size_0"])],
+        [(1, None)],
+        ["Unknown"],
+    ]
+    assert len({str(form(each)[0]) for each in varied_forms(relu, one)} - {"[(1, None)]"}) > 6

@@ -7,9 +7,10 @@ import onnx
 import pytest
 
 from opset.opsets.registry import default_registry
+from opset.opsets.releases import newest_ir_version
 from opset.opsets.runtimes.loader import load_runtime
 from opset.opsets.runtimes.names import find_runtime, installed_runtime
-from opset.workflow.probing import _entries, _merge_versions, probe_runtime, runtime_text
+from opset.workflow.probing import _entries, _limits, _merge_versions, probe_runtime, runtime_text
 from tests.cli.commands import SMALL, run, run_json, save
 
 pytest.importorskip("onnxruntime")
@@ -130,6 +131,8 @@ def taking(takes):
         ("CastLike", lambda opset, given, made: given <= {1, 11}, {"": (7, 18)},
          [{"versions": [15, 15], "types": {"T1": ["double", "float"]}, "constant_inputs": ["target_type"]}]),
         ("Upsample", lambda opset, given, made: True, {"": (7, 21)}, [{"versions": [7, 7]}, {"versions": [9, 9]}]),
+        ("Loop", lambda opset, given, made: given <= {1, 7, 9}, {"": (7, 12)}, [
+            {"versions": [1, 1], "unasked": ["V"]}, {"versions": [11, 11], "unasked": ["V"]}]),
         ("ai.onnx.ml.Scaler", lambda opset, given, made: True, {"": (7, 21)}, []),
         ("ai.onnx.ml.Scaler", lambda opset, given, made: True, {"": (7, 21), "ai.onnx.ml": (1, 3)},
          [{"versions": [1, 1]}]),
@@ -140,6 +143,29 @@ def test_what_a_runtime_loads_is_an_entry_for_each_version(name, takes, limits, 
     assert list(_entries(taking(takes), REGISTRY, domain, operator, limits)) == entries
 
 
+@pytest.mark.parametrize(
+    ("takes", "least", "limits"),
+    [
+        (
+            lambda opset, ml, ir: opset <= 19 and ml <= 3 and ir <= 9,
+            7,
+            {"": (7, 19), "ai.onnx.ml": (1, 3), "ir": (1, 9)},
+        ),
+        (lambda opset, ml, ir: opset == 9 and ml in (0, 2), 0, {"": (1, 9), "ai.onnx.ml": (1, 2), "ir": (1, 12)}),
+        (lambda opset, ml, ir: not ml, 7, {"": (7, REGISTRY.domains[""]), "ir": (1, newest_ir_version())}),
+        (lambda opset, ml, ir: False, 7, {"": (7, 7), "ir": (1, 12)}),
+    ],
+)
+def test_limits_are_the_highest_versions_that_load(takes, least, limits):
+    def load(data):
+        model = onnx.load_from_string(data)
+        imports = {each.domain: each.version for each in model.opset_import}
+        return "" if takes(imports[""], imports.get("ai.onnx.ml", 0), model.ir_version) else "no"
+
+    runtime = SimpleNamespace(loader=SimpleNamespace(load=load), max_ir=12, title="fake", opsets={"": (least, 99)})
+    assert _limits(runtime, REGISTRY) == limits
+
+
 def test_equal_entries_of_consecutive_versions_are_one():
     one, other = {"versions": [1, 1], "types": {"T": ["float"]}}, {"versions": [6, 6], "types": {"T": ["float"]}}
     last = {"versions": [9, 9], "constant_inputs": ["a"]}
@@ -147,3 +173,28 @@ def test_equal_entries_of_consecutive_versions_are_one():
     assert _merge_versions([one, other, last]) == [whole, last]
     assert _merge_versions([one, {}, other]) == [one, other] and _merge_versions([{}, one, {}]) == [one]
     assert _merge_versions([one, other, {**one, "versions": [7, 7]}]) == [{**one, "versions": [1, 7]}]
+
+
+@pytest.mark.parametrize(("newest", "stated"), [(3, {"ml": 3}), (0, {})])
+def test_the_document_names_the_release_and_limits_and_progress_counts_operators(newest, stated):
+    def load(data):
+        model = onnx.load_from_string(data)
+        imports = {each.domain: each.version for each in model.opset_import}
+        return "" if imports[""] <= 18 and imports.get("ai.onnx.ml", 0) <= newest and model.ir_version <= 10 else "no"
+
+    done = []
+    loader = SimpleNamespace(load=load, release="3.4.5", package="fake", version="3.4.5+cpu")
+    fake = SimpleNamespace(loader=loader, opsets={"": (7, None)}, max_ir=9, title="fake")
+    document = probe_runtime(fake, REGISTRY, "Relu", lambda *each: done.append(each))
+    assert document["releases"] == [
+        {"release": "3.4", "opset": [7, 18], **stated, "ir": 10, "how": "measured", "union_types": True}
+    ]
+    assert done == [(1, 1)] and document["runtime"] == "installed-fake"
+    assert document["title"] == "fake 3.4.5+cpu as it is installed"
+
+
+def test_an_absent_input_stays_absent():
+    runtime = taking(lambda *_: True)
+    runtime.loader.load = lambda data: "" if "" in onnx.load_from_string(data).graph.node[0].input else "no"
+    entries = [*_entries(runtime, REGISTRY, "", "Clip", {"": (7, 21)})]
+    assert [each.get("versions", [])[:1] for each in entries] == [[], [11], [12], [13]]

@@ -341,3 +341,20 @@ def test_a_runtime_that_cannot_be_started_is_an_error(tmp_path):
     for name, options in (("sh", {"python": "python3"}), ("sh", providers), ("onnx", providers)):
         with pytest.raises(UsageError, match="U103"):
             find_runtime(name, [name], **options)
+
+
+def test_the_folder_of_a_command_is_removed_when_its_case_ends(tmp_path):
+    code = "import os, sys; open(os.path.join(sys.argv[-1], 'left'), 'w').close()"
+    runner = runtimes._CommandRunner(TestedRuntime("it", (*PYTHON, "-c", code), False))
+    runner.end()
+    for _ in range(2):
+        runner.begin(Request(b"", {}, [], str(tmp_path), str(tmp_path)))
+        folder = runner._folder.name
+        assert os.path.isdir(folder)
+        runner.end()
+        assert not os.path.exists(folder) and runner._process is None
+        runner.end()
+    missing = runtimes._CommandRunner(TestedRuntime("it", (str(tmp_path / "gone"),), False))
+    with pytest.raises(UsageError, match="T224"):
+        missing.begin(Request(b"", {}, [], "", ""))
+    assert (missing._folder, missing._process) == (None, None)

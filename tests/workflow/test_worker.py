@@ -260,3 +260,42 @@ def test_the_program_answers_each_message_until_they_end(monkeypatch):
 
 def test_a_runtime_that_is_not_there_is_told(monkeypatch):
     assert served(monkeypatch, "nonesuch") == [({"absent": "KeyError: 'nonesuch'"}, b"")]
+
+
+@pytest.mark.parametrize(
+    ("declared", "values", "way"),
+    [
+        (["tensor(float)"], [1], "run"),
+        (["tensor(float)", "tensor(bfloat16)"], [1], "run_with_ort_values"),
+        (["tensor(int4)"], [1], "run_with_ort_values"),
+        (["tensor(float)"], [1, "own"], "run_with_ort_values"),
+        (["tensor(float)"], ["own"], "run_with_ort_values"),
+        ([], [], "run"),
+    ],
+)
+def test_values_that_numpy_lacks_are_given_in_the_form_of_the_runtime(declared, values, way):
+    class Session:
+        def __init__(self, model, options, providers):
+            made.append((model, options.log_severity_level, options.intra_op_num_threads, options.inter_op_num_threads))
+            made.append(providers)
+
+        def get_outputs(self):
+            return [SimpleNamespace(type=each) for each in declared]
+
+        def run(self, names, feeds):
+            return "run", names, feeds
+
+        def run_with_ort_values(self, names, feeds):
+            return "run_with_ort_values", names, feeds
+
+    made, own = [], type("OrtValue", (), {"ortvalue_from_numpy": lambda value: ("made", value.tolist())})
+    runtime = worker.OnnxRuntime.__new__(worker.OnnxRuntime)
+    runtime._providers = ["CPU"]
+    runtime._module = SimpleNamespace(OrtValue=own, SessionOptions=SimpleNamespace, InferenceSession=Session)
+    feeds = {f"x{at}": own() if each == "own" else np.array([each]) for at, each in enumerate(values)}
+    found, names, given = runtime._run(b"model", feeds)
+    assert (found, names, made) == (way, None, [(b"model", 4, 1, 1), ["CPU"]])
+    if way == "run":
+        assert given is feeds
+    else:
+        assert given == {name: each if isinstance(each, own) else ("made", [1]) for name, each in feeds.items()}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from opset.budget import Limits
+from opset.budget import BudgetExceeded, Limits
 from opset.errors import Finding, InferenceError, UsageError, quote, safe_text
 from opset.inference.axes.edits import AxisSource, Edits
 from opset.inference.axes.places import Place
@@ -15,7 +15,7 @@ from opset.inference.axes.tracking import Tracking, TrackingStopped, follow
 from opset.inference.building.dimensions import Dim, Size, variable
 from opset.inference.building.work import charge_to, default_budget
 from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names, stated_dim_names
-from opset.inference.engine.engine import Engine
+from opset.inference.engine.engine import Engine, stopped_error
 from opset.inference.limits import MAX_BOUND
 from opset.model import load
 from opset.model import proto as pb
@@ -56,13 +56,13 @@ def change_sizes(
 ) -> Any:
     """Return a model whose inputs have other sizes, and whose constants are changed with them.
 
-    A variable becomes a number. A number becomes a variable or another number, if every node treats the slices along
-    this axis independently of each other, so that the result computes the same for each slice.
+    A variable becomes a number. A number becomes a variable or another number if every node treats the slices along
+    this axis independently of each other; the result then computes the same for each slice.
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package; it is not changed.
-        sizes: Numbers, or names of variables, by name of a size: "x.0" for the first size of input x, or a dim_param.
-            A name of an output, "y.0", says along which of its axes the slices lie, if several are possible.
+        sizes: Numbers, or names of variables, by name of a size: "x.0" for the first size of input x, or a dim_param. A
+            name of an output, "y.0", says along which of its axes the slices lie, if several are possible.
         schemas: Folders of operator YAML, for domains of your own.
         allow_external_roots: Folders outside the model's own from which external data may be read.
         limits: How much the work may take.
@@ -74,7 +74,8 @@ def change_sizes(
         ModelError: The model is malformed.
         SchemaError: A file in `schemas` has faults.
         UsageError: U103 if a name in `sizes` is not in the model, or a new size is not valid.
-        InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output.
+        InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output, I401
+            if `limits` do not suffice.
     """
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     registry = registry_with(schemas)
@@ -86,12 +87,20 @@ def with_sizes(
 ) -> tuple[Model, list[str]]:
     """Return the model with the new sizes, and a line of text for each change.
 
-    Sizes that the model states as numbers change as in `resize`, which has the same arguments. Variables that get
-    numbers are replaced by them.
+    A size that the model states as a number changes if every node treats the slices along its axis independently. A
+    variable that gets a number is replaced by it.
+
+    Args:
+        model: the model; it is not changed.
+        sizes: the new sizes by name, as in `change_sizes`.
+        registry: the operators.
+        limits: how much the work may take.
 
     Raises:
-        UsageError: U103 as in `resize`, or if no input has a name in `sizes`.
-        InferenceError: I501 or I502, as in `resize`.
+        UsageError: U103 if a new size is not valid, a variable is to have another name, or no input has a name in
+            `sizes`.
+        InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output, I401
+            if `limits` do not suffice.
     """
     resized, numbers, notes = resize(model, sizes, registry, limits)
     check_dim_names(numbers, open_dim_names(resized), stated_dim_names(resized))
@@ -115,7 +124,8 @@ def resize(
 
     Raises:
         UsageError: U103 if a new size is not valid, or a variable is to have another name.
-        InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output.
+        InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output, I401
+            if `limits` do not suffice.
     """
     weights = {tensor.name for tensor in model.proto.graph.initializer}
     stated = _stated_axes(value for value in model.proto.graph.input if value.name not in weights)
@@ -144,13 +154,13 @@ def resize(
     for (size, _), all_axes in groups.items():
         for axes in all_axes:
             wanted = {outputs[name][0]: outputs[name][1] for name, given in named.items() if given == size}
-            model, made = _change(model, axes, size, wanted, registry, limits)
+            model, made = _resize_axes(model, axes, size, wanted, registry, limits)
             notes += made
     return model, {name: size for name, size in rest.items() if not isinstance(size, str)}, notes
 
 
 def _stated_axes(values: Iterable[Any]) -> dict[str, _Axis]:
-    """Return the axes of tensors in ValueInfoProtos whose sizes are stated as numbers, by a name such as "x.0"."""
+    """Return the axes of tensors in ValueInfoProtos whose size is a number, by a name such as "x.0"."""
     found = {}
     for value in values:
         if value.type.WhichOneof("value") == "tensor_type":
@@ -171,9 +181,11 @@ def _check_sizes(
 ) -> None:
     """Raise UsageError U103 if a new size is not valid, an old one is 0, or a variable is to get another name.
 
+    The numbers that variables are to get are not checked.
+
     Args:
-        sizes: the new sizes by name.
-        rest: the part of `sizes` that names neither a stated number of an input nor an output.
+        sizes: the new sizes, by name of the old size: "x.0", or the name of a variable.
+        rest: the sizes that remain for variables: all in `sizes` but axes in `known` and axes of outputs.
         known: the axes whose sizes the model states as numbers, by name.
         variables: the names of sizes that are variables.
     """
@@ -198,7 +210,7 @@ def _check_sizes(
         raise UsageError(findings)
 
 
-def _change(
+def _resize_axes(
     model: Model,
     axes: Sequence[_Axis],
     size: int | str,
@@ -208,13 +220,21 @@ def _change(
 ) -> tuple[Model, list[str]]:
     """Return a model in which `axes` have another size, and a line of text for each change.
 
-    `axes` are axes of inputs that hold the same slices. `wanted` says along which axis of an output the slices must
-    lie, by name of the output. Raises InferenceError I501 or I502 if the axes cannot be followed.
+    Args:
+        model: the model; it is not changed.
+        axes: axes of inputs that hold the same slices, and so get the same size.
+        size: the new size, a number or the name of a variable.
+        wanted: the axis of an output along which the slices must lie, by name of the output.
+        registry: the operators.
+        limits: how much the work may take; without them, that is in proportion to the model.
+
+    Raises:
+        InferenceError: I501 or I502 if the axes cannot be followed, I401 if the work takes more than it may.
     """
     read, index = read_model(model, registry)
-    budget = default_budget(read.proto.ByteSize(), limits or Limits())
-    engine = Engine(read, registry, {}, budget, index=index)
-    engine.run()
+    limits = limits or Limits()
+    budget = default_budget(read.proto.ByteSize(), limits)
+    engine = Engine(read, registry, {}, budget, limited=bool(limits.as_dict()), index=index)
     after = variable(_NEW)
     body = index.main
     labels = {number: body.node_label(number) for number in range(len(body.nodes))}
@@ -231,14 +251,19 @@ def _change(
         _check_outputs(engine, tracking, before, wanted)
 
     try:
+        engine.run()
         with charge_to(budget):
             tracking = follow(make, accept, PASSES)
+    except BudgetExceeded as exhausted:
+        raise stopped_error(engine, exhausted) from None
     except TrackingStopped as stopped:
+        if engine.stopped is not None:  # types are unknown from there on, so that no node after it carries the axis
+            raise stopped_error(engine, engine.stopped[1]) from None
         place = body.location(stopped.index) if stopped.index >= 0 else body.label
         raise _error_of(stopped, axes, size, stopped.place or place) from None
     message = pb.ModelProto()
     message.CopyFrom(read.proto)
-    _apply(message.graph, tracking, size, message.ir_version < 4)
+    _apply_changes(message.graph, tracking, size, message.ir_version < 4)
     resized = read.with_proto(message, changed=True)
     _check_resized(engine, resized, registry, axes, size)
     return resized, [*index.notes, *tracking.edits.notes]
@@ -247,9 +272,9 @@ def _change(
 def _check_outputs(engine: Engine, tracking: Tracking, before: int, wanted: Mapping[str, int]) -> None:
     """Raise TrackingStopped if an output lacks the resized axis, or has it along another axis than `wanted` says.
 
-    An output may lack the axis if `wanted` does not name the output, and no size of the output is `before`, the size of
-    the axis in the model. It may also lack the axis if its elements are known in the resized model. `wanted` has axes
-    by name of the output.
+    `wanted` has axes by name of the output; an output in it must have the resized axis. Any other output may lack the
+    axis in two cases: no size of the output is `before`, the size of the axis in the model; or the elements of the
+    output are known in the resized model.
     """
     scope = next(iter(engine.scopes.values()))
     for name in scope.body.output_names():
@@ -282,13 +307,13 @@ def _error_of(stopped: TrackingStopped, axes: Sequence[_Axis], size: int | str, 
     return InferenceError(Finding("I502", f"{names} cannot become {size} for certain", place, stopped.why, help))
 
 
-def _apply(graph: Any, tracking: Tracking, size: int | str, lists_inputs: bool) -> None:
+def _apply_changes(graph: Any, tracking: Tracking, size: int | str, lists_inputs: bool) -> None:
     """Make the changes of a pass in a GraphProto and in the graphs of its nodes, and write the new size into types.
 
     With `lists_inputs`, new initializers of this graph are inputs, too.
     """
     for (index, attribute), inner in tracking.inner.items():
-        _apply(dict(subgraphs(graph.node[index]))[attribute], inner, size, False)
+        _apply_changes(dict(subgraphs(graph.node[index]))[attribute], inner, size, False)
     tracking.edits.apply(graph, lists_inputs)
     _state_sizes(graph, tracking, size)
 

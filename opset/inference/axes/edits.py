@@ -29,7 +29,7 @@ class AxisSource:
 
 
 class Edits:
-    """The changes of one graph; nodes are given by their index before any change."""
+    """The changes of one graph of the model; its nodes are named by their index before any change."""
 
     def __init__(
         self, source: AxisSource, after: Dim, opset: int, names: FreshNames, labels: Mapping[int, str]
@@ -56,8 +56,8 @@ class Edits:
         self.notes: list[str] = []
         """A line for each constant that follows, and each value that is repeated."""
 
-    def inside(self, labels: Mapping[int, str]) -> Edits:
-        """Return an Edits without changes for a graph of a node; its notes are added to the notes of this one.
+    def for_subgraph(self, labels: Mapping[int, str]) -> Edits:
+        """Return an Edits without changes for a graph of a node, whose notes are added to the notes of this Edits.
 
         `labels` are the names of the graph's nodes for notes, by index.
         """
@@ -69,8 +69,11 @@ class Edits:
         """Return the text by which notes name the node at `index` of the graph: "node 'up1' (Resize)"."""
         return self._labels[index]
 
-    def final(self, size: Size) -> Size:
-        """Return a size with the new number in place of its variable; unchanged if the new size is a variable."""
+    def with_new_size(self, size: Size) -> Size:
+        """Return a size in which the variable for the new size is replaced by the new number.
+
+        It is returned unchanged if the new size is itself a variable.
+        """
         if self._source.number is None:
             return size
         (name,) = variables(self._after)
@@ -81,7 +84,7 @@ class Edits:
     def replace(self, index: int, position: int, name: str, what: str, why: str) -> None:
         """Replace the input at `position` of the node at `index` by the value `name`, and add a note.
 
-        The note says that `what` follows, for the reason `why`.
+        The note says that `what`, the input as messages name it, changes with the axis, and the reason `why`.
         """
         self._replaced.setdefault(index, {})[position] = name
         self.notes.append(f"{self._labels[index]}: {what} follows: {why}")
@@ -91,7 +94,7 @@ class Edits:
 
         Raises Blocked if an element is still no number after the new size is put in.
         """
-        numbers = [each for size in elements if isinstance(each := self.final(size), int)]
+        numbers = [each for size in elements if isinstance(each := self.with_new_size(size), int)]
         if len(numbers) < len(elements):
             raise Blocked(f"its attribute {name} would have to be a variable", "convert the model to opset 11 first")
         self._attributes.setdefault(index, {})[name] = numbers
@@ -111,7 +114,7 @@ class Edits:
         Raises:
             Blocked: the new size is a variable, and an element is neither a number nor a multiple of it.
         """
-        sizes = [self.final(size) for size in elements]
+        sizes = [self.with_new_size(size) for size in elements]
         key = (tuple(sizes), dtype)
         if key in self._made:
             return self._made[key]
@@ -129,7 +132,7 @@ class Edits:
         return name
 
     def expand(self, index: int, name: str, vector: Sequence[Size]) -> str:
-        """Return the name of a new value, the value `name` expanded to the shape `vector`, for the node at `index`.
+        """Return the name of a new value: the value `name`, expanded to the shape `vector` before the node at `index`.
 
         Raises:
             Blocked: the model's opset has no Expand, or no value can hold the shape.
@@ -140,7 +143,10 @@ class Edits:
         return self._add(index, "Expand", [name, shape], name)
 
     def first_slice(self, index: int, name: str, axis: int) -> str:
-        """Return the name of a new value: the first slice of the value `name` along `axis`, for the node at `index`."""
+        """Return the name of a new value, the first slice of the value `name` along `axis`.
+
+        A new Slice before the node at `index` computes it.
+        """
         if self._opset < 10:
             return self._add(index, "Slice", [name], name, starts=[0], ends=[1], axes=[axis])
         lists = [
@@ -171,7 +177,11 @@ class Edits:
         return name
 
     def _add(self, index: int, op_type: str, inputs: Sequence[str], stem: str, **attributes: Any) -> str:
-        """Add a node before the node at `index`, and return the name of its output, which begins with `stem`."""
+        """Record a new node, to be put before the node at `index` by `apply`; return the new name of its output.
+
+        `index` counts the nodes as they were. The name begins with `stem`. `attributes` are integers or lists of
+        integers, by name.
+        """
         node = pb.NodeProto()
         node.op_type = op_type
         node.input.extend(inputs)

@@ -24,8 +24,11 @@ class Pass(Follower, Protocol):
     scope: Scope
     edits: Edits
 
-    def inside(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Pass:
-        """Return the finished pass over a graph of a node, with the places of the axis in the graph's inputs."""
+    def follow_into(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Pass:
+        """Return the finished pass over the graph in an attribute of the node at `index`.
+
+        `places` are the places of the resized axis in the graph's inputs, by name.
+        """
 
     def enter_unused(self, index: int, attribute: str) -> None:
         """Follow the axis through a graph that is never run, as far as that is possible."""
@@ -53,7 +56,7 @@ def carry_into_graphs(tracking: Any, index: int, operator: tuple[str, str], call
     return carry(tracking, index, call)
 
 
-def _branches(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
+def _carry_through_if(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     """Return the places of the resized axis in the outputs of an If, from the branches that may run.
 
     Raises Blocked if the condition depends on the axis, or if the branches give different places.
@@ -66,32 +69,34 @@ def _branches(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
         if scope is not None and scope.unused:
             tracking.enter_unused(index, name)
         else:
-            found.append(_output_places(tracking.inside(index, name, {})))
+            found.append(_output_places(tracking.follow_into(index, name, {})))
     if any(places != found[0] for places in found):
         raise Blocked("its branches give the slices at different places, or one of them gives none")
     return found[0]
 
 
-def _loop(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
+def _carry_through_loop(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     """Return the places of the resized axis in the outputs of a Loop: in its last states, then in its stacked outputs.
 
-    Raises Blocked if the axis decides how often the body runs, or moves in a state.
+    Raises Blocked if the number of iterations depends on the axis, or if a state has the axis at another place after an
+    iteration.
     """
     if not all(map(tracking.is_shared, filter(None, call.names[:2]))):
         raise Blocked("how often it turns depends on the slices")
-    states = _states(tracking, index, call, range(2, len(call.names)))
+    states = _initial_places(tracking, index, call, range(2, len(call.names)))
     inputs = _body(tracking, index).input_names()
-    after = _output_places(tracking.inside(index, "body", dict(zip(inputs[2:], states, strict=False))))
+    after = _output_places(tracking.follow_into(index, "body", dict(zip(inputs[2:], states, strict=False))))
     if after[0] is not None:
         raise Blocked("whether it goes on depends on the slices")
     _check_states(states, after[1 : len(states) + 1])
     return [*states, *(_behind_new_axis(place, 0) for place in after[len(states) + 1 :])]
 
 
-def _scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
+def _carry_through_scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     """Return the places of the resized axis in the outputs of a Scan: in its last states, then in its stacked outputs.
 
-    Raises Blocked if the node scans along the axis, if the axis moves in a state, or for Scan of opset 8.
+    Raises Blocked if the node scans along the axis, if a state has the axis at another place after an iteration, or for
+    Scan of opset 8.
     """
     if call.version < 9:
         raise Blocked("Scan of opset 8 has a batch axis of its own", "convert the model to opset 9 first")
@@ -99,7 +104,7 @@ def _scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     first = len(call.names) - count
     if not 0 <= first <= len(call.names):
         raise Blocked("its number of scanned inputs is not valid")
-    states = _states(tracking, index, call, range(first))
+    states = _initial_places(tracking, index, call, range(first))
     axes = call.attribute("scan_input_axes") or [0] * count
     places: list[Place | None] = [*states]
     for position, axis in zip(range(first, len(call.names)), axes, strict=True):
@@ -115,7 +120,7 @@ def _scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
             place = place._replace(axis=place.axis - (place.axis > axis))
         places.append(place)
     inputs = _body(tracking, index).input_names()
-    after = _output_places(tracking.inside(index, "body", dict(zip(inputs, places, strict=False))))
+    after = _output_places(tracking.follow_into(index, "body", dict(zip(inputs, places, strict=False))))
     _check_states(states, after[: len(states)])
     given = after[len(states) :]
     new = call.attribute("scan_output_axes") or [0] * len(given)
@@ -124,19 +129,25 @@ def _scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     return [*states, *(_behind_new_axis(place, axis) for place, axis in zip(given, new, strict=True))]
 
 
-def _map(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
-    """Return the places of the resized axis in the outputs of a SequenceMap, which are its places in their elements.
+def _carry_through_map(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
+    """Return the places of the resized axis in the outputs of a SequenceMap.
 
-    Raises Blocked if an input holds sizes that depend on the axis.
+    The outputs are sequences; a place in a sequence is the place in each of its elements. Raises Blocked if an input
+    holds sizes that depend on the axis.
     """
     places = [tracking.places.get(name) for name in call.names]
     if any(place is None and not tracking.is_shared(name) for place, name in zip(places, call.names, strict=True)):
         raise Blocked("it computes with the number of slices")
     inputs = _body(tracking, index).input_names()
-    return _output_places(tracking.inside(index, "body", dict(zip(inputs, places, strict=False))))
+    return _output_places(tracking.follow_into(index, "body", dict(zip(inputs, places, strict=False))))
 
 
-_CARRY = {("If", ""): _branches, ("Loop", ""): _loop, ("Scan", ""): _scan, ("SequenceMap", ""): _map}
+_CARRY = {
+    ("If", ""): _carry_through_if,
+    ("Loop", ""): _carry_through_loop,
+    ("Scan", ""): _carry_through_scan,
+    ("SequenceMap", ""): _carry_through_map,
+}
 
 
 def _body(tracking: Pass, index: int) -> Any:
@@ -147,11 +158,11 @@ def _body(tracking: Pass, index: int) -> Any:
     return scope.body
 
 
-def _states(tracking: Pass, index: int, call: Call, positions: Sequence[int]) -> list[Place | None]:
+def _initial_places(tracking: Pass, index: int, call: Call, positions: Sequence[int]) -> list[Place | None]:
     """Return the place of the resized axis in each state with which a loop begins; None for a state without the axis.
 
-    The states are the inputs at `positions`. If a state does not have the axis, the pass may choose to repeat it, for
-    each slice. Raises Blocked if a state holds sizes that depend on the axis.
+    The states are the inputs at `positions`. A state without the axis may be repeated along it: the pass decides this,
+    as it decides between places. Raises Blocked if a state holds sizes that depend on the axis.
     """
     step = AxisStep(tracking, index, call, ())
     found: list[Place | None] = []

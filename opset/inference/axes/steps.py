@@ -35,11 +35,11 @@ class Follower(Protocol):
 
 
 class AxisStep:
-    """A node with its inputs, as a carrier sees it that follows an axis.
+    """A node through which an axis is followed, as the function of its operator (its carrier) sees it.
 
     - `call`: the node, with the types and elements of the model as it is;
     - `outputs`: the types of its outputs;
-    - `before`, `after`: the number of elements of the resized axis, in the model as it is and in the resized one.
+    - `before`, `after`: the old and the new size of the resized axis.
     """
 
     def __init__(self, tracking: Follower, index: int, call: Call, outputs: Sequence[Type | None]) -> None:
@@ -65,7 +65,7 @@ class AxisStep:
     def own_place(self, index: int) -> Place | None:
         """Return the place of the resized axis in an input, or None if the input does not have it.
 
-        Raises Blocked if it is merged with another axis there.
+        Raises Blocked if the resized axis is merged with another axis in the input.
         """
         place = self.place(index)
         if place is not None and not place.is_own:
@@ -130,17 +130,17 @@ class AxisStep:
         return axis + rank * (axis < 0)
 
     def require_shared(self, *indices: int) -> None:
-        """Raise Blocked if an input at `indices` has the resized axis: the node uses these inputs for all slices."""
+        """Raise Blocked if an input at `indices`, which the node uses for all slices, has the resized axis."""
         for index in indices:
             if self.place(index) is not None:
                 raise Blocked(f"{self._name(index)} has it, and is used for all of them")
 
-    def follows(self, size: Size) -> bool:
-        """Whether a size certainly equals the number of elements of the resized axis in the model as it is."""
+    def is_old_size(self, size: Size) -> bool:
+        """Whether a size in the model as it is certainly equals the old size of the resized axis."""
         return equal(size, self.before) is True
 
-    def is_sized(self, size: Size) -> bool:
-        """Whether a size in the resized model depends on the number of slices."""
+    def depends_on_axis(self, size: Size) -> bool:
+        """Whether a size in the resized model depends on the new size of the resized axis."""
         return not variables(size).isdisjoint(variables(self.after))
 
     # -- what changes --
@@ -152,7 +152,7 @@ class AxisStep:
     def set_elements(self, index: int, elements: Sequence[Size], why: str) -> None:
         """Replace the integer input at `index` by these elements, which may depend on the new size; `why` is noted.
 
-        Raises Blocked if no value can hold them.
+        Raises Blocked if the new size is a variable, and an element is neither a number nor a multiple of it.
         """
         name = self._tracking.edits.vector(self.call.names[index], elements, self.call.dtype(index))
         self._tracking.edits.replace(self._index, index, name, self._name(index), why)
@@ -167,7 +167,7 @@ class AxisStep:
         Its size along `axis` must be the old size of the resized axis, and its slices there must certainly be equal.
         """
         shape = self.call.shape(index)
-        if shape is None or not self.follows(shape[axis]):
+        if shape is None or not self.is_old_size(shape[axis]):
             return False
         return self.before == 1 or self._tracking.has_equal_slices(self.call.names[index], axis)
 
@@ -175,12 +175,12 @@ class AxisStep:
         """Repeat an input that lacks the resized axis, so that it has the new size along `axis`.
 
         Raises:
-            Blocked: its size along `axis` is not the old size, its slices there are not certainly equal, or the model's
-                opset has no Expand.
+            Blocked: the size of the input along `axis` is not the old size, its slices along `axis` are not certainly
+                equal, or the model's opset has no Expand.
         """
         name = self.call.names[index]
         shape = self.shape(index)
-        if not self.follows(shape[axis]):
+        if not self.is_old_size(shape[axis]):
             raise Blocked(f"{self._name(index)} has {shape[axis]} along axis {axis}, and the axis {self.before}")
         if self.before != 1:
             name = self._narrow(index, axis)

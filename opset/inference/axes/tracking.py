@@ -42,11 +42,12 @@ class TrackingStopped(Exception):
 
 
 class Tracking:
-    """One pass over the nodes of a graph, in which each decision between places is made as told.
+    """One pass over the nodes of a graph, in which decisions between places are made as the caller told.
 
     - `scope`: the types of the graph; `inner`: the passes over graphs of its nodes, by index and attribute;
-    - `places`: the places of the axis, by value; `sized`: the elements of values whose sizes depend on the axis;
-    - `options`: the number of places that each decision had, with decisions in graphs of nodes.
+    - `places`: the places of the resized axis, by name of the value;
+    - `sized`: the elements in the resized model of values whose elements depend on the axis, by name of the value;
+    - `options`: the number of places of each decision so far, with decisions in graphs of nodes.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Tracking:
         self.options: list[int] = []
         self.inner: dict[tuple[int, str], Tracking] = {}
 
-    def inside(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Tracking:
+    def follow_into(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Tracking:
         """Return the finished pass over the graph in an attribute of the node at `index`.
 
         `places` are the places of the axis in the graph's inputs, by name.
@@ -96,7 +97,7 @@ class Tracking:
                 _check_place(name, scope.type_of(name), place, self.before)
                 made.places[name] = place
         body = scope.body
-        made.edits = self.edits.inside(
+        made.edits = self.edits.for_subgraph(
             {at: f"{self.edits.label(index)}, {attribute}, {body.node_label(at)}" for at in range(len(body.nodes))}
         )
         self.inner[index, attribute] = made
@@ -109,13 +110,13 @@ class Tracking:
         return made
 
     def enter_unused(self, index: int, attribute: str) -> None:
-        """Follow the axis through a graph that is never run, as a runtime may look at its constants.
+        """Follow the axis through a graph that is never run, since a runtime may look at its constants.
 
         If the axis cannot be followed to the end, the graph stays as it is.
         """
         options, notes = len(self.options), len(self.edits.notes)
         try:
-            self.inside(index, attribute, {})
+            self.follow_into(index, attribute, {})
         except (Blocked, TrackingStopped):
             self.inner.pop((index, attribute), None)
             del self.options[options:], self.edits.notes[notes:]
@@ -125,7 +126,7 @@ class Tracking:
         body = self.scope.body
         for index, reads in enumerate(body.reads):
             try:
-                self._pass(index, reads)
+                self._carry_through_node(index, reads)
             except Blocked as blocked:
                 raise TrackingStopped(index, *map(str, blocked.args)) from None
 
@@ -134,7 +135,10 @@ class Tracking:
         return name not in self.places and name not in self.sized
 
     def choose(self, candidates: Sequence[Chosen]) -> Chosen:
-        """Return the candidate that this pass is told to take, the first if it is told nothing about this decision."""
+        """Return the candidate that `told` names for the next decision, by default the first one.
+
+        The number of candidates is added to `options`, unless there is only one, which is no decision.
+        """
         if len(candidates) == 1:
             return candidates[0]
         number = self._told[len(self.options)] if len(self.options) < len(self._told) else 0
@@ -190,7 +194,7 @@ class Tracking:
 
     # -- nodes --
 
-    def _pass(self, index: int, reads: Sequence[str]) -> None:
+    def _carry_through_node(self, index: int, reads: Sequence[str]) -> None:
         """Let the node at `index` carry the axis to its outputs. Raises Blocked if it cannot."""
         body = self.scope.body
         has_graphs = next(subgraphs(body.nodes[index]), None) is not None
@@ -221,16 +225,20 @@ class Tracking:
         self._keep_places(index, [found] * len(outputs) if isinstance(found, Place) or found is None else found)
 
     def _keep_places(self, index: int, places: Sequence[Place | None]) -> None:
-        """Store the places in a node's outputs. Raises Blocked if the size of an output may not fit its place."""
+        """Store the places of the resized axis in a node's outputs, None for an output without it.
+
+        Raises Blocked if the size of an output along the axis is not certainly the size that its place means.
+        """
         for name, place in zip(self.scope.body.computes[index], places, strict=False):
             if name and place is not None:
                 _check_place(name, self.scope.types.get(name), place, self.before)
                 self.places[name] = place
 
     def _compute_sizes(self, index: int, call: Call) -> bool:
-        """Compute the outputs of a node in the resized model, and record those that are not the same as in the model.
+        """Compute the elements of a node's outputs in the resized model, and record those that the resizing changes.
 
-        Returns False, and records nothing, if an element of them is not known.
+        They are recorded in `sized`, by name of the output. Returns False, and records nothing, if an element is not
+        known.
         """
         types: list[Type | None] = []
         for name, type_ in zip(call.names, call.types, strict=True):
@@ -261,7 +269,7 @@ class Tracking:
 
 
 def _check_place(name: str, type_: Type | None, place: Place, before: Size) -> None:
-    """Raise Blocked if the size of the value `name` along an axis may not be the size that `place` means.
+    """Raise Blocked unless the value `name` certainly has, along the axis of `place`, the size that `place` means.
 
     Sequences are not checked. `before` is the size of the resized axis in the model.
     """
@@ -293,7 +301,10 @@ def _slices_are_equal(model: Any, tensor: Any, axis: int) -> bool:
 
 
 def follow(make: Callable[[Sequence[int]], Tracking], accept: Callable[[Tracking], None], limit: int) -> Tracking:
-    """Return the first pass that follows the axis to the end, if no other decision leads to another place in an output.
+    """Return the first pass that follows the axis to the end.
+
+    Passes in which one of its decisions is made otherwise are tried, too. If such a pass comes to the end with the axis
+    at another place of an output, it is not certain which of the two is meant, and TrackingStopped is raised.
 
     Args:
         make: makes a pass with the given decisions.
@@ -301,7 +312,7 @@ def follow(make: Callable[[Sequence[int]], Tracking], accept: Callable[[Tracking
         limit: the greatest number of passes in one search; there is a search for each other decision.
 
     Raises:
-        TrackingStopped: no pass comes to the end, or several do, with the axis in different places of an output.
+        TrackingStopped: no pass comes to the end, or two do, with the axis at different places of an output.
     """
     passed, farthest = _search(make, accept, [], 0, limit)
     if passed is None:

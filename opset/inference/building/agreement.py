@@ -71,7 +71,7 @@ def complete_broadcast_target(call: Call, index: int, onto: Shape, label: str) -
 
 
 def has_one_element(shape: Shape | None) -> bool | None:
-    """Return whether a tensor of this shape has exactly one element, or None if that is not known."""
+    """Return whether a tensor of this shape has exactly one element; None if variables or an unknown rank decide it."""
     if shape is None:
         return None
     ones = [equal(size, 1) for size in shape]
@@ -92,7 +92,7 @@ def can_output(call: Call, element: str | None) -> bool:
 
 
 def dtype_of_attribute(call: Call, attribute: str) -> str | None:
-    """Return the element type that an attribute such as `to` names, or None if the attribute is absent or 0."""
+    """Return the element type, such as "float", that an attribute such as `to` names; None if it is absent or 0."""
     number = call.attribute(attribute)
     if isinstance(number, str):  # as version 1 of Cast spells it
         return number.lower()
@@ -165,9 +165,9 @@ def is_nonempty(shape: Sequence[Size | None]) -> bool:
 
 
 def check_averaged_type(call: Call) -> None:
-    """Raise Violation C4 if strings or booleans would be averaged.
+    """Raise Violation C4 if an interpolation would have to average strings or booleans.
 
-    This is so if the first input has such elements, and `mode` is not "nearest".
+    This is so if the first input has such elements, and the attribute `mode` is not "nearest".
     """
     if call.dtype(0) in ("string", "bool") and call.attribute("mode") != "nearest":
         raise Violation("C4", f"mode '{call.attribute('mode')}' of {call.dtype(0)}")

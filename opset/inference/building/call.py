@@ -116,7 +116,7 @@ class Call:
         return size
 
     def run(self, name: str) -> tuple[Size, ...] | None:
-        """Return the sizes for which `...D` stands in the shapes declared in YAML, if `name` is "D".
+        """Return the sizes that `...D` in the shapes declared in YAML stands for, if `name` is "D".
 
         The result is None if not even their number is known.
         """
@@ -200,8 +200,8 @@ class Call:
         """Return the value of an attribute, or its default; None if there is neither, or no such attribute.
 
         The value is an int, float, str, the message of a tensor, type or graph, or a tuple of these. Raises
-        WrongAttributeType if it has another type than the schema says. Raises Unknown if the node is in a function,
-        takes the value from the function's call, and this call is not known.
+        WrongAttributeType if the value has another type than the schema says. Raises Unknown if the value comes from
+        the call of a function around the node, and this call is not known.
         """
         if name not in self._attributes:
             formal = self.schema.attributes.get(name)

@@ -192,8 +192,8 @@ def _atoms_in(size: Size) -> Iterator[Atom]:
 def substitute(size: Size, values: Mapping[str, Size]) -> Size:
     """Return a size with its variables replaced by `values`; variables that have no value there stay.
 
-    Raises TooComplex if the result is too large, ZeroDivisionError if a divisor becomes 0, ValueError if sizes in a
-    `broadcast` differ.
+    Raises TooComplex if the result is too large, ZeroDivisionError if a divisor becomes 0, ValueError if the arguments
+    of a `broadcast` become different numbers other than 1.
     """
     if isinstance(size, int):
         return size
@@ -396,9 +396,9 @@ def _only_atom(size: Size) -> Atom | None:
 
 
 def _flatten(name: str, sizes: Iterable[Size]) -> Iterator[Size]:
-    """Yield `sizes`; in place of a size that is a function called `name`, such as "max", its arguments are yielded.
+    """Yield the sizes; instead of a size that is a function called `name`, such as "max", yield its arguments.
 
-    Among these arguments, functions of the same name stay as they are.
+    If such an argument is itself a function called `name`, it is yielded as it is.
     """
     for size in sizes:
         atom = _only_atom(size)
@@ -496,9 +496,10 @@ def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
 
 
 def _extreme_size(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size], bool]) -> Size:
-    """Return the "max" or "min" (`name`) of sizes; `covered(a, b)` says whether `a` can be left out if `b` is kept.
+    """Return the "max" or "min" (`name`) of sizes.
 
-    Raises TooComplex if too many sizes are kept.
+    `covered(a, b)` says whether `a` can be left out because `b` is kept. Raises TooComplex if more than MAX_SIZE sizes
+    are kept.
     """
     kept: list[Size] = []
     for size in dict.fromkeys(_flatten(name, sizes)):

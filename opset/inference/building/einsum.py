@@ -68,7 +68,9 @@ def _labels_in(term: str, dots: Sequence[int]) -> list[Label]:
 def _sizes_of_labels(
     operands: Sequence[tuple[str, list[Label], tuple[Size, ...]]], complete: bool
 ) -> dict[Label, Size | None]:
-    """Return the size of each label, None if unknown. Raises Violation C3 or C4 if the shapes do not fit the labels.
+    """Return the size of each label, None if unknown. Dimensions of an ellipsis have int labels, and are broadcast.
+
+    Raises Violation C3 if the rank of an operand is not the number of its labels, C4 if sizes of a label differ.
 
     Args:
         operands: (term, labels, shape) of each operand whose rank is known.

@@ -51,7 +51,9 @@ def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 def pick_elements(
     data: Constant, positions: Mapping[int, Sequence[int]], order: Sequence[int] | None = None, fill: Element = None
 ) -> tuple[Element, ...] | None:
-    """Return the elements at given positions along axes, in row-major order of the result; None if they are too many.
+    """Return the elements at given positions along axes, in row-major order of the result.
+
+    The result is None if there would be more than MAX_DATA elements.
 
     Args:
         data: the tensor.

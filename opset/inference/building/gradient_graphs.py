@@ -70,9 +70,10 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
 
 
 def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[Finding]:
-    """Return a finding for each name that `inputs` has twice, and for each of `inputs` and `y` that is no value's name.
+    """Return a finding for each name that `inputs` has twice, and for each name to which no value belongs.
 
-    A value may be in the body or in a body around it. `place` is the location in the findings.
+    The names are `inputs` (`xs` and `zs`) and `y`. A value may be in the body or in a body around it. `place` is the
+    location in the findings.
     """
     findings = [
         Finding("R202", f"'{safe_text(name)}' is a duplicate in xs and zs", place, help="name each value once")
@@ -100,10 +101,7 @@ def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str
 
     Nodes after the node at index `gradient` count as depending on `inputs`.
     """
-    reads = []
-    for node in nodes:
-        has_graphs = node.attribute and any(True for _ in subgraphs(node))
-        reads.append((names_read([node]) if has_graphs else set(node.input)) - {""})
+    reads = [names_read([node]) - {""} for node in nodes]
     dependent = set(inputs)
     again = set()
     for index, node in enumerate(nodes):

@@ -71,7 +71,10 @@ def tensor_length(tensor: Any) -> int:
 
 
 def check_lengths(call: Call, name: str, count: int, columns: Size | None, label: str) -> None:
-    """Raise Violation `label` if the list attribute `name` certainly is not `count` rows of `columns` numbers."""
+    """Raise Violation `label` if the list attribute `name` certainly is not `count` rows of `columns` numbers.
+
+    Nothing is checked if `columns` is None, unknown.
+    """
     length = list_length(call, name)
     if columns is not None and equal(columns * count, length) is False:
         raise Violation(label, f"{length} {name} for {count} rows of {columns}")

@@ -29,10 +29,11 @@ from opset.schemas.constraints.violation import Violation
 
 
 def common_size(left: Size | None, right: Size | None, label: str = "", what: str = "") -> Size | None:
-    """Return the value of two sizes that must be equal: the number if one is a number, None only if both are None.
+    """Return the size that `left` and `right`, which must be equal, stand for.
 
-    Of two symbolic sizes, `left` is returned. Raises Violation `label`, such as "C1", if the sizes certainly differ;
-    `what` names them in the message.
+    If one is None (unknown), the other is returned. If one is a number, the number is returned. Of two symbolic sizes,
+    `left` is returned. Raises Violation `label`, such as "C1", if the sizes certainly differ; `what` names them in the
+    message.
     """
     if left is None or right is None:
         return right if left is None else left
@@ -91,11 +92,15 @@ def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None
 
 
 def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None], shape: Sequence[Size]) -> None:
-    """Set the one unknown size in Reshape's output shape, `sizes`, to the number of elements divided by the others.
+    """Set the one unknown size in `sizes`, Reshape's output shape: the number of elements divided by the other sizes.
 
-    If no size is unknown, but exactly one size in `wanted` is symbolic, this one is set if the division leaves no
-    remainder. Nothing is set if several sizes are unknown or symbolic, or if another size may be 0. `wanted` is the
-    shape asked for, before 0 and -1 were replaced; `shape` is the input's.
+    If no size is unknown, but exactly one size in `wanted` is symbolic, this size is set if the division leaves no
+    remainder. Nothing is set if several sizes are unknown or symbolic, or if another size may be 0.
+
+    Args:
+        sizes: the output shape, with 0 and -1 replaced by the sizes that they mean.
+        wanted: the shape that the node states, with 0 and -1.
+        shape: the shape of the input.
     """
     unknown = [axis for axis, size in enumerate(sizes) if size is None]
     unknown = unknown or [axis for axis, size in enumerate(wanted) if isinstance(size, Dim)]

@@ -91,12 +91,15 @@ def is_rankless(type_: Type | None) -> bool:
 
 
 def shape_of_dims(dims: Sequence[int]) -> Shape | None:
-    """Return the dims of a TensorProto as a shape, negative ones as None; None if the rank is above MAX_RANK."""
+    """Return the dims of a TensorProto as a shape, in which negative dims are None.
+
+    The result is None, an unknown rank, if there are more than MAX_RANK dims.
+    """
     return tuple([size if size >= 0 else None for size in dims]) if len(dims) <= MAX_RANK else None
 
 
 def sequence(inner: Type | None) -> Type:
-    """Return the type of sequences of values of type `inner`, in which a size is known only if all values share it."""
+    """Return the type of sequences of values of type `inner`; a size that may differ between values is None."""
     return Type("seq", None, None, inner)
 
 

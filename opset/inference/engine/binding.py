@@ -29,10 +29,11 @@ def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
 
     Args:
         model: the model; it is returned itself if `dims` is empty.
-        dims: numbers by name of a size. Names that the model does not have are ignored.
+        dims: numbers by name of a size: a dim_param, or "x.0" for the first size of input x if that size has no
+            dim_param. Names that the model does not have are ignored.
 
     Raises:
-        UsageError: U103 for a number that is no size.
+        UsageError: U103 if a number is negative, no int, or too large.
     """
     if not dims:
         return model
@@ -81,7 +82,10 @@ def stated_dim_names(model: Model) -> set[str]:
 
 
 def check_dim_names(names: Iterable[str], known: Iterable[str], stated: Iterable[str] = ()) -> None:
-    """Raise UsageError U103 if one of `names` is not in `known`; the message lists `known` and `stated` names."""
+    """Raise UsageError U103 if one of `names` is not in `known`.
+
+    The message lists the names that exist: those in `known`, and those in `stated`, which name sizes that are numbers.
+    """
     wanted = set(names)
     others = {*known, *stated} - wanted
 
@@ -100,7 +104,7 @@ def check_dim_names(names: Iterable[str], known: Iterable[str], stated: Iterable
 
 
 def root_graphs(message: Any) -> list[Any]:
-    """Return the graphs of a ModelProto that no node holds: the main graph, then the training graphs."""
+    """Return the main graph of a ModelProto, then its training graphs; graphs in nodes are not among them."""
     graphs = [message.graph]
     for training in message.training_info:
         graphs += [getattr(training, part) for part in ("initialization", "algorithm") if training.HasField(part)]

@@ -44,10 +44,10 @@ class FunctionCalls:
     def infer_call(
         self, scope: Scope, index: int, key: FunctionKey, inputs: Sequence[Type | None]
     ) -> Generator[Scope, None, Outcome]:
-        """Return the outcome of the node at `index`, which calls the function `key` with inputs of these types.
+        """Return the outcome of the node at `index`, a call of the function `key` with inputs of these types.
 
-        Yields a new scope of the function, whose body the caller has to infer, unless an equal call was inferred
-        before.
+        If no equal call was inferred before, the generator yields a new scope of the function first; the caller has to
+        infer its body. Calls are equal if they differ only in the names of values and variables.
         """
         function = self._index.functions[key]
         attributes = {default.name: default for default in function.proto.attribute_proto}

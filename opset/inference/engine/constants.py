@@ -32,7 +32,10 @@ class ConstantElements:
         self._model = model
 
     def find(self, scope: Scope, name: str) -> Constant | None:
-        """Return the elements of a value that is visible in a scope, or None if they are unknown or too many."""
+        """Return the elements of a value that is visible in a scope; None if they are unknown.
+
+        A tensor in the model with too many elements to compute with counts as unknown.
+        """
         around: Scope | None = scope
         while around is not None:
             if name in around.constants:
@@ -61,10 +64,10 @@ class ConstantElements:
         return Constant(element_name(message.data_type) or "undefined", dims, values)
 
     def find_for_body(self, scope: Scope, name: str, type_: Type | None) -> Constant | None:
-        """Return the elements of the value `name`, which enters or leaves a body; None if they are unknown.
+        """Return the elements of a value that enters or leaves a body; None if they are unknown or not passed on.
 
-        Weights are not passed on: elements that no node computed are returned only if they can be sizes, by their type
-        (int64, int32 or bool) and their small number.
+        `name` is its name, `type_` its type. Elements that a node computed are passed on. Elements of initializers and
+        Constants are passed on only if they can be sizes: if they are int64, int32 or bool, and at most MAX_PASSED.
         """
         count = small_element_count(type_.shape) if name and type_ is not None else None
         if count is None or type_ is None or not can_follow_elements():
@@ -83,7 +86,7 @@ class ConstantElements:
             call: the node.
             hook: the data function of its operator.
             types: the inferred types of the outputs.
-            followed: the inputs whose elements were computed by this inference.
+            followed: the indices of the inputs whose elements were computed by nodes, not read from weights.
 
         Returns:
             The elements of each output, or None for an output that is large, or has a size that is no number; () if
@@ -119,7 +122,10 @@ class ConstantElements:
         return tuple([self._output_constant(type_, elements) for type_, elements in outputs])
 
     def _output_constant(self, type_: Type | None, elements: Sequence[Any] | None) -> Constant | None:
-        """Return an output's elements as a Constant; None if no element is known, or their number is not the type's."""
+        """Return `elements` of an output of type `type_` as a Constant.
+
+        The result is None if no element is known, or if there are more or fewer than the shape has.
+        """
         shape = type_.shape if type_ is not None else None
         count = small_element_count(shape)
         if elements is None or count != len(elements) or (elements and all(element is None for element in elements)):

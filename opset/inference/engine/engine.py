@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
-from opset.budget import Budget, BudgetExceeded
+from opset.budget import ALLOW_MORE, Budget, BudgetExceeded
+from opset.errors import Finding, InferenceError
 from opset.inference.building.call import Call, Constant
 from opset.inference.building.types import Type
 from opset.inference.building.work import NODE_STEPS, charge_to
@@ -159,7 +160,10 @@ class Engine:
             return (None,) * len(node.output)
 
     def call_of(self, scope: Scope, index: int, types: Sequence[Type | None]) -> Call | None:
-        """Return the node at `index` of an inferred body as a Call with these input types; None without a schema."""
+        """Return the node at `index` of an inferred body as a Call with these input types.
+
+        The result is None if the node's operator has no schema.
+        """
         inference = scope.operators.get(scope.body.operators[index])
         if inference is None or inference.schema is None:
             return None
@@ -168,8 +172,8 @@ class Engine:
     def outcome_of(self, scope: Scope, index: int, call: Call) -> Outcome | None:
         """Infer the node at `index` of an inferred body again, with the inputs of `call`, and return the new outcome.
 
-        Returns None if its operator has no rule, or a rule that infers subgraphs. Elements of outputs are computed as
-        if all inputs were sizes.
+        Returns None if its operator has no rule, or a rule that infers subgraphs. Elements of small outputs are
+        computed even if all inputs are weights.
         """
         inference = scope.operators[scope.body.operators[index]]
         if inference.rule is None or inference.rule.is_generator:
@@ -177,7 +181,11 @@ class Engine:
         return self._nodes.run_rule(call, len(scope.body.computes[index]), inference, range(len(call.names)))
 
     def _infer_body(self, scope: Scope) -> InferenceTask:
-        """Infer the nodes of a scope's body in order and store their outcomes; yield each body that is needed first."""
+        """Infer the nodes of a scope's body in order and store their outcomes.
+
+        Yields each scope or task that has to be inferred before the next node; the caller sends back its result. Raises
+        BudgetExceeded if the budget is used up; the place is then in `stopped`.
+        """
         body = scope.body
         types = scope.types
         operators = scope.operators
@@ -209,7 +217,10 @@ class Engine:
             raise
 
     def _abandon_rest(self, scope: Scope) -> None:
-        """Record in a graph's scope that outputs are unknown from the node on at which inference stopped."""
+        """Record in the scope of a graph that inference stopped in it.
+
+        The outputs of the node at which it stopped, and of all later nodes, become unknown.
+        """
         assert self.stopped is not None
         doubts = (f"inference stopped at {self.stopped[0]}: {self.stopped[1].why}",)
         body = scope.body
@@ -253,7 +264,10 @@ class Engine:
             )
 
     def _run_tasks(self, scope: Scope) -> None:
-        """Infer a scope's body, and before it all bodies that it needs, without recursion. Raises their errors."""
+        """Infer a scope's body, and before it all bodies that it needs, without recursion.
+
+        Raises the errors of these inferences, such as BudgetExceeded.
+        """
         tasks: list[InferenceTask] = [self._infer_body(scope)]
         value: Any = None
         error: BaseException | None = None
@@ -272,3 +286,9 @@ class Engine:
                 value = error = None
         if error is not None:
             raise error
+
+
+def stopped_error(engine: Engine, exhausted: BudgetExceeded) -> InferenceError:
+    """Return the error I401 for an inference that used up its budget, with the place at which it stopped."""
+    place, _ = engine.stopped or ("", exhausted)
+    return InferenceError(Finding("I401", "the inference was stopped", place, exhausted.why, ALLOW_MORE))

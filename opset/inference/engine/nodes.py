@@ -48,7 +48,7 @@ class NodeInference:
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Outcome:
-        """Return the outcome of the node at `index` of a body; nodes with equal attributes and inputs share one.
+        """Return the outcome of the node at `index` of a body; those with equal attributes and inputs share one.
 
         `inference` says how the operator is inferred, `inputs` are the types of the node's inputs.
         """
@@ -98,7 +98,10 @@ class NodeInference:
         inputs: Sequence[Type | None],
         followed: tuple[int, ...],
     ) -> tuple[Call, Outcome]:
-        """Return the node at `index` of a body as a Call, and its outcome, with a warning for each odd attribute."""
+        """Return the node at `index` of a body as a Call, and its outcome, which is not taken from an equal node.
+
+        The outcome has a warning for each attribute that the schema does not have, or has with another type.
+        """
         call = self.call_of(scope, index, inference, inputs)
         outcome = self.run_rule(call, len(scope.body.computes[index]), inference, followed)
         attributes = scope.body.attributes[index]
@@ -231,7 +234,11 @@ class NodeInference:
     def find_misfits(
         self, schema: OpSchema, names: Sequence[str], inputs: Sequence[Type | None]
     ) -> tuple[Problem, ...]:
-        """Return a problem for each misfit of a node's inputs, in number or type; () if types are not checked."""
+        """Return a problem for each input whose type the operator does not allow, and for a wrong number of inputs.
+
+        `names` are the names of the inputs, "" for one that is left out; `inputs` are their types, None if unknown. The
+        result is () if types are not checked.
+        """
         if not self._check_types:
             return ()
         texts = [
@@ -284,9 +291,10 @@ def _infer_tolerated_node(call: Call, inference: OperatorInference) -> tuple[Cal
 
 
 def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | None]:
-    """Return a node's input types as the standard requires them, if runtimes accept others, too (schemas/quirks.py).
+    """Return a node's input types; types in a form that only runtimes accept are changed to the standard's form.
 
-    For example, the bounds of a Clip become scalars if they are tensors of one element.
+    For example, the bounds of a Clip become scalars if they are tensors of one element. `schemas/quirks.py` lists these
+    forms.
     """
     if op_type == "Clip":
         bounds = types[1:]
@@ -301,8 +309,12 @@ def _memo_of(
 ) -> Memo:
     """Return the Memo for the outcomes of nodes with this signature, a new one if there is none yet.
 
-    If all input types are known, it is also stored under the key `identities`. This key is compared faster than the
-    signature, as it holds the identities of the input types in place of the types, `inputs`.
+    Args:
+        inference: how the operator is inferred; it holds the Memos.
+        identities: (attributes, outputs, followed inputs, the id of each input type). It is compared faster than the
+            signature, so if all input types are known, the Memo is stored under this key, too.
+        names: the names of the inputs, "" for one that is left out.
+        inputs: the types of the inputs, None if unknown.
     """
     attributes, outputs, followed, *_ = identities
     absent = tuple([i for i, type_ in enumerate(inputs) if type_ is None and names[i]])

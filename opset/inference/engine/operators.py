@@ -18,8 +18,9 @@ from opset.schemas.names import domain_name, normalize_domain
 def find_schema(registry: Registry, op_type: str, version: int, domain: str, strict: bool) -> OpSchema | None:
     """Return an operator's schema at an opset version, or None if there is none.
 
-    With `strict`, only the schema of exactly this version counts. Without it, the schema includes amendments of
-    releases, and an operator that only runtimes know gets the schema of the standard operator that it stands for.
+    With `strict`, it allows only the types that the newest text of the standard allows. Without it, it also allows
+    types that an earlier release of the same version allowed. An operator that only runtimes know then gets the schema
+    of the standard operator that it stands for.
     """
     schema = registry.schema(op_type, version, domain)
     if strict:
@@ -49,9 +50,9 @@ class Operators:
         self._by_schema: dict[OpSchema, OperatorInference] = {}
 
     def table(self, imports: Mapping[str, int]) -> dict[Operator, OperatorInference]:
-        """Return a cache with the inference of each operator that was met with these imports (versions by domain).
+        """Return the cache that has, for each operator met so far, how it is inferred at these opset imports.
 
-        It is empty at first, and callers add to it.
+        `imports` has the versions by domain. The cache is empty at first, and callers add to it.
         """
         return self._tables.setdefault(tuple(sorted(imports.items())), {})
 

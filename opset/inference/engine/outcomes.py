@@ -80,10 +80,10 @@ class OperatorInference:
 def signature_types(
     inference: OperatorInference, output_count: int, inputs: Sequence[Type | None]
 ) -> tuple[Type | None, ...]:
-    """Return the output types of a node as its operator's signature shows them; None for a type that it leaves open.
+    """Return the type of each output of a node that the operator's signature shows, None for each other output.
 
-    An output has the only type that is allowed, or the type of an input with the same type constraint; shapes are
-    unknown.
+    The type of an output is shown if the signature allows only one, or if an input of known type has the same type
+    constraint, such as T. Shapes are unknown.
     """
     schema = inference.schema
     assert schema is not None

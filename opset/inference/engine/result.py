@@ -9,14 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
-from opset.budget import ALLOW_MORE, BudgetExceeded, Limits
+from opset.budget import BudgetExceeded, Limits
 from opset.errors import Finding, FindingList, InferenceError, quote
 from opset.html_text import MOST_ROWS, Table, findings_table, html_of, missing_attribute, one_line
 from opset.inference.building.dimensions import Dim, Size
 from opset.inference.building.types import Type, unwrap_layers
 from opset.inference.building.work import default_budget
 from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names, stated_dim_names
-from opset.inference.engine.engine import Engine
+from opset.inference.engine.engine import Engine, stopped_error
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.writing import write_types
 from opset.inference.limits import MAX_WARNINGS
@@ -96,9 +96,9 @@ _PLACES = {
 class Inference:
     """The result of `infer`.
 
-    - `findings`: contradictions, each with both types (I1xx), and nodes that do not fit their operators (I2xx), the
-      first thousand, and in `omitted` how many more; in branches that a condition guards these are gaps, since the
-      model may avoid them on purpose;
+    - `findings`: contradictions, each with both types (I1xx), and nodes that do not fit their operators (I2xx). Only
+      the first thousand are kept; `omitted` counts the rest. In branches that a condition guards, they are gaps, since
+      the model may avoid them on purpose;
     - `gaps`: values that are not fully known although the inputs of their nodes are;
     - `coverage`: how many outputs of nodes are "known", "symbolic", of known "rank", of known "type", or "nothing".
     """
@@ -247,7 +247,8 @@ def infer(
         ModelError: The model is malformed.
         SchemaError: A file in `schemas` has faults.
         UsageError: U103 if a name in `dims` or `freeze` is not in the model, or a number is not valid.
-        InferenceError: I401 if `limits` do not suffice, I501 or I502 if a size cannot be changed.
+        InferenceError: I401 if `limits` do not suffice, I501 or I502 if a size cannot be changed, I301 or I302 if
+            functions or rules of a domain in `schemas` cannot be used.
     """
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     limits = limits or Limits()
@@ -280,7 +281,9 @@ def infer(
 
 
 def infer_strictly(model: Model, index: ModelIndex, registry: Registry, limits: Limits | None = None) -> Inference:
-    """Return the inference of a model that has been read, in which everything against the standard is a finding.
+    """Return the inference of a model whose index exists already; each violation of the standard is a finding.
+
+    Inputs of nodes are checked against signatures, too.
 
     Args:
         model: The model.
@@ -289,7 +292,8 @@ def infer_strictly(model: Model, index: ModelIndex, registry: Registry, limits: 
         limits: How much the inference may take; without them, that is in proportion to the model.
 
     Raises:
-        InferenceError: I401 if `limits` do not suffice.
+        ModelError: The functions of the model call each other in a cycle.
+        InferenceError: I401 if `limits` do not suffice, or hooks of a user's domain cannot be used.
     """
     limits = limits or Limits()
     budget = default_budget(model.proto.ByteSize(), limits)
@@ -304,8 +308,7 @@ def _run_engine(engine: Engine) -> None:
     try:
         engine.run()
     except BudgetExceeded as exhausted:
-        place, _ = engine.stopped or ("", exhausted)
-        raise InferenceError(Finding("I401", "the inference was stopped", place, exhausted.why, ALLOW_MORE)) from None
+        raise stopped_error(engine, exhausted) from None
 
 
 @overload
@@ -353,10 +356,10 @@ def _coverage_of(type_: Type | None) -> str:
 
 
 def _findings_of(engine: Engine, certain: bool = True) -> Iterator[Finding]:
-    """Yield a finding for each contradiction and problem in bodies that certainly run; if not `certain`, in all others.
+    """Yield a finding for each contradiction and problem in bodies that certainly run.
 
-    The other bodies are those that a condition guards, and those that are never run: there, the model avoids errors on
-    purpose.
+    If not `certain`, yield those of all other bodies instead: bodies that a condition guards, and bodies that are never
+    run. In these, the model may avoid errors on purpose.
     """
     for scope in engine.all_scopes():
         if (scope.unused or scope.guarded) == certain:

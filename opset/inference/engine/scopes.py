@@ -20,9 +20,9 @@ class Scope:
     - `imports`: the opset version of each domain; `operators`: how each operator that was met is inferred;
     - `attributes`: of a function, the attributes of the call by name; None for any other body;
     - `key`: the identity of the scope in this inference;
-    - `repeated`: whether the body is run repeatedly, as a loop's is, so that its sizes may differ each time;
-    - `unused`: whether it is never run, so that errors in it do not count;
-    - `guarded`: whether a condition decides if it is run, so that the model may avoid errors in it on purpose.
+    - `repeated`: whether the body may run repeatedly, as the body of a loop does; its sizes may then differ each time;
+    - `unused`: whether the body is never run, so that errors in it do not count;
+    - `guarded`: whether a condition decides if the body is run, so that the model may avoid errors in it on purpose.
     """
 
     body: Body
@@ -92,9 +92,9 @@ class Scope:
         return False
 
     def resolve_attribute(self, attribute: Any) -> Any:
-        """Return the attribute itself, or the attribute of the enclosing function's call to which it refers.
+        """Return the AttributeProto itself, or the AttributeProto of the enclosing function's call to which it refers.
 
-        The result is None if the call does not have that attribute.
+        The result is None if it refers to an attribute that the call does not have, and that has no default.
         """
         if not attribute.ref_attr_name:
             return attribute

@@ -68,8 +68,8 @@ class StatedTypes:
     def note_stated_types(self, scope: Scope) -> None:
         """Record in a scope the types that its body states for computed values, unless stated types are ignored.
 
-        Functions and graphs in nodes may state types of values from outside, too; if such a type contradicts the known
-        type, a conflict is recorded.
+        Functions and graphs in nodes may also state types of values that they take from outside. If such a type
+        contradicts the known type of the value, a conflict is recorded in the scope.
         """
         body, proto = scope.body, scope.body.proto
         if self._ignored:

@@ -54,7 +54,10 @@ def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
 
 
 def _graph_of(roots: Sequence[Any], key: Any) -> Any:
-    """Return the GraphProto among `roots` or their subgraphs whose scope has this key; None if it is in a function."""
+    """Return the GraphProto whose scope has this key, from `roots` and the graphs in their nodes.
+
+    The result is None if the graph is in a function, or was passed to one by a call.
+    """
     steps = []
     while len(key) == 3:
         key, index, name = key
@@ -70,9 +73,9 @@ def _graph_of(roots: Sequence[Any], key: Any) -> Any:
 
 
 def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tuple[int, int]:
-    """Write the types of computed values into a GraphProto, at most `room` bytes.
+    """Write the types of computed values into a GraphProto, at most `room` bytes; `overwrite` is as in `write_types`.
 
-    Returns the number of bytes that are left of the room, and the number of types that were left out.
+    Returns the number of bytes of the room that are left, and the number of types for which it did not suffice.
     """
     stated = {value.name: value.type for value in graph.value_info} | {value.name: value.type for value in graph.output}
     types = scope.types
@@ -90,10 +93,10 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
             if id(type_) not in fields:
                 fields[id(type_)] = _type_field(map_sizes(type_, scope.without_local) if local else type_)
             field, length = fields[id(type_)]
+            if not length:
+                continue
             if length > room:
                 left_out += 1
-            elif not length:
-                continue
             elif name not in stated:
                 # Written as bytes, which are merged all at once: to add messages one by one takes six times as long.
                 encoded = name.encode()
@@ -122,7 +125,11 @@ def _type_field(type_: Type | None) -> tuple[bytes, int]:
 
 
 def _rewrite_function(function: Any, calls: Sequence[Scope], engine: Engine) -> None:
-    """Replace the types stated in a FunctionProto and its subgraphs by types that hold in the scopes of all `calls`."""
+    """Replace the types stated in a FunctionProto and its subgraphs by types that hold in every call.
+
+    `calls` are the scopes of the function, one for each different call. A stated type that contradicts one of them is
+    removed if the calls have no type in common.
+    """
 
     def number(size: Size | None) -> Size | None:
         return size if isinstance(size, int) else None
@@ -139,7 +146,7 @@ def _rewrite_function(function: Any, calls: Sequence[Scope], engine: Engine) -> 
             common = map_sizes(reduce(join_types, types), number)
             stated = map_sizes(type_from_proto(value.type, engine.sizes.read_dimension), number)
             if any(combine_types(stated, type_, lambda stated, inferred: True)[1] for type_ in types):
-                value.type.Clear()
+                value.ClearField("type")
             if common is not None:
                 fill_proto(value.type, common, True)
         for index, node in enumerate(body.node):

@@ -123,9 +123,10 @@ def _exact_power(a: float, b: float) -> Element:
 
 @data("Mod")
 def mod_10_data(call: Call) -> Any:
-    """Return a % b for each pair of elements, with the sign of b, or of a if `fmod` is 1; None if an input is unknown.
+    """Return a % b for each pair of elements, or None if an input is unknown.
 
-    An element of the result is None if its operands are unknown, or if variables decide it.
+    The result has the sign of b, or of a if `fmod` is 1. An element is None if one of its operands is unknown, or if
+    variables decide the result.
     """
 
     def fmod(a: Any, b: Any) -> Element:

@@ -68,7 +68,10 @@ def cast_1_data(call: Call) -> Any:
 
 @data("CastLike")
 def cast_like_15_data(call: Call) -> Any:
-    """Return the first input's elements converted to the second input's element type; None if the number is unknown."""
+    """Return the first input's elements in the second's element type, or None if not even their number is known.
+
+    An element is None if it is unknown, or if its conversion is.
+    """
     return _convert_elements(call, call.dtype(1))
 
 

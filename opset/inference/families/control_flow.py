@@ -232,8 +232,8 @@ def _infer_iterations(
     """Infer the body of a loop repeatedly, until the types and elements of the loop-carried values no longer change.
 
     Requests to infer the body are yielded. Sizes, ranks and types that differ between iterations become unknown.
-    Returns the types carried to the first iteration, combined with the types that the body states, and the types and
-    elements that the body's outputs have in every iteration.
+    Returns two things: the types carried to the first iteration, combined with the types that the body states; and the
+    types and elements that the body's outputs have in every iteration.
 
     Args:
         call: the node.
@@ -243,7 +243,8 @@ def _infer_iterations(
         data: their elements, None if unknown; values at the end may be left out.
         after: the types of the body's inputs after the carried values.
         once: whether there is just one iteration.
-        first: returns from the type of the first carried value its elements, if these are the same in every iteration.
+        first: a function of the type of the first carried value, if its elements are the same in every iteration; it
+            returns these elements.
     """
     # Values that an earlier inference of the node widened are widened from the beginning: otherwise each level of
     # nested loops would double the number of iterations.
@@ -355,8 +356,10 @@ def _count_iterations(call: Call) -> tuple[Size | None, int]:
 def _limit_iterations(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
     """Return the greatest number of iterations of a Loop, None if unknown, and the least.
 
-    They follow from M and the body's condition. `condition` has the body's first output, None if it is unknown. `most`
-    and `least` are the numbers that M allows.
+    Args:
+        condition: the body's first output, which says whether to go on; None if its elements are unknown.
+        most: the greatest number that M allows, None if unknown.
+        least: the least number that M allows.
     """
     holds = None if condition is None else condition.values
     if holds == (True,):
@@ -370,7 +373,7 @@ def _limit_iterations(condition: Constant | None, most: Size | None, least: int)
 
 
 def _true_constant(type_: Type | None) -> Constant | None:
-    """Return a Constant of the element True with the shape of `type_`; None if this may not be one element."""
+    """Return a Constant of the element True with the shape of `type_`; None unless this is certainly one element."""
     if type_ is None or type_.shape is None or any(size != 1 for size in type_.shape):
         return None
     return Constant("bool", (1,) * len(type_.shape), (True,))
@@ -395,9 +398,10 @@ def _initial_elements(call: Call, index: int) -> Constant | None:
 
 
 def _count_scans_and_states(call: Call, body: Any, leading: int) -> tuple[int, int]:
-    """Return the number of scan inputs and the number of states; `leading` is the number of inputs before the states.
+    """Return the number of scan inputs and the number of states of a Scan.
 
-    Raises Unknown if the number of scan inputs is not known, Violation if `body` does not fit.
+    `leading` is the number of inputs before the states. Raises Unknown if the number of scan inputs is not known,
+    Violation if `body`, the GraphProto, does not fit.
     """
     scans = call.attribute("num_scan_inputs")
     if scans is None:

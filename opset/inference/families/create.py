@@ -20,9 +20,9 @@ from opset.schemas.constraints.violation import Violation
 
 
 def _value_of_constant(call: Call) -> tuple[str, Any]:
-    """Return (name, value) of the one attribute that a Constant has. Raises Violation if it has none or several.
+    """Return (name, value) of the one attribute that a Constant has.
 
-    The label is C1, "" before version 11.
+    Raises Violation C1 if it has none or several; before version 11, the Violation has no label.
     """
     names = [name for name in call.schema.attributes if call.attribute(name) is not None]
     if len(names) != 1:

@@ -76,9 +76,9 @@ def gather_1_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _check_element_indices(call: Call, least: int | None = None) -> None:
-    """Raise Violation C1 if `axis`, C2 if the shape of the indices, or C3 if an index does not fit the data.
+    """Raise Violation if the attribute `axis` (C1), the indices' shape (C2) or an index (C3) does not fit the data.
 
-    Facts that are unknown are not checked. `least` is the lowest legal index, None for -size.
+    Unknown facts are not checked. `least` is the lowest legal index, None for -size.
     """
     shape, indices = call.shape(0), call.shape(1)
     rank = call.rank(1) if shape is None else len(shape)
@@ -184,9 +184,10 @@ def _tuple_offsets(shape: Sequence[int], numbers: Sequence[int], length: int) ->
 
 @infer("Compress")
 def compress_9(call: Call) -> Shape:
-    """Return the shape of the slices along `axis`, or without `axis` of the elements, for which the condition is true.
+    """Return the input's shape with the number of selected slices as size of `axis`.
 
-    Their number is None if the condition is unknown. Raises Unknown if `axis` is stated and the rank is unknown.
+    Without `axis`, return (number of selected elements,). The second input, the condition, selects them; the number is
+    None if the condition is unknown. Raises Unknown if `axis` is stated and the rank is unknown.
     """
     axis = call.attribute("axis")
     truths = call.elements(1)
@@ -200,7 +201,7 @@ def compress_9(call: Call) -> Shape:
 
 @data("Compress")
 def compress_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the elements of the slices along `axis`, or without `axis` the elements, for which the condition is true.
+    """Return the elements that the condition selects: slices along `axis`, or without `axis` single elements.
 
     The result is None if an input is unknown.
     """
@@ -220,7 +221,7 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
 def _nonzero_flags(call: Call) -> list[bool] | None:
     """Return for each element of the input whether it is not zero, or None if that is unknown for any of them.
 
-    If no element is known at all, the list is empty.
+    If the elements are unknown as a whole, the list is empty.
     """
     flags = []
     for element in call.elements(0) or ():
@@ -263,9 +264,10 @@ _REDUCTIONS: dict[str, Any] = {"add": operator.add, "mul": operator.mul, "max": 
 
 @infer("Scatter", "ScatterElements")
 def scatter_9(call: Call) -> Shape:
-    """Return the shape of the data; if it is unknown, as many unknown sizes as indices or updates have dimensions.
+    """Return the shape of the data.
 
-    Raises Unknown if no rank is known, Violation C1 to C3 if axis or indices do not fit the data.
+    If it is unknown, each size is None, and the rank is that of the indices or updates. Raises Unknown if no rank is
+    known, Violation C1 to C3 if axis or indices do not fit the data.
     """
     # Before version 11 no index is negative.
     _check_element_indices(call, 0 if call.version < 11 else None)
@@ -292,8 +294,8 @@ def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
 def scatter_nd_11(call: Call) -> Shape:
     """Return the shape of the data; if its rank is unknown, the shape that indices and updates show.
 
-    Raises Unknown if they do not show it, Violation C2 if the updates' shape does not fit, C3 for an index out of
-    range.
+    Raises Unknown if the shapes of indices and updates do not show it either. Raises Violation C2 if the updates' shape
+    does not fit, C3 for an index out of range.
     """
     shape, indices, updates = call.shape(0), call.shape(1), call.shape(2)
     length = indices[-1] if indices is not None else None

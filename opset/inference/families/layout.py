@@ -141,9 +141,9 @@ def concat_1_data(call: Call) -> Any:
 
 
 def _elements_or_unknown(call: Call, index: int) -> Constant | None:
-    """Return an input with its elements; if only its shape is known, each element is None.
+    """Return an input as a Constant; if only its shape is known, each element is None.
 
-    Returns None if not even all sizes are known.
+    The result is None if the elements and some size are unknown.
     """
     constant = call.constant(index)
     shape = call.shape(index)
@@ -178,9 +178,9 @@ def tile_6(call: Call) -> Shape:
 
 @infer("Tile")
 def tile_1(call: Call) -> Shape:
-    """Return the input's shape with one size multiplied: by the second input, along the axis in the third.
+    """Return the input's shape with one size multiplied: the second input is the factor, the third the axis.
 
-    A size is None if it is unknown whether it is multiplied. Raises Unknown if the rank is unknown.
+    If the axis is unknown, sizes that may be multiplied are None. Raises Unknown if the rank is unknown.
     """
     shape = call.require_shape(0)
     tiles, axis = call.element(1), call.element(2)

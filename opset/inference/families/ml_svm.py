@@ -32,10 +32,10 @@ def svm_regressor_1(call: Call) -> Shape:
 
 @infer_ml("SVMClassifier")
 def svm_classifier_1(call: Call) -> list[Type]:
-    """Return the types of the two outputs: a label for each row, and scores for each class, or pair of classes.
+    """Return the types of the two outputs: a label for each row, and scores for each class, or each pair of classes.
 
-    There are scores for pairs if the node has support vectors, but no probabilities; a single pair has two scores.
-    Raises Violation C2 if the length of an attribute is wrong.
+    Scores are for pairs if the node has support vectors, but no probabilities; a single pair has two scores. Raises
+    Violation C2 if the length of an attribute is wrong.
     """
     element, labels = label_type_and_count(call, "classlabels_strings", "classlabels_ints")
     rows, features = count_rows_and_features(call)

@@ -13,7 +13,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("MaxUnpool")
 def max_unpool_9(call: Call) -> Shape:
-    """Return the output shape: the input `output_shape`, or the sizes of the tensor that the pool's windows covered.
+    """Return the output shape: the input `output_shape`, or else the sizes of the tensor that the windows covered.
 
     A size is None if it is unknown. Raises Violation C4 if `output_shape` does not fit, or pads leave nothing.
     """

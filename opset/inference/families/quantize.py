@@ -43,9 +43,10 @@ def dequantize_linear_10(call: Call) -> Type:
 
 
 def _shape_by_scales(call: Call) -> Shape | None:
-    """Return the shape of x, with unknown sizes taken from the scales' shape; None, with a doubt, if it is unknown.
+    """Return the shape of x, with unknown sizes taken from the scales' shape.
 
-    Raises Violation C1 to C3 if the scales or zero points do not fit x.
+    If the rank is unknown, the result is None, and a doubt is added to the call. Raises Violation C1 to C3 if the
+    scales or zero points do not fit x.
     """
     shape: Shape | None = call.shape(0)
     scale, zero_point = call.shape(1), call.shape(2)

@@ -112,7 +112,10 @@ def _reduce_elements(fold: Fold, call: Call) -> tuple[Element, ...] | None:
 
 
 def _group_elements(constant: Constant, axes: set[int]) -> list[list[Element]]:
-    """Return the groups of elements that a reduction along `axes` combines, in row-major order of its output."""
+    """Return the groups of elements that a reduction along `axes` combines, in row-major order of its output.
+
+    Axes are counted from 0.
+    """
     count = 1
     strides = [0] * len(constant.dims)
     for axis in reversed(range(len(constant.dims))):

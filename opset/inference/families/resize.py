@@ -44,8 +44,8 @@ def upsample_9(call: Call) -> Shape:
 def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
     """Return the first input's sizes, each multiplied by its scale; a size is None if it or its scale is unknown.
 
-    `scales` is None if not even their number is known. Raises Unknown if the rank is unknown then. Raises Violation C4
-    if strings or booleans would be averaged.
+    `scales` is None if not even the number of scales is known. Raises Unknown if the rank is unknown, too. Raises
+    Violation C4 if strings or booleans would be averaged.
     """
     shape = call.shape(0)
     if scales is None:

@@ -21,7 +21,10 @@ def _type_of_tensors(call: Call) -> Type | None:
 
 @infer("SequenceConstruct")
 def sequence_construct_11(call: Call) -> Type:
-    """Return the type of a sequence of the inputs; a doubt is added to the call if their ranks may differ."""
+    """Return the type of a sequence of the inputs: its elements have what the inputs' types have in common.
+
+    A doubt is added to the call if the inputs may differ in rank.
+    """
     types = [call.type(index) for index in range(call.input_count)]
     inner = types[0] if types else None
     for type_ in types[1:]:
@@ -66,9 +69,9 @@ def sequence_insert_11(call: Call) -> Type:
 
 @infer("ConcatFromSequence")
 def concat_from_sequence_11(call: Call) -> Type:
-    """Return the type of all tensors of a sequence joined along `axis`; the size along it is unknown.
+    """Return the type of all tensors of a sequence joined along `axis`; the size along `axis` is unknown.
 
-    Raises Violation C3 if `axis` is out of range.
+    A doubt is added to the call if the rank of the tensors is unknown. Raises Violation C3 if `axis` is out of range.
     """
     stacked, axis = call.attribute("new_axis"), call.attribute("axis")
     inner = _type_of_tensors(call)
@@ -122,10 +125,10 @@ def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
 
 
 def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
-    """Return the size that all parts of a dimension of size `size` have, as the second input states them.
+    """Return the size that all parts of a dimension have, as the second input of SplitToSequence states them.
 
-    Returns None if the parts differ or a part is unknown. `size` is None if it is unknown. Raises Violation C3 if the
-    parts do not add up to it.
+    The result is None if the parts differ or a part is unknown. `size` is the size of the dimension, None if unknown.
+    Raises Violation C3 if the parts do not add up to `size`.
     """
     parts = call.sizes(1)
     if parts is None:

@@ -42,9 +42,10 @@ def slice_1(call: Call) -> Shape:
 
 
 def _slice_bounds(call: Call, rank: int) -> _Bounds:
-    """Return the starts, ends, axes and steps of a Slice, each list None if unknown; an unknown number in it is None.
+    """Return the starts, ends, axes and steps of a Slice.
 
-    `rank` is the rank of the data. Axes are counted from 0.
+    Each of the four is a list, or None if it is unknown; an unknown start, end or step in a list is None. Axes are
+    counted from 0. `rank` is the rank of the data.
     """
     starts: Sizes | None
     ends: Sizes | None
@@ -67,7 +68,10 @@ def _slice_bounds(call: Call, rank: int) -> _Bounds:
 
 
 def _normalize_axes(axes: Sizes | None, rank: int) -> list[int] | None:
-    """Return axes counted from 0, or None if one of them is unknown or `axes` is None."""
+    """Return axes counted from 0, or None if one of them is unknown or `axes` is None.
+
+    They are not checked: an axis out of range wraps around. Raises ZeroDivisionError for axes of rank 0.
+    """
     known = [axis % rank for axis in axes or () if isinstance(axis, int)]
     return known if axes is not None and len(known) == len(axes) else None
 
@@ -102,8 +106,8 @@ def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None
 def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
     """Return (whether a bound counts from the end, the bound), or None if variables decide whether it does.
 
-    `size` is the size of the dimension, `forward` whether the step is positive. The bound may be replaced by an equal
-    one.
+    `size` is the size of the dimension, `forward` whether the step is positive. The bound that is returned may be
+    another one with the same meaning.
     """
     if isinstance(bound, int):
         if isinstance(size, Dim) and abs(bound) >= _FAR:
@@ -245,8 +249,8 @@ def pad_1(call: Call) -> Shape:
 def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
     """Return the first input's sizes padded by `pads`; all are None if `pads` is None, or axes or rank are unknown.
 
-    Without a rank, the number of pads gives the number of sizes; Unknown is raised if it does not. Raises Violation C1,
-    C3 or C6 if the pads do not fit.
+    If the rank is unknown, the number of pads gives the number of sizes. Raises Unknown if the number of pads is
+    unknown, too, or if the node states axes. Raises Violation C1, C3 or C6 if the pads do not fit.
     """
     shape = call.shape(0)
     mode = call.attribute("mode")

@@ -15,8 +15,8 @@ from opset.schemas.constraints.violation import Violation
 def _types_of_update(parts: int, call: Call) -> list[Type]:
     """Return the types of an optimizer's outputs: all new tensors, then for each kind of state all new states.
 
-    `parts` is the number of inputs for each tensor: the tensor, its gradient and its states. Raises Violation C2 or C3
-    if the inputs do not fit together.
+    `parts` is the number of inputs that each tensor has: 1 for itself, 1 for its gradient, and 1 for each state. Raises
+    Violation C2 or C3 if the inputs do not fit together.
     """
     # From the third on, the inputs are all tensors, all gradients, then all states of one kind: `parts` lists in all.
     tensors, left = divmod(call.input_count - 2, parts)

@@ -29,7 +29,7 @@ def same_type(call: Call, output: int, source: int) -> Type | None:
 def broadcast_all(call: Call, output: int, *sources: int) -> Shape:
     """Return the shape to which the inputs `sources` broadcast, all inputs if there are no `sources`: rule `broadcast`.
 
-    Raises Unknown if a rank is unknown, Violation C1 if they cannot be broadcast together.
+    Raises Unknown if the rank of an input is unknown, Violation C1 if the inputs cannot be broadcast together.
     """
     indices = sources or range(call.input_count)
     return broadcast_shapes(*(call.require_shape(index) for index in indices if call.has(index)))
@@ -39,7 +39,8 @@ def broadcast_all(call: Call, output: int, *sources: int) -> Shape:
 def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape:
     """Return the shape of the input at index `target`, to which the inputs `sources` are broadcast: the rule `onto`.
 
-    Raises Unknown if its rank is unknown, Violation C1 if one of `sources` certainly cannot be broadcast to it.
+    Raises Unknown if the rank of the target is unknown, Violation C1 if one of `sources` certainly cannot be broadcast
+    to the target's shape.
     """
     shape = call.require_shape(target)
     for source in sources:

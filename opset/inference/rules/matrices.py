@@ -14,9 +14,9 @@ from opset.schemas.constraints.violation import Violation
 def matmul(call: Call, output: int, left: int, right: int, *quantization: int) -> Shape:
     """Return the shape of products of matrices, as in numpy: the rule `matmul(A, B)`.
 
-    The inputs `quantization` are scales or zero points. Each has one value, or several: the first has one for each row
-    of A, the second one for each column of B, the third one for each row of the product. Raises Unknown if the rank of
-    A or B is unknown, Violation if shapes do not fit.
+    The inputs `quantization` are up to three scales or zero points. Each has one value, or several: the first one for
+    each row of A, the second one for each column of B, the third one for each row of the product. Raises Unknown if the
+    rank of A or B is unknown, Violation if shapes do not fit.
     """
     a = call.require_shape(left)
     b = call.require_shape(right)
@@ -46,5 +46,8 @@ def _shapes_by_row(shape: KnownShape) -> tuple[KnownShape, ...]:
 
 
 def _shapes_by_column(shape: KnownShape) -> tuple[KnownShape, ...]:
-    """Return the shapes that scales may have if each column of matrices of this shape has its own."""
+    """Return the shapes that scales may have if each column of matrices of this shape has one: (N,) and (..., 1, N).
+
+    The result is empty if the rank is below 2.
+    """
     return (shape[-1:], (*shape[:-2], 1, shape[-1])) if len(shape) > 1 else ()

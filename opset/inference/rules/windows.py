@@ -39,7 +39,7 @@ class SlidingWindows(NamedTuple):
 
 @rule("conv")
 def conv(call: Call, output: int, x: int, w: int, bias: int | None = None) -> Shape:
-    """Return the output shape of a convolution: the batch, the number of filters, and the windows along each axis.
+    """Return the output shape of a convolution: batch, number of filters, and the number of windows along each axis.
 
     `x`, `w` and `bias` are the indices of the inputs. A size is None if it is unknown. Raises Unknown if the number of
     spatial axes is unknown, Violation C2, C4 or C6 for illegal windows.
@@ -54,9 +54,10 @@ def conv(call: Call, output: int, x: int, w: int, bias: int | None = None) -> Sh
 
 @rule("pool")
 def pool(call: Call, output: int, x: int) -> Shape:
-    """Return the output shape of a pool: batch and channels of the input at index `x`, and the windows along each axis.
+    """Return the output shape of a pool: batch and channels, then the number of windows along each axis.
 
-    A size is None if it is unknown. Raises Violation C2 or C4 for illegal windows.
+    Batch and channels are those of the input at index `x`. A size is None if it is unknown. Raises Violation C2 or C4
+    for illegal windows.
     """
     kernel = required_attribute(call, "kernel_shape")
     shape = call.shape(x)
@@ -99,7 +100,7 @@ def rank_by_attributes(call: Call) -> int:
 def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> SlidingWindows:
     """Return how windows of the size `kernel` move, by the attributes `strides`, `dilations`, `pads` and `auto_pad`.
 
-    Raises Violation `label` for a size below 1, Unknown for too many axes.
+    Raises Violation `label` if a size in `kernel` is below 1, Unknown if there are more than MAX_RANK axes.
     """
     rank = len(kernel)
     if rank > MAX_RANK:

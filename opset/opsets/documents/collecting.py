@@ -17,7 +17,8 @@ from opset.opsets.registry import Schemas, registry_with
 from opset.opsets.releases import ir_version_of_opset, is_released, newest_ir_version
 from opset.schemas.index import FOLDER
 from opset.schemas.names import domain_name, normalize_domain
-from opset.schemas.yaml.loader import Operator, domain_of, folder_sets, operator_files, read_operators, standard_sets
+from opset.schemas.yaml.folders import domain_of, operator_files
+from opset.schemas.yaml.loader import Operator, folder_sets, read_operators, standard_sets
 
 METADATA_IR_VERSION = 10
 """The IR version with which functions got metadata and overloads, which carry the declarations of a document."""

@@ -26,8 +26,8 @@ from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.type_sets import TypeSets
 from opset.schemas.untrusted_files import TooLarge, file_bytes, parse_json
 from opset.schemas.yaml.fields import Fields
+from opset.schemas.yaml.folders import MAX_FILES
 from opset.schemas.yaml.loader import (
-    MAX_FILES,
     MAX_FOLDER_FINDINGS,
     MAX_VERSION,
     Operator,

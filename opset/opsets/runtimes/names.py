@@ -10,7 +10,7 @@ from typing import NamedTuple, NoReturn
 
 from opset.errors import Finding, SchemaError, UsageError, listing, quote
 from opset.opsets.runtimes.compiled import standard_tables
-from opset.opsets.runtimes.model import Runtime, RuntimeRelease, RuntimeTable, Span, release_sort_key
+from opset.opsets.runtimes.model import MEASURED, Runtime, RuntimeRelease, RuntimeTable, Span, release_sort_key
 from opset.schemas.names import domain_name, near_miss
 
 MAX_FILES = 100
@@ -78,7 +78,7 @@ def installed_runtime(name: str) -> Runtime:
         nearest,
         name=f"installed:{package}",
         title=f"the installed {package}",
-        how="measured",
+        how=MEASURED,
         notes=(what, "kernels are those for which a model of the node alone loads there"),
         lists_operators=True,
         loader=loader,

@@ -78,10 +78,10 @@ class ConditionReader(Fields):
         """Return the conditions and the texts in the `constraints` of a version; faults are added as findings.
 
         Returns:
-            The legal conditions, sorted by label, and the texts that the YAML states, by label.
+            The legal conditions, sorted by label; and by label, the texts that the YAML states.
 
         Raises:
-            SchemaError: The version has more than MAX_ENTRIES conditions.
+            SchemaError: The version has more than MAX_ENTRIES conditions, or there are MAX_FINDINGS.
         """
         texts: dict[str, str] = {}
         entries = self.names(node, "constraints")
@@ -102,9 +102,10 @@ class ConditionReader(Fields):
         return tuple(condition for condition, *_ in self._read), texts
 
     def _read_clause(self, label: str, node: YamlNode) -> str:
-        """Read a mapping of conditions of the constraint `label`; return its `text`, "" if it has none.
+        """Read a mapping of conditions of the constraint `label`, and return its `text`, "" if it has none.
 
-        Legal conditions are kept, faults are added as findings. Raises SchemaError if there are too many conditions.
+        Legal conditions are added to the reader's list, faults as findings. Raises SchemaError if the version has more
+        than MAX_ENTRIES conditions.
         """
         if not isinstance(node.value, dict):
             self.report_wrong(node, "text, or a mapping of conditions")
@@ -126,7 +127,7 @@ class ConditionReader(Fields):
         return self.phrase(fields.get("text"))
 
     def _text_of(self, node: YamlNode) -> str:
-        """Return a condition as text, even if YAML has read it as a number or a boolean."""
+        """Return the text of a condition as it stands in YAML, even if YAML has read it as a number or a boolean."""
         if isinstance(node.value, int | float):
             return str(node.value).lower()
         return self.phrase(node)
@@ -134,7 +135,7 @@ class ConditionReader(Fields):
     def read_where(self, node: YamlNode) -> tuple[tuple[str, str], ...]:
         """Return the legal premises of a `where` mapping as pairs, such as ("mode", "linear") or ("rank(X)", "2").
 
-        Faults are added as findings.
+        A premise that is not legal is left out, with a finding.
         """
         premises: list[tuple[str, str]] = []
         for name, each in self.mapping(node).items():
@@ -156,9 +157,9 @@ class ConditionReader(Fields):
         return tuple(premises)
 
     def _read_condition(self, condition: Condition, key: YamlNode, node: YamlNode) -> None:
-        """Keep a condition if it is legal, else add a finding.
+        """Add a condition to the reader's list if it is legal, else add a finding.
 
-        `key` is the YAML node of the subject's name, `node` the YAML node of the condition's text.
+        `key` is the YAML node of the name of its subject, `node` the YAML node of its text.
         """
         kind, subject = condition.kind, condition.subject
         both = kind in (VALUES, DISTINCT, GIVEN)
@@ -173,7 +174,7 @@ class ConditionReader(Fields):
             self.findings.add("S105", str(error), node, _HELP.get(kind, _FORM))
 
     def _check_names(self) -> None:
-        """Add a finding for each unknown name in the conditions kept, and for a size of a pattern that is named `x`."""
+        """Add a finding for each unknown name in the legal conditions, and for each size of a pattern named `x`."""
         sizes: dict[str, YamlNode] = {}
         for condition, rule, node in self._read:
             for pattern in rule if condition.kind == SHAPE else ():

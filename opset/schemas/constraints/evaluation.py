@@ -48,8 +48,12 @@ NUMBERS = Algebra(operator.eq, operator.le, operator.lt, _combine_numbers)
 def evaluate(expression: Expression, table: Table, algebra: Algebra = NUMBERS) -> Any:
     """Return the value of an expression such as `rank(X) - 1`, None if it is unknown.
 
-    `table` has, by operator ("rank"), the function that returns the value of a name; `algebra` computes with sizes.
     A quotient is unknown if the divisor may be 0.
+
+    Args:
+        expression: The parsed expression.
+        table: Functions that look up names, by operator: "rank" has the function that returns the rank of an input.
+        algebra: Computes with sizes that are no numbers.
     """
     kind, operands = expression
     if kind == "constant":
@@ -66,7 +70,11 @@ def evaluate(expression: Expression, table: Table, algebra: Algebra = NUMBERS) -
 def is_met(condition: Expression, value: Any, table: Table, algebra: Algebra = NUMBERS) -> bool | None:
     """Return whether a value meets a condition, None if that is undecided.
 
-    `table` has, by operator ("rank"), the function that returns the value of a name; `algebra` compares sizes.
+    Args:
+        condition: The parsed condition.
+        value: The value, or None if it is unknown.
+        table: Functions that look up names, by operator: "rank" has the function that returns the rank of an input.
+        algebra: Compares sizes that are no numbers.
     """
     kind, operands = condition
     if kind in ("or", "and", "chain"):
@@ -75,7 +83,11 @@ def is_met(condition: Expression, value: Any, table: Table, algebra: Algebra = N
 
 
 def compare(sign: str, value: Any, bound: Any, algebra: Algebra = NUMBERS) -> bool | None:
-    """Return whether `value sign bound` is true, None if one of them is unknown or the algebra cannot compare them."""
+    """Return whether `value sign bound` is true, None if it is undecided.
+
+    It is undecided if one of the two is unknown or of another kind than the other, or if the algebra cannot tell.
+    `sign` is "=", "!=", "<", "<=", ">", ">=" or "multiple".
+    """
     if isinstance(value, _NUMBER) and isinstance(bound, _NUMBER):
         return _COMPARISONS[sign](NUMBERS, value, bound)
     if isinstance(value, str) and isinstance(bound, str):
@@ -86,7 +98,10 @@ def compare(sign: str, value: Any, bound: Any, algebra: Algebra = NUMBERS) -> bo
 
 
 def combine(function: Callable[..., Any], values: Sequence[Any], algebra: Algebra = NUMBERS) -> Any:
-    """Return `function(*values)`, computed on numbers directly and on symbolic sizes by `algebra`; None if unknown."""
+    """Return `function(*values)`; None if a value is unknown, or the algebra cannot compute the result.
+
+    Numbers are computed directly, symbolic sizes by `algebra`.
+    """
     if all(isinstance(value, _NUMBER) for value in values):
         return NUMBERS.combine(function, *values)
     all_fit = all(isinstance(value, (int, algebra.symbol)) for value in values)
@@ -94,7 +109,11 @@ def combine(function: Callable[..., Any], values: Sequence[Any], algebra: Algebr
 
 
 def decide(results: Iterable[bool | None], decisive: bool) -> bool | None:
-    """Return `decisive` if any result equals it, else None if any is None (undecided), else `not decisive`."""
+    """Combine results of a test: return `decisive` if one of them equals it.
+
+    Otherwise, return None if one of them is None (undecided), else `not decisive`. With `decisive` True, this is "any";
+    with False, it is "all".
+    """
     is_undecided = False
     for result in results:
         if result is decisive:
@@ -109,7 +128,10 @@ def _is_other(algebra: Algebra, value: Any, bound: Any) -> bool | None:
 
 
 def _is_multiple(algebra: Algebra, value: Any, divisor: Any) -> bool | None:
-    """Return whether a size is a multiple of another, None if that is undecided or the other may not be positive."""
+    """Return whether `value` is a multiple of `divisor`, two sizes.
+
+    None if that is undecided, or if `divisor` is not certainly positive.
+    """
     if algebra.less(0, divisor) is not True:
         return None
     return compare("=", algebra.combine(operator.mod, value, divisor), 0, algebra)

@@ -131,10 +131,10 @@ def parse_expression(text: str) -> Expression:
 
 @lru_cache(maxsize=1024)
 def parse_range(text: str) -> tuple[Expression, ...]:
-    """Return the trees of all comparisons that the value of an attribute has to meet, from the text of its `range`.
+    """Return the trees of the comparisons in the `range` of an attribute, such as ">= 0" or "-rank <= x < rank".
 
-    `rank` alone stands for the rank of the first input, and becomes `rank("")`. Raises ValueError if a bound is neither
-    a number nor computed from numbers, `rank` and `rank(INPUT)`.
+    `rank` alone stands for the rank of the first input, and becomes `rank("")`. Raises ValueError if the text is no
+    such comparison, or a bound is neither a number nor computed from numbers, `rank` and `rank(INPUT)`.
     """
     try:
         comparisons = tuple(map(name_first_input, _comparisons_in(parse_condition(text))))
@@ -146,7 +146,7 @@ def parse_range(text: str) -> tuple[Expression, ...]:
 
 
 def _comparisons_in(condition: Expression) -> Iterator[Expression]:
-    """Yield the comparisons in a condition that joins them by `and`, or as `0 <= x < 2`.
+    """Yield the comparisons in a condition that consists of one, or of several joined by `and` or as in `0 <= x < 2`.
 
     Raises ValueError for any other condition.
     """
@@ -160,7 +160,7 @@ def _comparisons_in(condition: Expression) -> Iterator[Expression]:
 
 
 def name_first_input(tree: Any, first: str = "") -> Any:
-    """Return a tree with `rank(first)` for each `rank` alone, which stands for the rank of the first input."""
+    """Return a tree with `rank(first)` in place of `rank` alone; `first` is the name of the operator's first input."""
     if not isinstance(tree, Expression):
         return tree
     if tree == Expression("name", ("rank",)):
@@ -169,13 +169,13 @@ def name_first_input(tree: Any, first: str = "") -> Any:
 
 
 def parse_premise(name: str, form: str, schema: OpSchema) -> tuple[Expression, Expression]:
-    """Return two trees for an entry of `where`: the value that is compared, and the condition on it.
+    """Return two trees for an entry of `where`: the value that is compared, and the condition that it has to meet.
 
     Raises ValueError if the entry is not legal.
 
     Args:
         name: An attribute, an input, or `rank(INPUT)`.
-        form: "given", "absent" or a condition; for a string attribute, a word or several with `or`.
+        form: "given", "absent" or a condition such as ">= 2"; for a string attribute, a word, or words joined by `or`.
         schema: The version that has the attributes.
     """
     if ranked := ranked_input(name):
@@ -194,7 +194,7 @@ def ranked_input(name: str) -> str:
 
 
 def parse_form(kind: str, form: str) -> Any:
-    """Return the tree of a declared condition; its `kind` decides which grammar the text `form` follows.
+    """Return the tree of a declared condition from its text `form`, which follows another grammar for each `kind`.
 
     Returns:
         By kind: patterns ("shape"); patterns, or an expression with the name of an input ("broadcast"); a number
@@ -217,7 +217,10 @@ def parse_form(kind: str, form: str) -> Any:
 
 
 def terms_of(tree: Any) -> Iterator[tuple[str, str]]:
-    """Yield (operator, name) for each name in trees of expressions, conditions or patterns, such as ("rank", "X")."""
+    """Yield (operator, name) for each name in expressions, conditions or patterns, such as ("rank", "X").
+
+    `tree` is one of these, or a tuple of them.
+    """
     if isinstance(tree, Expression) and tree.operator in NAMED:
         yield tree.operator, tree.operands[0]
     for part in tree if isinstance(tree, tuple) else ():
@@ -263,7 +266,7 @@ class _Parser:
         return token
 
     def accept(self, token: str) -> bool:
-        """Move past the next token if it is `token`; return whether it is."""
+        """Move past the next token if it is `token`; return whether it was."""
         is_next = self.peek() == token
         self.position += is_next
         return is_next
@@ -280,7 +283,7 @@ class _Parser:
         return tree
 
     def read_operands(self, word: str, read: Callable[[], T]) -> list[T]:
-        """Return the results of `read`, which is called again as long as `word`, such as "or", follows."""
+        """Return the results of `read`, which is called once, and again after each `word`, such as "or"."""
         operands = [read()]
         while self.accept(word):
             operands.append(read())
@@ -324,14 +327,14 @@ class _Parser:
         return self.read_joined("or", lambda: self.read_joined("and", self.read_test))
 
     def read_joined(self, word: str, read: Callable[[], Expression]) -> Expression:
-        """Read operands joined by `word`, "or" or "and"; a single one is returned as it is."""
+        """Read operands joined by `word`, "or" or "and", as one expression; a single operand is returned unchanged."""
         operands = self.read_operands(word, read)
         return Expression(word, tuple(map(_as_condition, operands))) if len(operands) > 1 else operands[0]
 
     def read_test(self) -> Expression:
         """Read a test: `< 3`, `x < 3`, `0 < x < 3`, `multiple of N`, a condition in parentheses, or a number.
 
-        A number is returned as it is; `_as_condition` makes `= N` of it.
+        A number is returned unchanged; `_as_condition` makes the condition `= N` of it.
         """
         if self.accept("multiple"):
             self.expect("of")
@@ -362,9 +365,9 @@ class _Parser:
         return expression
 
     def read_sum(self) -> Expression:
-        """Read terms joined by + and -, with * and // in them; an operand may be a condition in parentheses.
+        """Read terms joined by + and -, which may contain * and //; an operand may be a condition in parentheses.
 
-        Raises ValueError if the text is malformed or nested too deeply.
+        Raises ValueError if the text is malformed, or nested more than _MAX_DEPTH levels deep.
         """
         self.depth += 1
         if self.depth > _MAX_DEPTH:
@@ -374,9 +377,9 @@ class _Parser:
         return result
 
     def read_chain(self, operators: tuple[str, ...], read: Callable[[], Expression]) -> Expression:
-        """Read operands with `read`, joined by `operators`, and return the expression, grouped from left to right.
+        """Read operands with `read`, joined by `operators`, as one expression that is grouped from left to right.
 
-        A single operand is returned as it is. Raises ValueError if a joined operand is a condition.
+        A single operand is returned unchanged. Raises ValueError if one of several operands is a condition.
         """
         result = read()
         while self.peek() in operators:

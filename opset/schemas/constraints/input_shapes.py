@@ -78,7 +78,7 @@ class Plan(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def plan_of(schema: OpSchema) -> Plan | None:
-    """Return the checks on nodes of an operator version; None if it has no constraint that can be checked. Cached."""
+    """Return the checks on nodes of an operator version, None if no constraint of it can be checked; cached."""
     positions = {parameter.name: index for index, parameter in enumerate(schema.inputs)}
     names = {name for name, attribute in schema.attributes.items() if attribute.constraint}
     checks: list[Check] = []
@@ -149,7 +149,7 @@ class Match:
     def check(self) -> None:
         """Check all constraints, and set `sizes` and `runs` to the values that names in patterns have.
 
-        Raises Violation for the first constraint that is surely broken; undecided ones pass.
+        Raises Violation for the first constraint that is certainly broken. A constraint that is undecided passes.
         """
         self.runs = {name: tuple(value) for name in self.plan.runs if (value := self._attribute(name))}
         for check in self.plan.checks:
@@ -158,9 +158,9 @@ class Match:
                     self._check_subject(check, index)
 
     def completed_shapes(self) -> list[Shape | None]:
-        """Return the inputs' shapes, with unknown sizes filled in as far as constraints decide them.
+        """Return the inputs' shapes; a size that is unknown is filled in if a constraint decides it.
 
-        None stands for a size or a shape that is still unknown. `check` has to be called before.
+        A size or shape that is still unknown is None. `check` has to be called before.
         """
         shapes = [*self.shapes]
         for index, pattern in self._matched:
@@ -168,16 +168,20 @@ class Match:
         return shapes
 
     def _indices_of(self, position: int) -> Iterable[int]:
-        """Return the indices of the node's inputs that belong to the operator's input at `position`.
+        """Return the indices of the node's inputs for the operator's input at `position`.
 
-        They are several for a variadic input, and none if the node leaves the input out. For -1 (no input), it is -1.
+        A variadic input has several, an input that the node leaves out none. If `position` is -1, since the subject of
+        a check is no input, the result is -1 alone.
         """
         if position < 0 or position != self.plan.variadic:
             return (position,) if position < len(self.shapes) else ()
         return range(position, len(self.shapes))
 
     def _check_subject(self, check: Check, index: int) -> None:
-        """Check the input at `index`, or for -1 another subject. Raises Violation if it surely breaks the check."""
+        """Check the input at `index`; or if `index` is -1, the attribute or size that is the subject of the check.
+
+        Raises Violation if the check certainly fails.
+        """
         if check.kind == SHAPE:
             self._check_shape(check, index)
         elif check.kind == BROADCAST:
@@ -190,9 +194,9 @@ class Match:
                     raise Violation(check.label, self._detail(check, index, value))
 
     def _values_of(self, check: Check, index: int) -> Iterable[Any]:
-        """Return the values of a check's subject, each of which has to meet the condition; None for an unknown value.
+        """Return the values of a check's subject, each of which has to meet the condition of the check.
 
-        An unknown list of elements has no values.
+        An unknown value is None; of an unknown list, there are no elements.
         """
         if check.kind == GIVEN:
             return (self._given(check.subject),)
@@ -207,7 +211,10 @@ class Match:
         return (self._count_elements(index),) if shape is None or check.rule != _ONE else shape
 
     def _detail(self, check: Check, index: int, value: Any) -> str:
-        """Return how `value` breaks a check of the input at `index`, as text for a message: "rank(X) = 3"."""
+        """Return how `value` breaks a check, as text for a message: "rank(X) = 3".
+
+        `index` is the index of the input, -1 if the subject of the check is no input.
+        """
         if check.kind == GIVEN:
             names = check.subject, *[name for _, name in terms_of(check.rule)]
             return " and ".join([f"{name} is {'given' if self._given(name) else 'left out'}" for name in names])
@@ -223,16 +230,20 @@ class Match:
         )
 
     def _check_distinct_axes(self, check: Check, index: int) -> None:
-        """Raise Violation if two elements name the same axis; negative axes count from the last dimension."""
+        """Raise Violation if two elements of the subject name the same axis.
+
+        A negative axis counts from the last dimension. An element that is unknown is passed over.
+        """
         rank = self._evaluate(check.rule)
         axes = [axis % rank if rank else axis for axis in self._elements_of(check, index) if isinstance(axis, int)]
         if len(set(axes)) < len(axes):
             raise Violation(check.label, f"{check.subject} {_shape_text(axes[:20])}")
 
     def _check_broadcast(self, check: Check, index: int) -> None:
-        """Raise Violation if the input at `index` surely does not broadcast to the shape that a check names.
+        """Raise Violation if the input at `index` certainly does not broadcast to the shape that a check names.
 
-        If it may, unknown sizes of that shape are filled in from the input.
+        The shape is another input's, or a pattern. If the input may broadcast to it, the shape's unknown sizes are
+        filled in.
         """
         shape, is_input = self.shapes[index], isinstance(check.rule, Expression)
         target = self._find_shape(str(check.rule)) if is_input else self._complete_shape(None, check.rule[0])
@@ -257,9 +268,10 @@ class Match:
     # Patterns
 
     def _check_shape(self, check: Check, index: int) -> None:
-        """Raise Violation if the shape of the input at `index` surely fits no pattern of a check.
+        """Raise Violation if the shape of the input at `index` certainly fits no pattern of a check.
 
-        Names are bound by the first pattern that may fit, if it surely fits or no other may.
+        Names in patterns get their values from the first pattern that may fit. They get none if it is not certain that
+        this pattern fits, and another one may fit, too.
         """
         shape, bound = self.shapes[index], (self.sizes, self.runs)
         if shape is None:
@@ -279,7 +291,11 @@ class Match:
             self._matched.append((index, pattern))
 
     def _fits(self, shape: Shape, pattern: Pattern) -> Iterator[bool | None]:
-        """Yield for each size of a shape whether it fits a pattern, None if undecided; bind names in the pattern."""
+        """Yield whether the rank of a shape, and then its sizes, fit a pattern; None if that is undecided.
+
+        A size that may be any yields nothing. As they are compared, names in the pattern get the sizes as their
+        values, or the defaults of sizes that are left out.
+        """
         before, after = pattern.before, pattern.after
         end = len(shape) - len(after)
         count = min(len(before), end)
@@ -301,7 +317,10 @@ class Match:
             self.runs[pattern.run] = tuple(map(_merge_sizes, run, between))
 
     def _complete_shape(self, shape: Shape | None, pattern: Pattern) -> Shape | None:
-        """Return a shape with unknown sizes filled in from a pattern that it fits; None if the rank is unknown."""
+        """Return a shape, which fits a pattern, with its unknown sizes filled in from the pattern.
+
+        If the shape is None, it is made of the pattern; None if the pattern does not decide the rank.
+        """
         run = None if pattern.run is None else self.runs.get(pattern.run)
         if shape is None:
             if any(entry.default is not None for entry in pattern.before) or (pattern.run is not None and run is None):
@@ -313,7 +332,10 @@ class Match:
         return tuple(map(_merge_sizes, map(self._size_of_entry, (*head, *middle, *pattern.after)), shape))
 
     def _size_of_entry(self, entry: Any) -> Any:
-        """Return the size that an entry of a pattern stands for, None if unknown; a size is returned unchanged."""
+        """Return the size that an entry of a pattern stands for, None if unknown.
+
+        An entry that is not a Size, but a size already, is returned unchanged.
+        """
         if not isinstance(entry, Size):
             return entry
         size = self._evaluate(entry.choices[0]) if len(entry.choices) == 1 else None
@@ -342,21 +364,28 @@ class Match:
         return compare("=", left, right, self._algebra)
 
     def _elements_of(self, check: Check, index: int) -> Iterable[Any]:
-        """Return the elements of the input at `index`, () if unknown; for -1, the values of the check's attribute."""
+        """Return the elements of the input at `index`, () if they are unknown.
+
+        If `index` is -1, return the values of the attribute that is the check's subject; an unknown attribute gives
+        (None,).
+        """
         if index >= 0:
             return self._elements(index) or ()
         value = self._attribute(check.subject)
         return value if isinstance(value, tuple | list) else (value,)
 
     def _find_number(self, name: str) -> Any:
-        """Return the value of a numeric attribute, or the size that a name in patterns is bound to; None if unknown."""
+        """Return the value of a numeric attribute, or the size that a name in patterns stands for; None if unknown."""
         if name not in self.plan.schema.attributes:
             return self.sizes.get(name)
         value = self._attribute(name)
         return value if isinstance(value, int | float) else None
 
     def _find_value(self, name: str) -> Any:
-        """Return the value of an attribute, or of an input with one element; None if unknown. Bytes become text."""
+        """Return the value of an attribute or, for an input with one element, of the element; None if unknown.
+
+        Bytes are returned as text.
+        """
         if name in self.plan.schema.attributes:
             value = self._attribute(name)
         else:
@@ -371,7 +400,7 @@ class Match:
         return self.shapes[index] if index < len(self.shapes) else None
 
     def _find_dimension(self, name: str, axis: Any) -> Any:
-        """Return the size of a dimension of the input `name`, None if it is unknown or there is no such dimension."""
+        """Return the size of the dimension `axis` of the input `name`; None if unknown or if it does not exist."""
         shape = self._find_shape(name)
         return shape[axis] if shape is not None and isinstance(axis, int) and -len(shape) <= axis < len(shape) else None
 
@@ -391,7 +420,7 @@ def _length(value: Any) -> int | None:
 
 
 def _merge_sizes(left: Any, right: Any) -> Any:
-    """Return the more precise of two equal sizes: a number, else a symbolic size, else None."""
+    """Return the more precise one of two sizes that are equal: a number, else a symbolic size, else None (unknown)."""
     return left if right is None or (left is not None and not isinstance(right, int)) else right
 
 

@@ -46,7 +46,7 @@ class Misfit(NamedTuple):
 def arity_misfits(schema: OpSchema, given: Sequence[str | None], outputs: bool = False) -> Iterator[Misfit]:
     """Yield a misfit for a wrong number of inputs or outputs, and for each required input that is absent.
 
-    If types of the version are unknown (`schema.unknown`), absent inputs pass.
+    If the document that declares the version does not tell types (`schema.unknown`), absent inputs are no misfits.
 
     Args:
         schema: The operator version.
@@ -78,14 +78,15 @@ def type_misfits(
     outputs: Sequence[str | None] = (),
     bare_optionals: bool = False,
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each type that an input or output may not have, alone or beside the types of others.
+    """Yield a misfit for each type that an input or output may not have.
 
-    Types of a node that belong to one type constraint have to be equal.
+    A type may be illegal by itself, or because it differs from the type of another input or output with the same type
+    constraint.
 
     Args:
         schema: The operator version.
         inputs: The types of the node's inputs: "tensor(float)", "" for an absent value, None if unknown.
-        outputs: The types of its outputs, likewise.
+        outputs: The types of the node's outputs in the same form.
         bare_optionals: Whether a type T passes if `optional(T)` is allowed; then types of a constraint that allows an
             optional type need not be equal.
     """
@@ -123,10 +124,10 @@ def version_that_fits(
     outputs: Sequence[str],
     attributes: Mapping[str, str | None],
 ) -> OpSchema | None:
-    """Return the operator version that a node fits, other than `schema`; None if it fits none.
+    """Return an operator version other than `schema` that a node fits; None if it fits none.
 
-    The next newer versions are tried first, then the older ones. Withdrawn versions are not tried, and types of values
-    are ignored.
+    Newer versions are tried first, the next one first of all; then the older ones. Withdrawn versions are not tried.
+    Types of inputs and outputs are not compared.
 
     Args:
         versions: All versions of the operator, oldest first.
@@ -142,10 +143,11 @@ def version_that_fits(
 
 
 def attribute_misfits(schema: OpSchema, attributes: Mapping[str, str | None]) -> Iterator[Misfit]:
-    """Yield a misfit for each attribute that is unknown, has the wrong type, or is required and absent.
+    """Yield a misfit for each attribute that the operator does not have, that has the wrong type, or that is missing.
 
-    `attributes` are the types of the node's attributes by name, such as "ints"; None for a type that is not known.
-    Nothing is yielded if the whole signature is unknown (`schema.unknown`).
+    Only required attributes can be missing. `attributes` are the types of the node's attributes by name, such as
+    "ints"; None for a type that is not known. Nothing is yielded if the document that declares the version does not
+    tell its signature (`schema.unknown`).
     """
     if schema.unknown == SIGNATURE:
         return
@@ -169,12 +171,12 @@ def node_misfits(
     """Yield a misfit for each wrong number of inputs or outputs, absent required input, and wrong attribute.
 
     An attribute is wrong if it is unknown, of the wrong type, or required and absent. Types of inputs and outputs are
-    ignored, and so is all that `schema.unknown` leaves open.
+    not compared. Facts that `schema.unknown` says are not known are not compared either.
 
     Args:
         schema: The operator version.
         inputs: The names or types of the node's inputs: "" for an absent value, None for an unknown type.
-        outputs: The names or types of its outputs, likewise.
+        outputs: The names or types of the node's outputs in the same form.
         attributes: The types of its attributes by name, None for unknown ones.
     """
     yield from arity_misfits(schema, inputs)
@@ -185,8 +187,9 @@ def node_misfits(
 def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()) -> Iterator[Misfit]:
     """Yield a misfit for each attribute whose value its declared `choices`, `range` or `kind` do not allow.
 
-    `values` are attribute values by name, `ranks` the ranks of inputs, None if unknown. An attribute without a value
-    passes, and so does a value that depends on an unknown rank.
+    `values` are the values of the node's attributes by name. `ranks` are the ranks of its inputs in order, None if
+    unknown. An attribute without a value is no misfit, and neither is a value whose legality depends on an unknown
+    rank.
     """
     for declared in declared_attributes(schema):
         value = values.get(declared.name)
@@ -212,18 +215,20 @@ def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[i
 def constraint_misfits(
     schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each illegal attribute value, if the attribute's declaration names a constraint.
+    """Yield a misfit for each illegal attribute value that breaks a constraint, as the attribute's declaration says.
 
-    `values` are attribute values by name, `ranks` the ranks of inputs, None if unknown. Illegal values of attributes
-    whose declaration names no constraint pass: some flags take any number but 0 as true.
+    `values` are the values of the node's attributes by name. `ranks` are the ranks of its inputs in order, None if
+    unknown. An illegal value of an attribute that names no constraint is no misfit: some flags take any number but 0 as
+    true.
     """
     return (misfit for misfit in value_misfits(schema, values, ranks) if misfit.constraint)
 
 
 def check_constraints(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()) -> None:
-    """Raise Violation for the first attribute value that breaks a constraint.
+    """Raise Violation for the first attribute value that is illegal and breaks a constraint.
 
-    `values` are attribute values by name, `ranks` the ranks of inputs, None if unknown.
+    `values` are the values of the node's attributes by name. `ranks` are the ranks of its inputs in order, None if
+    unknown.
     """
     for misfit in constraint_misfits(schema, values, ranks):
         raise Violation(misfit.constraint, misfit.detail)
@@ -240,9 +245,10 @@ def needs_ranks(declared: Attribute) -> bool:
 
 
 def _why_illegal(schema: OpSchema, declared: Attribute, element: Any, ranks: Mapping[str, int | None]) -> str:
-    """Return why a value of an attribute, or one element of its list, is illegal; "" if it is legal or undecided.
+    """Return why a value of an attribute is illegal; "" if it is legal, or if that depends on an unknown rank.
 
-    `ranks` are ranks by input, None for unknown ones.
+    `element` is the value or, for a list, one of its elements. `ranks` are ranks by name of the input, None for unknown
+    ones.
     """
     if declared.kind == DATA_TYPE:
         return _why_no_data_type(schema, declared, element)
@@ -259,7 +265,10 @@ def _why_illegal(schema: OpSchema, declared: Attribute, element: Any, ranks: Map
 
 
 def _why_no_data_type(schema: OpSchema, declared: Attribute, element: Any) -> str:
-    """Return why a value names no element type that is allowed; "" if it does, or is 0 and 0 is the default."""
+    """Return why a value is not the number or name of an allowed element type; "" if it is.
+
+    The value 0 passes if it is the attribute's default.
+    """
     if element == 0 == declared.default:
         return ""
     name = element_name(element) if isinstance(element, int) else str(element).lower()
@@ -298,7 +307,7 @@ def choices_text(choices: Collection[Any]) -> str:
 def range_text(declared: Attribute) -> str:
     """Return the range of an attribute as text, "" if it has none.
 
-    An attribute of kind axis or axes has at least the range `-rank <= x < rank`.
+    For the kinds axis and axes, `-rank <= x < rank` is added, unless the range in YAML names a rank itself.
     """
     if declared.kind not in (AXIS, AXES) or (declared.range and any(terms_of(parse_range(declared.range)))):
         return declared.range
@@ -306,9 +315,9 @@ def range_text(declared: Attribute) -> str:
 
 
 def declared_text(schema_inputs: Sequence[Parameter], declared: Attribute) -> str:
-    """Return the legal values of an attribute as the text of a constraint, "" if it declares none.
+    """Return the legal values of an attribute as the text of a constraint, "" if all values are legal.
 
-    A rank in it is written with the name of the first of `schema_inputs`: `-rank(X) <= axis < rank(X)`.
+    In the text, a rank is written with the name of the first of `schema_inputs`: `-rank(X) <= axis < rank(X)`.
     """
     name = f"each of {declared.name}" if declared.type.endswith("s") else declared.name
     if declared.kind == DATA_TYPE:

@@ -11,7 +11,7 @@ from opset.schemas.constraints.violation import Violation
 def can_take(graph: Any, count: int) -> bool:
     """Whether a GraphProto can be called with `count` inputs.
 
-    Inputs that are initializers, too, have a default; they are either all given or all left out.
+    Graph inputs that are initializers, too, have a default. A call gives either all of them or none of them.
     """
     defaults = {each.name for each in graph.initializer} | {each.values.name for each in graph.sparse_initializer}
     return count in (len(graph.input), sum(each.name not in defaults for each in graph.input))
@@ -21,8 +21,8 @@ def passed_count(op_type: str, version: int, inputs: int) -> int | None:
     """Return how many values a node passes to each of its subgraphs, None for an operator without subgraphs.
 
     Args:
-        op_type: The operator.
-        version: The opset; before 9, the first input of Scan is not passed on.
+        op_type: The name of the operator.
+        version: The opset of ai.onnx; below 9, the first input of Scan is not passed to its subgraph.
         inputs: The number of inputs of the node.
     """
     counts = {"If": 0, "Loop": max(inputs - 2, 0) + 2, "SequenceMap": inputs, "Scan": inputs - (version < 9)}
@@ -40,17 +40,17 @@ def check_graphs(
 ) -> None:
     """Check that the subgraphs of a node take as many inputs, and have as many outputs, as the node needs.
 
-    Other operators than If, Loop, Scan and SequenceMap pass.
+    Nothing is checked for other operators than If, Loop, Scan and SequenceMap.
 
     Args:
-        op_type: The operator.
-        version: The opset of its domain.
+        op_type: The name of the operator.
+        version: The opset of ai.onnx.
         inputs: The number of the node's inputs.
         outputs: The number of its outputs.
         graphs: The GraphProtos of the node by the names of their attributes.
-        scans: `num_scan_inputs` of a Scan; if it is None, a Scan passes.
-        strict: Whether more outputs than needed are a fault, too; and for If, a branch with fewer, even if the
-            other one has enough. Runtimes accept both.
+        scans: `num_scan_inputs` of a Scan; if it is None, nothing is checked for a Scan.
+        strict: Whether each subgraph must have exactly the outputs that the node needs. If not, it may have more, as
+            runtimes accept this, and of the two branches of an If, only one must have enough.
 
     Raises:
         Violation: The numbers do not fit.
@@ -84,7 +84,13 @@ def _check_bodies(
 ) -> None:
     """Raise Violation `label` if a graph cannot take `inputs` inputs, or has a wrong number of outputs.
 
-    It has to have at least `least` outputs, and if `exact` is not None, exactly that many. `passed` begins the message.
+    Args:
+        label: The label of the constraint, such as "C1".
+        passed: The beginning of the message: what the node passes to the graphs.
+        graphs: The GraphProtos by the names of their attributes.
+        inputs: The number of inputs that each graph gets.
+        least: The smallest number of outputs that a graph may have.
+        exact: The number of outputs that each graph must have, None if `least` or more are right.
     """
     for body in graphs.values():
         given = len(body.output)

@@ -26,7 +26,7 @@ from opset.schemas.model import Condition, OpSchema
 def conditions_text(conditions: Iterable[Condition], schema: OpSchema) -> str:
     """Return the conditions of one constraint as text: "rank(X) >= 2, if mode is linear".
 
-    Conditions with the same premises are one phrase; several phrases are joined by "; ".
+    Conditions with the same premises (`where`) make one phrase. Several phrases are joined by "; ".
     """
     ones = (RANK, "0"), (SIZE, "1")
     single = {name for name, attribute in schema.attributes.items() if not attribute.type.endswith("s")}
@@ -50,7 +50,8 @@ def conditions_text(conditions: Iterable[Condition], schema: OpSchema) -> str:
 def range_sentence(text: str, subject: str, first: str) -> str:
     """Return the range of an attribute as a sentence: "-rank(X) <= axis < rank(X)".
 
-    `subject` is the attribute, `first` the input whose rank `rank` alone means.
+    `text` is the range. `subject` is the name of the attribute, `first` the name of the input whose rank is meant by
+    `rank` alone.
     """
     condition = name_first_input(parse_condition(text), first)
     parts = condition.operands if condition.operator == "and" else (condition,)
@@ -58,10 +59,10 @@ def range_sentence(text: str, subject: str, first: str) -> str:
 
 
 def _phrases_of_kind(kind: str, members: Sequence[Condition], single: Collection[str]) -> Iterator[str]:
-    """Yield phrases for the conditions of one kind among `members`.
+    """Yield phrases for the conditions of one kind, such as "rank", among `members`.
 
-    Subjects with the same condition share a phrase if the wording allows several subjects; else each has its own.
-    Inputs and attributes not in `single` may have several elements: "each of axes >= 0".
+    Subjects with the same condition share a phrase if the wording of the kind allows several subjects. `single` has the
+    names of inputs and attributes with one element; of all others, a phrase says "each of axes >= 0".
     """
     forms: dict[str, list[str]] = {}
     for condition in members:

@@ -52,7 +52,10 @@ class _PlacedBody(NamedTuple):
 
 
 def body_faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
-    """Yield the faults (findings S233 to S236) of one version's function bodies; `versions` looks up operators."""
+    """Yield the faults of one version's function bodies, as findings S233 to S236.
+
+    `versions` returns the versions of an operator by domain and name.
+    """
     place = f"{domain_name(schema.domain)}.{schema.name} {schema.since_version}, function"
     for body in schema.function:
         yield from _check_body(_PlacedBody(schema, body, place, NEWEST), versions)
@@ -60,12 +63,12 @@ def body_faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
 
 @LINT.rule("S233 S234 S235 S236", OperatorBodies)
 def check_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
-    """Yield findings on function bodies, by code.
+    """Yield findings about function bodies, by code.
 
-    - S233: the body cannot be read.
-    - S234: a value is missing, or not used, or defined at a wrong place.
-    - S235: an operator is missing, or a node does not fit its operator.
-    - S236: a reference to an attribute does not fit.
+    - S233: The body cannot be read.
+    - S234: The body uses a value before it is defined, defines one twice, or does not compute or use one.
+    - S235: An operator does not exist at the body's opsets, or a node does not fit its operator.
+    - S236: A node refers to an attribute that the operator does not have, or that has another type or no value.
     """
     for use in _placed_bodies(bodies.operator):
         yield from _check_body(use, bodies.versions)
@@ -112,7 +115,7 @@ def _value_name_faults(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any
 def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions) -> Iterator[Finding]:
     """Yield a finding S235 for each node whose operator is missing, or does not fit, at an opset of the body.
 
-    An optional input counts as left out, unless the body is only for nodes that have it.
+    A node has to fit even if an optional input of the body is left out, unless `where` says that it is given.
     """
     absent = {name for name, form in use.body.where if form == "absent"}
     optional = {each.name for each in use.schema.inputs if each.option != SINGLE}
@@ -128,8 +131,8 @@ def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions)
 def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: Versions) -> Iterator[str]:
     """Yield a message for each respect in which a node of a body does not fit its operator.
 
-    A node that a body may not have, of another domain or with a graph, gives one message. `inputs` are the names of its
-    inputs, "" for one that may be left out.
+    A node of another domain than the body may use, or with a graph, gives one message only. `inputs` are the names of
+    the node's inputs; an input that may be left out is "".
     """
     name, domain = node.op_type, normalize_domain(node.domain)
     if domain not in ("", use.schema.domain):
@@ -153,10 +156,10 @@ def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: V
 
 
 def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[OpSchema]) -> Sequence[OpSchema]:
-    """Return the versions of an operator, out of `known`, that a body meets at its opsets.
+    """Return the versions of an operator that are in force at the opsets at which a body is used.
 
-    Returns () if the operator does not exist at the body's first opset. Of operators in REPLACED, the newest version is
-    returned.
+    `known` are all versions of the operator. If it does not exist at the body's first opset, () is returned. For
+    operators in REPLACED, only the newest version is returned.
     """
     if not domain and name in REPLACED:
         return known[-1:]
@@ -168,7 +171,11 @@ def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[
 
 
 def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Finding]:
-    """Yield a finding S236 for each reference to an attribute that is missing, of another type, or without a value."""
+    """Yield a finding S236 for each node that refers to a wrong attribute of the operator.
+
+    An attribute is wrong if the operator does not have it, if its type is another one, or if a Constant needs its value
+    and it may have none.
+    """
     given = {name for name, form in use.body.where if form == "given"}
     for node in nodes:
         is_constant = node.op_type == "Constant"
@@ -193,7 +200,8 @@ def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Findin
 def check_order_of_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
     """Yield a finding S237 for each version whose bodies are not sorted by opset, highest first.
 
-    A body that serves the same nodes as one before, or that no node can use, is a finding, too.
+    A body is a finding, too, if it is for the same nodes and opset as an earlier body, or if other bodies serve all
+    nodes that it could serve.
     """
     operator = bodies.operator
     for schema in operator.schemas:
@@ -236,7 +244,10 @@ def operators_used(operator: Operator) -> set[tuple[str, str]]:
 
 
 def _placed_bodies(operator: Operator) -> Iterator[_PlacedBody]:
-    """Yield the function bodies of all versions, each with the last opset before another version or body takes over."""
+    """Yield the function bodies of all versions, each with its location and the last opset at which it is used.
+
+    After this opset, another version of the operator, or another body for the same nodes, takes over.
+    """
     for schema, following in zip(operator.schemas, [*operator.schemas[1:], None], strict=True):
         last = NEWEST if following is None or operator.domain else following.since_version - 1
         place = operator.place(schema.since_version, "function")

@@ -18,7 +18,7 @@ from opset.schemas.names import normalize_domain
 def check_body_types(bodies: OperatorBodies) -> Iterator[Finding]:
     """Yield a finding S244 for each type of a version that one of its function bodies cannot take.
 
-    Versions with a body that has findings S233 to S236 are skipped.
+    A version is skipped if a body of it has findings S233 to S236.
     """
     operator = bodies.operator
     versions = bodies.versions
@@ -35,7 +35,7 @@ def check_body_types(bodies: OperatorBodies) -> Iterator[Finding]:
 
 
 def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> Iterator[tuple[str, str]]:
-    """Yield (type, reason) for each type that a version allows and a node of `body` refuses: "tensor(float16)"."""
+    """Yield (type, reason) for each type, as "tensor(float)", that a version allows and a node of `body` does not."""
     constraints = {each.type for each in schema.inputs}
     for constraint in sorted(constraints & schema.types.keys()):
         for type_ in body.types.get(constraint, schema.types[constraint]):
@@ -48,10 +48,16 @@ def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> I
 def _first_misfit(
     schema: OpSchema, body: FunctionBody, bound: Mapping[str, str], free: set[str], versions: Versions
 ) -> str:
-    """Return why a node of a body does not take the types that reach it from the body's inputs, "" if all take them.
+    """Return why a node of a body does not take the types that reach it from the body's inputs; "" if all nodes do.
 
-    Nodes from the first unknown operator on are not checked. `bound` has a type for each type constraint; the type of a
-    constraint in `free` is taken as unknown.
+    Nodes from the first unknown operator on are not checked.
+
+    Args:
+        schema: The version that has the body.
+        body: The function body.
+        bound: A type for each type constraint of the version.
+        free: The type constraints whose type counts as unknown, in spite of `bound`.
+        versions: Returns the versions of an operator by domain and name.
     """
     known: dict[str, str | None] = {}
     for each in schema.inputs:
@@ -86,9 +92,9 @@ def _first_misfit(
 
 
 def _pair_names(parameters: Sequence[Parameter], names: Sequence[str]) -> Iterator[tuple[Parameter, str]]:
-    """Yield (parameter, name) for each value of a node's inputs or outputs that is not left out.
+    """Yield (parameter, name) for each value of a node's inputs, or outputs, that is not left out.
 
-    Values beyond the last parameter are paired with it.
+    If there are more values than parameters, the last parameter, which is variadic, has all remaining ones.
     """
     for index, name in enumerate(names):
         if name and parameters:
@@ -98,7 +104,7 @@ def _pair_names(parameters: Sequence[Parameter], names: Sequence[str]) -> Iterat
 def _schema_of(node: Any, opset: int, versions: Versions) -> OpSchema | None:
     """Return the schema of a node's operator at an opset; None if it is not of ai.onnx, or does not exist there.
 
-    CastLike and Constant are taken at a later opset if need be, since they are replaced.
+    CastLike and Constant, which are replaced before a body is used, may be newer than the opset.
     """
     if normalize_domain(node.domain):
         return None
@@ -115,9 +121,9 @@ _CONSTANTS = {
 
 
 def _output_type(used: OpSchema, parameter: Parameter, bindings: Mapping[str, str], node: Any) -> str | None:
-    """Return the type of the output `parameter` of a node, None if inputs and attributes do not decide it.
+    """Return the type of a node's output `parameter`; None if inputs and attributes do not decide it.
 
-    `bindings` has the types of the node's inputs by type constraint; `used` is the schema of its operator.
+    `bindings` has the types of the node's inputs by type constraint; `used` is the schema of the node's operator.
     """
     if used.name == "Constant" and node.attribute:
         return _CONSTANTS.get(node.attribute[0].name)

@@ -89,13 +89,16 @@ class LintedFolder:
         return {operator.domain for operator in self.whole_operators}
 
     def place_of_file(self, domain: str, name: str) -> str:
-        """Return the path of an operator's file; "" if the file is not checked, or was not read completely."""
+        """Return the path of an operator's file; "" if the file is not checked, or could not be read completely."""
         path = self.target.folder / domain_name(domain) / f"{name}.yaml"
         return str(path) if (domain, name) not in self.unread and self.target.has_file(path) else ""
 
 
 def changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChange, Transition]]:
-    """Yield (name, declaration, transition) for each attribute that a transition changes or declares something on."""
+    """Yield (name, declaration, transition) for each attribute that differs between two consecutive versions.
+
+    An attribute that does not differ is yielded, too, if the `change:` block declares something about it.
+    """
     for step in operator.transitions:
         changed = step.difference.get("attributes", {})
         for name in sorted(changed.keys() | step.change.attributes.keys()):

@@ -19,9 +19,9 @@ has_read_examples = attrgetter("examples_read")
 
 @LINT.rule("S220", Operator, applies=has_read_examples)
 def check_for_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S220 if an operator has no example, but has to have one.
+    """Yield a finding S220 if an operator has no example, but must have one.
 
-    It has to if `examples_required`, or if its file still has lines of guidance from `opset new`.
+    It must have one if `context.examples_required`, or if its file still has lines of guidance from `opset new`.
     """
     required = context.examples_required
     if not operator.examples and (required or file_matches(operator.path, _GUIDANCE, MAX_SIZE)):
@@ -30,9 +30,9 @@ def check_for_examples(operator: Operator, context: LintContext) -> Iterator[Fin
 
 @LINT.rule("S221", Operator, applies=has_read_examples)
 def check_broken_constraints(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S221 for each constraint that no example breaks; operators without examples pass.
+    """Yield a finding S221 for each constraint that no example breaks; operators without examples are skipped.
 
-    If a constraint has the same label and text in several versions, one example is enough.
+    If a constraint has the same label and text in several versions, one example of it is enough.
     """
     docs_of = {schema.since_version: docs for schema, docs in zip(operator.schemas, operator.docs, strict=True)}
     broken = {
@@ -53,9 +53,9 @@ def check_broken_constraints(operator: Operator, context: LintContext) -> Iterat
 
 @LINT.rule("S222", Operator, applies=lambda operator: operator.examples_read and operator.gaps == frozenset())
 def check_set_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S222 for each attribute that no example sets, unless it is declared as ignored.
+    """Yield a finding S222 for each attribute that no example sets.
 
-    Operators without examples pass.
+    Attributes that a `change:` block declares as `ignored`, and operators without examples, are skipped.
     """
     done = {name for example in operator.examples for name in example.attributes}
     done |= {name for name, declared, _ in changed_attributes(operator) if declared.ignored}
@@ -82,7 +82,8 @@ def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[F
 def check_example_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S240 for each kind of type that is new in a version and that no example shows.
 
-    Of a first version, all types are new. Operators with a subgraph are left out: they only pass values to it and back.
+    In the first version, all types are new. Operators with a subgraph are skipped: they only pass values to it and
+    back.
     """
     before: dict[int, OpSchema | None] = {step.new.since_version: step.old for step in operator.transitions}
     for schema in operator.schemas if operator.examples and operator.gaps is not None else ():
@@ -103,9 +104,10 @@ def check_example_types(operator: Operator, context: LintContext) -> Iterator[Fi
 
 
 def missing_types(operator: Operator, schema: OpSchema, older: OpSchema | None) -> dict[str, list[str]]:
-    """Return the types, by kind, that `schema` has, the `older` version lacks, and no example shows.
+    """Return the types, by kind, that are new in the version `schema` and that no example shows.
 
-    An example of one type covers all types of its kind. A type with `emulate` needs no example.
+    New are the types that the `older` version does not have; if that is None, all types. An example of one type shows
+    all types of its kind. A type with `emulate`, which is computed by another type, needs no example.
     """
     used = {parameter.type for parameter in (*schema.inputs, *schema.outputs)}
     added = {each for name, types in schema.types.items() if name in used for each in types}

@@ -28,9 +28,10 @@ class Fixes:
 
 
 def fixes(target: SelectionTarget) -> Fixes:
-    """Return the new texts of a target's files that `opset lint --fix` would write.
+    """Return the new texts of those files of a target that `opset lint --fix` would change.
 
-    Files with faults are left out. Files whose comments would be lost are only named.
+    A file with faults is left out; so are all files if the type sets have faults. A file whose comments would be
+    lost is left out, too, but its path is returned.
     """
     found = Fixes({}, [])
     standard = os.path.realpath(target.folder) == os.path.realpath(FOLDER)
@@ -65,7 +66,7 @@ def _is_unfinished(operator: Operator) -> bool:
 
 
 def is_unexplained(step: Transition) -> bool:
-    """Whether a version has the same signature as the one before, and no words on what changed."""
+    """Whether a version has the signature of the version before, and its `change:` block does not say what changed."""
     return not step.difference and not step.change.meaning and not step.change.clarified
 
 

@@ -12,9 +12,10 @@ from opset.schemas.yaml.loader import Operator
 
 @LINT.rule("S224", Operator)
 def check_kernels(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S224 for each version without a kernel, of its own or of an older version; deprecated ones pass.
+    """Yield a finding S224 for each version that no kernel computes, neither its own nor an older version's.
 
-    A domain without any kernel passes: its operators are not meant to be evaluated.
+    Deprecated versions are skipped, and so are domains without any kernel: their operators are not meant to be
+    evaluated.
     """
     if context.kernels is None or not any(domain == operator.domain for domain, _, _ in context.kernels):
         return
@@ -29,9 +30,10 @@ def check_kernels(operator: Operator, context: LintContext) -> Iterator[Finding]
 
 @LINT.rule("S226 S227", Operator)
 def check_inference(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding for each version with an illegal inference rule (S227), or with neither rule nor function (S226).
+    """Yield a finding S227 for each version with an illegal inference rule, S226 for each without rule and function.
 
-    Deprecated versions pass, and domains without any inference function: their shapes are not meant to be inferred.
+    S226 is not yielded for deprecated versions, and not for domains without any inference function: their shapes are
+    not meant to be inferred.
     """
     if context.inferred is None:
         return
@@ -59,7 +61,7 @@ def _inference_version(schema: OpSchema, inferred: InferenceHooks) -> int | None
 def check_lost_adapters(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S207 for each adapter that belongs to no transition of an operator.
 
-    A lowering has to belong to the operator's first version.
+    A lowering, which expresses an operator by older ones, has to belong to the operator's first version.
     """
     operators = folder.whole_operators
     steps = {(o.domain, o.name, step.new.since_version) for o in operators for step in o.transitions}

@@ -19,9 +19,9 @@ _RUNTIME = re.compile(
 
 @LINT.rule("S246", Operator)
 def check_runtimes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S246 for each text that names a runtime, but belongs to the standard's description.
+    """Yield a finding S246 for each text of the standard's description that names a runtime.
 
-    These are texts of versions, parameters, constraints and special cases.
+    These are the texts of versions, parameters, constraints and special cases.
     """
     checked: set[str] = set()
     for schema, docs in zip(reversed(operator.schemas), reversed(operator.docs), strict=True):

@@ -23,7 +23,7 @@ class LockedOperators:
 
 @LINT.rule("S204", LintedFolder)
 def check_lost_versions(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S204 for each version in the lock that is no longer in its file."""
+    """Yield a finding S204 for each version that the lock has, but the operator's file no longer has."""
     present = {(domain_name(o.domain), o.name, str(s.since_version)) for o in folder.whole_operators for s in o.schemas}
     for domain, names in context.lock.items():
         for name, versions in names.items():
@@ -33,7 +33,7 @@ def check_lost_versions(folder: LintedFolder, context: LintContext) -> Iterator[
 
 
 def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple[Operator, int]]:
-    """Return (operator, since_version) for each version not in the lock, so that its signature may still change."""
+    """Return (operator, since_version) for each version that is not in the lock: its signature may still change."""
     return [
         (operator, schema.since_version)
         for operator in operators
@@ -44,9 +44,9 @@ def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple
 
 @LINT.rule("S241", LockedOperators)
 def check_lock(locked: LockedOperators) -> Iterator[Finding]:
-    """Yield a finding S241 for each version that the lock lacks, up to the newest version of its domain in the lock.
+    """Yield a finding S241 for each version that has to be in the lock and is not.
 
-    If `locked.released`, newer versions have to be in the lock, too.
+    Versions up to the newest locked version of their domain have to be there; if `locked.released`, all versions.
     """
     lock = locked.lock
     for operator, since in unlocked_versions(locked.operators, lock):

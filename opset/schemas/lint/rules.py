@@ -31,19 +31,17 @@ from opset.schemas.names import domain_name, near_miss
 from opset.schemas.selection import SelectionTarget
 from opset.schemas.type_sets import TypeSets, expand
 from opset.schemas.untrusted_files import file_matches
+from opset.schemas.yaml.folders import domain_of, operator_files, siblings
 from opset.schemas.yaml.keys import CHANGE_KEYS, FACETS
 from opset.schemas.yaml.loader import (
     MAX_FOLDER_FINDINGS,
     TYPES_FILE,
     Operator,
     all_constraints,
-    domain_of,
-    operator_files,
     read_file,
     read_operator,
     read_operators,
     read_sets,
-    siblings,
     standard_sets,
 )
 from opset.schemas.yaml.printer import flow
@@ -90,12 +88,12 @@ class LintedTarget(NamedTuple):
 def check_target(
     target: SelectionTarget, hooks_of: Callable[[Collection[str]], Hooks], released: bool = False
 ) -> LintedTarget:
-    """Return the operators of a target and all findings on them.
+    """Return the operators of a target, all findings about them, and numbers of files.
 
     Args:
         target: Operator files of a folder of domains.
-        hooks_of: Returns the functions registered for operators, given families of the standard's operators, whose
-            modules have to be loaded; () for other operators.
+        hooks_of: Returns the functions registered for operators. Its argument is the families of the standard's
+            operators whose modules have to be loaded; () for other operators.
         released: Whether every version has to be in the lock.
     """
     folder = target.folder
@@ -151,9 +149,9 @@ class _TargetCheck:
         )
 
     def findings(self, faults: Collection[str]) -> Iterator[Finding]:
-        """Yield the findings of all rules, except those that may only follow from a fault of the file.
+        """Yield the findings of all rules, except findings that may be only the consequence of a fault in the file.
 
-        `faults` are the locations at which reading found faults.
+        `faults` are the locations, path:line:column, at which reading found faults.
         """
         for operator in self.folder.operators:
             found = (finding for _, finding in LINT.apply(operator, self.context))
@@ -165,7 +163,11 @@ class _TargetCheck:
         yield from self._check_function_bodies()
 
     def _check_function_bodies(self) -> Iterator[Finding]:
-        """Yield the findings on function bodies, which may use operators of the folder and of the standard."""
+        """Yield the findings about function bodies.
+
+        A body may use operators of the folder and of the standard. If it uses an operator whose file has faults,
+        findings that may follow from these faults are left out.
+        """
         known = {(operator.domain, operator.name): operator for operator in self.folder.whole_operators}
         schemas = {name: operator.schemas for name, operator in known.items()}
         unclear = False
@@ -200,9 +202,9 @@ class _TargetCheck:
 
 
 def _independent_findings(operator: Operator, found: Iterable[Finding], faults: Collection[str]) -> Iterator[Finding]:
-    """Yield the findings in `found` that lie outside every part of the file that has a fault.
+    """Yield the findings in `found` about parts of an operator's file that have no fault.
 
-    `faults` are the locations of faults.
+    `faults` are the locations of faults, as path:line:column.
     """
     versions = operator.root.value["versions"]
     within: dict[str, YamlNode] = {}
@@ -219,7 +221,10 @@ def _independent_findings(operator: Operator, found: Iterable[Finding], faults: 
 
 @LINT.fix("S201")
 def declare_differences(operator: Operator, document: dict[str, Any], sets: TypeSets) -> None:
-    """Write the differences of signatures into the `change:` blocks of an operator's YAML document (fix of S201)."""
+    """Write the differences of signatures into the `change:` blocks of an operator's YAML document: the fix of S201.
+
+    `document` is the document as plain data, and is changed. `sets` are the type sets that the YAML may name.
+    """
     versions = {version["since"]: version for version in document["versions"]}
     for step in operator.transitions:
         version = versions[step.new.since_version]
@@ -229,7 +234,8 @@ def declare_differences(operator: Operator, document: dict[str, Any], sets: Type
 def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) -> dict[str, Any]:
     """Return a `change:` block that declares the real difference of the signatures, as S201 demands.
 
-    Other declarations of the author stay. If nothing is undeclared, `change` itself is returned.
+    All other declarations in `change`, the author's block, stay. If the block declares the difference already, `change`
+    itself is returned.
     """
     fixed = dict(change)
     for key in step.undeclared_keys:
@@ -269,7 +275,7 @@ def check_order_of_versions(operator: Operator, context: LintContext) -> Iterato
 
 @LINT.rule("S203", Operator)
 def check_released_signatures(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S203 for each released version whose signature is not the one in the lock."""
+    """Yield a finding S203 for each released version whose signature differs from its signature in the lock."""
     versions = context.lock.get(domain_name(operator.domain), {}).get(operator.name, {})
     for schema in operator.schemas:
         released = versions.get(str(schema.since_version))
@@ -283,7 +289,7 @@ def check_released_signatures(operator: Operator, context: LintContext) -> Itera
 def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S205 for a version with an unchanged signature that has neither `meaning` nor `clarified`.
 
-    Any version that has both is a finding, too.
+    A version that has both is a finding, too, even if its signature changed.
     """
     for step in operator.transitions:
         place = operator.place(step.new.since_version, "change")
@@ -297,9 +303,9 @@ def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]
 
 @LINT.rule("S206 S207", Operator)
 def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding for each adapter that is declared as written and not registered (S206).
+    """Yield a finding S206 for each adapter that is declared as "written", but not registered.
 
-    An adapter that is registered and not declared as written is a finding, too (S207).
+    For each adapter that is registered, but not declared as "written", a finding S207 is yielded.
     """
     if context.written is None or operator.domain in context.unknown:
         return
@@ -320,7 +326,7 @@ def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding
 def check_removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S208 for each removed attribute that is not declared as ignored, renamed or turned into an input.
 
-    No attribute is reported if the adapter to the newer version is not derived.
+    A version whose adapter up (to the newer version) is not derived is skipped.
     """
     for name, declared, step in changed_attributes(operator):
         renamed = (change.renamed for change in step.change.attributes.values())
@@ -336,7 +342,7 @@ def check_removed_attributes(operator: Operator, context: LintContext) -> Iterat
 def check_added_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S209 for each added attribute that is required and has no `old` value declared.
 
-    No attribute is reported if the adapter to the newer version is not derived.
+    A version whose adapter up (to the newer version) is not derived is skipped.
     """
     for name, declared, step in changed_attributes(operator):
         is_new = name in step.new.attributes and name not in step.old.attributes and not declared.renamed
@@ -369,9 +375,9 @@ def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 
 def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Iterator[str]:
-    """Yield a message for each part of `declared` that does not fit the two versions in `step`.
+    """Yield a message for each declaration about an attribute that does not fit the two versions in `step`.
 
-    `declared` is the part of the change block about the attribute `name`.
+    `name` is the attribute. `declared` has the declarations: `old`, `ignored`, `input` and so on.
     """
     old, new, since = step.old.attributes.get(name), step.new.attributes.get(name), step.new.since_version
     came, went, stayed = old is None and new is not None, old is not None and new is None, old is not None is not new
@@ -401,7 +407,11 @@ def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Ite
 
 @LINT.rule("S229", Operator)
 def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S229 for each type in `emulate` that is not new, or whose wider type was not allowed before."""
+    """Yield a finding S229 for each wrong entry of `emulate`.
+
+    An entry is wrong if its type is not new in the version, or if the type through which it is computed was not allowed
+    before.
+    """
     for step in operator.transitions:
         for element, wider in step.change.emulate.items():
             before = [step.old.allowed_types(each) for each in (*step.old.inputs, *step.old.outputs)]
@@ -418,7 +428,7 @@ def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[F
 
 @LINT.rule("S211", Operator)
 def check_type_constraints(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S211 for each type constraint that no parameter uses; released versions pass."""
+    """Yield a finding S211 for each type constraint that no input or output uses; released versions are skipped."""
     released = context.lock.get(domain_name(operator.domain), {}).get(operator.name, {})
     for schema in operator.schemas:
         used = {parameter.type for parameter in (*schema.inputs, *schema.outputs)}
@@ -430,7 +440,7 @@ def check_type_constraints(operator: Operator, context: LintContext) -> Iterator
 
 @LINT.rule("S212 S213", Operator)
 def check_documentation(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding for each version (S213), and each parameter and attribute (S212), without prose."""
+    """Yield a finding S213 for each version without prose, and S212 for each parameter and attribute without prose."""
     for schema, docs in zip(operator.schemas, operator.docs, strict=True):
         since = schema.since_version
         if not docs.doc.strip():
@@ -469,9 +479,9 @@ def check_withdrawal(operator: Operator, context: LintContext) -> Iterator[Findi
 
 @LINT.rule("S214", Operator)
 def check_replacements(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S214 for a deprecated version that names no existing replacement.
+    """Yield a finding S214 for a deprecated version that does not name an existing operator as its replacement.
 
-    Any other version that names one is a finding, too.
+    A version that is not deprecated, but names a replacement, is a finding, too.
     """
     for schema in operator.schemas:
         place = operator.place(schema.since_version, "replacement")
@@ -487,7 +497,7 @@ def check_replacements(operator: Operator, context: LintContext) -> Iterator[Fin
 
 @LINT.rule("S215", Operator)
 def check_names(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S215 if the file has another name than its operator, or if operator or domain are no names."""
+    """Yield a finding S215 if the operator's name is not its file's, or if operator or domain have no legal name."""
     path = Path(operator.path)
     if not operator.name:  # which is reported
         return
@@ -525,7 +535,7 @@ def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[F
 
 @LINT.rule("S230", Operator)
 def check_repeated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S230 for each list of types with an item whose types the other items have already."""
+    """Yield a finding S230 for each list of types with a superfluous item: the other items have all its types."""
     for version, constraint, node in _stated_entries(operator, "types"):
         parts = [each.value for each in node.value] if isinstance(node.value, list) else []
         types = [set(expand(part, context.sets)) for part in parts]
@@ -555,7 +565,7 @@ SETS_OF_DOMAINS = {"ml": "ai.onnx.ml"}
 
 
 def sets_of_domain(domain: str, sets: TypeSets) -> TypeSets:
-    """Return the type sets that operators of a domain may use: all but those of other domains."""
+    """Return the type sets that operators of a domain may use: all except the sets that belong to another domain."""
     return {
         name: types
         for name, types in sets.items()
@@ -564,7 +574,10 @@ def sets_of_domain(domain: str, sets: TypeSets) -> TypeSets:
 
 
 def _stated_entries(operator: Operator, key: str) -> Iterator[tuple[int, str, YamlNode]]:
-    """Yield (version, name, node) for each entry below the key `key` ("types") that a version states itself."""
+    """Yield (version, name, node) for each entry of the mapping at `key`, such as "types", in each version.
+
+    Entries that a version inherits by `like` are left out.
+    """
     for version in operator.root.value["versions"].value:
         entries = version.value[key].value or {} if key in version.value else {}
         for name, node in entries.items():
@@ -574,9 +587,9 @@ def _stated_entries(operator: Operator, key: str) -> Iterator[tuple[int, str, Ya
 
 @LINT.rule("S232", Operator)
 def check_repeated_texts(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S232 for each constraint whose text has just the words of the text derived from its conditions.
+    """Yield a finding S232 for each constraint whose stated text repeats the text derived from its conditions.
 
-    The order of the words, and the word "and", make no difference.
+    The two texts count as equal if they have the same words, in any order and apart from the word "and".
     """
     made = {schema.since_version: all_constraints(schema, {}) for schema in operator.schemas}
     for since, label, node in _stated_entries(operator, "constraints"):
@@ -590,15 +603,15 @@ def check_repeated_texts(operator: Operator, context: LintContext) -> Iterator[F
 
 
 def _sorted_words(text: str) -> list[str]:
-    """Return the words of a text, sorted and without "and", so that texts with the same parts compare equal."""
+    """Return the different words of a text, between spaces, commas and semicolons, sorted and without "and"."""
     return sorted(set(re.findall(r"[^\s,;]+", text)) - {"and"})
 
 
 @LINT.rule("S217 S218", LintedFolder)
 def check_type_sets(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding for each type set of a folder that nothing uses (S217), or that equals another one (S218).
+    """Yield a finding S217 for each type set of a folder that nothing uses, and S218 for each that equals another one.
 
-    Nothing is reported if only some files are checked, or if `types.yaml` has faults.
+    Nothing is yielded if only some files of the folder are checked, or if `types.yaml` has faults.
     """
     if not folder.target.whole or not folder.complete or not context.sets.keys() > folder.base.keys():
         return

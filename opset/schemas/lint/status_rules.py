@@ -24,7 +24,7 @@ class _GroundedText(NamedTuple):
 
 @LINT.rule("S242", Operator)
 def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S242 for each text that says the standard leaves something open, without `chosen`."""
+    """Yield a finding S242 for each text without `chosen` that says the standard leaves something open."""
     for each in _grounded_texts(operator):
         if is_open(each.text) and not each.chosen:
             help = "add 'chosen', with what is open, or say it in another way"
@@ -34,9 +34,10 @@ def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 @LINT.rule("S243", Operator)
 def check_clauses(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S243 for each `stated` that is neither a section of a document nor a part of a version.
+    """Yield a finding S243 for each `stated` that names neither a section of a document nor a part of a version.
 
-    The version may not be newer than the first version of an example, or the last version of a special case.
+    A version that it names must not be newer than the first version of the example, or the last version of the special
+    case.
     """
     for each in _grounded_texts(operator):
         if each.stated and (why := clause_fault(each.stated, operator.schemas, each.newest, operator.whole)):

@@ -36,10 +36,10 @@ class TypeFields(Fields):
         self.sets, self.complete, self.unknown = sets, complete, 0
 
     def types(self, node: YamlNode) -> tuple[str, ...]:
-        """Return the types, sorted, that a type expression such as "floats", or a list of these, stands for.
+        """Return the types, sorted, for which a type expression such as "floats", or a list of them, stands.
 
-        `expand` describes type expressions. An unknown one stands for no type, and is a finding if `complete`. For more
-        than MAX_TYPES types, a finding is added, and () is returned.
+        Type expressions are described at `expand`. An unknown one is left out, with a finding if `self.complete`.
+        For an empty list, or one with more than MAX_TYPES types, a finding is added, and () is returned.
         """
         if isinstance(node.value, str) and node.value in self.sets:
             return self.sets[node.value]
@@ -55,9 +55,9 @@ class TypeFields(Fields):
         return tuple(sorted(types))
 
     def expand_types(self, node: YamlNode, expression: str) -> set[str]:
-        """Return the types of one type expression.
+        """Return the types that one type expression stands for.
 
-        An unknown one stands for no type, and is a finding if `complete`.
+        For an unknown type expression, an empty set is returned, with a finding about `node` if `complete`.
         """
         if not expression:
             return set()
@@ -72,9 +72,9 @@ class TypeFields(Fields):
         return types
 
     def emulate(self, node: YamlNode) -> dict[str, str]:
-        """Return, by element type, the wider element type in which it is computed.
+        """Return the wider element type by which each emulated element type is computed, by the emulated one.
 
-        A key in the YAML may name a type set.
+        A key in the YAML may be a type set; then all element types in the set are computed by the wider one.
         """
         found: dict[str, str] = {}
         for key, each in self.mapping(node).items():
@@ -83,7 +83,10 @@ class TypeFields(Fields):
         return found
 
     def elements(self, node: YamlNode) -> tuple[str, ...]:
-        """Return the element types that type expressions stand for; for a type that is no tensor, add a finding."""
+        """Return the element types that a type expression, or a list of them, stands for.
+
+        For a type that is no tensor, a finding is added.
+        """
         types = self.types(node)
         if not all(each.startswith("tensor(") for each in types):
             self.report_wrong(node, "element types of tensors")
@@ -94,7 +97,10 @@ class Changes(TypeFields):
     """Reads `change:` blocks from YAML nodes; faults are added as findings."""
 
     def change(self, node: YamlNode, attributes: Mapping[str, Attribute]) -> Change:
-        """Return the change that a `change:` block declares; `attributes` are the attributes of the newer version."""
+        """Return the change that a `change:` block declares; faults are added as findings.
+
+        `attributes` are the attributes of the newer version, by name.
+        """
         fields = self.mapping(node, CHANGE_KEYS, ("adapters",))
         readers: dict[str, Callable[[YamlNode], Any]] = {
             "deprecated": self.flag,
@@ -125,7 +131,7 @@ class Changes(TypeFields):
     def adapter(self, node: YamlNode | None) -> str:
         """Return the text that declares an adapter: "derived", "written" or "impossible: REASON"; "" without a node.
 
-        For any other text, a finding is added.
+        For anything else, a finding is added. Another text is returned all the same; a node that is no text gives "".
         """
         text = self.text(node)
         if node is not None and text not in ("derived", "written") and not re.match(r"impossible: \S", text):
@@ -133,7 +139,10 @@ class Changes(TypeFields):
         return text
 
     def parameter_change(self, node: YamlNode) -> dict[str, Any]:
-        """Return the declared changes of inputs, or of outputs, by key such as "added"; diff.py describes them."""
+        """Return the declared changes of inputs, or of outputs, by key such as "added".
+
+        The form of each change is described in opset/schemas/diff.py.
+        """
 
         def names(each: YamlNode) -> list[str]:
             return [self.name(item) for item in self.items(each)]
@@ -153,15 +162,17 @@ class Changes(TypeFields):
     def attribute_change(
         self, name: str, node: YamlNode, attribute: Attribute | None, up: str, declared: dict[str, AttributeChange]
     ) -> dict[str, Any]:
-        """Return the declared change of an attribute's signature, and add all other declarations on it to `declared`.
+        """Return what the `change:` block says about an attribute's type, default and being required.
+
+        All that the block says besides, such as `old` or `ignored`, is added to `declared`.
 
         Args:
             name: The attribute.
             node: Its entry in the `change:` block.
-            attribute: Its declaration in the newer version, None if that has no such attribute.
-            up: How the adapter up is made. Unless it is "written", the `old` value of an added attribute is its
-                default if none is declared.
-            declared: Gets the AttributeChange by name.
+            attribute: The attribute as the newer version has it, None if the newer version does not have it.
+            up: How the adapter to the newer version is made: "derived", "written" or "impossible: REASON".
+            declared: Gets the AttributeChange, by name. If the attribute is new and no `old` value is stated, its
+                default is taken as the `old` value, unless the adapter up is "written".
         """
         fields = self.mapping(node, ATTRIBUTE_CHANGE_KEYS)
         came = "added" in fields
@@ -189,7 +200,11 @@ class Changes(TypeFields):
         return {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
 
     def old_value(self, node: YamlNode, attribute: Attribute | None) -> Any:
-        """Return the declared `old` value of an attribute; {"all": element} stands for any list of this element."""
+        """Return the declared `old` value of an attribute; if the type of the attribute forbids it, add a finding.
+
+        A mapping {"all": element} stands for any list of this element. If the attribute is None, the value may have any
+        type.
+        """
         if attribute is None or attribute.type not in ATTRIBUTE_TYPES:  # reported elsewhere
             return self.any_value(node)
         if not isinstance(node.value, dict):
@@ -205,9 +220,10 @@ class Changes(TypeFields):
         return list(value) if isinstance(value, tuple) else value
 
     def type_change(self, node: YamlNode) -> str | list[str]:
-        """Return the declared change of a type constraint: "new", "gone", or a list of types signed + or -.
+        """Return the declared change of a type constraint: "new", "gone", or a list of types with + or - before each.
 
-        The types are sorted. For anything else, a finding is added.
+        The list has first the added types (+), then the removed ones (-), each sorted. For anything else, a finding is
+        added.
         """
         if not isinstance(node.value, list):
             return self.choice(node, ("new", "gone"))

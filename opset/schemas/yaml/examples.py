@@ -52,14 +52,17 @@ _COMPLEX = re.compile(r"[-+0-9.einfaj]{1,80}")
 
 
 class Examples(Likeness):
-    """Reads the examples of one operator from YAML nodes; faults become findings."""
+    """Reads the examples of one operator from YAML nodes; faults become findings.
+
+    Each method may raise SchemaError: after MAX_FINDINGS findings, or if the budget of work is used up.
+    """
 
     def __init__(
         self, findings: Findings, schemas: Sequence[OpSchema], docs: Sequence[Docs], broken: Collection[int] = ()
     ) -> None:
-        """Take the versions of the operator and their prose.
+        """Take the versions of the operator as `schemas`, and their prose as `docs`, in the same order.
 
-        `broken` are the since_versions of those that have faults; examples are not compared with these.
+        `broken` are the since_versions of versions with faults; examples are not compared with them.
         """
         super().__init__(findings)
         self.broken = broken
@@ -83,7 +86,10 @@ class Examples(Likeness):
         return tuple(examples.values())
 
     def example(self, node: YamlNode) -> Example:
-        """Return one example; it is compared with the signatures of all versions that it holds for."""
+        """Return one example; faults become findings.
+
+        It is a fault, too, if the example does not fit the signature of a version for which it holds.
+        """
         fields = self.inherit_keys(self.mapping(node, _KEYS, ("name",)))
         name = self.name(fields.get("name"))
         if name and not _NAME.fullmatch(name):
@@ -125,10 +131,10 @@ class Examples(Likeness):
         return example
 
     def inherit_keys(self, fields: dict[str, YamlNode]) -> dict[str, YamlNode]:
-        """Return the keys of an example and, if it has `like`, the keys that it lacks of the example that `like` names.
+        """Return all keys of an example: its own, and the keys inherited from the earlier example that `like` names.
 
-        The result is also kept, since later examples may name this one. If no example above has the name, a finding is
-        added.
+        If no earlier example has this name, a finding is added, and only its own keys are returned. The result is also
+        kept, since later examples may be `like` this one.
         """
         like = self.name(fields.get("like"))
         if like and like in self.complete:  # an example may lack its name
@@ -148,7 +154,10 @@ class Examples(Likeness):
         return 0.0
 
     def check_label(self, node: YamlNode, label: str, versions: Sequence[OpSchema]) -> None:
-        """Add a finding if one of these versions has no constraint `label`, which an example says that it breaks."""
+        """Add a finding about the first of `versions` that has no constraint `label`.
+
+        `node` is the YAML node of the label, the key `error` of an example.
+        """
         for schema in versions:
             known = self.constraints[schema.since_version]
             if label not in known:
@@ -159,10 +168,10 @@ class Examples(Likeness):
     def check_signature(
         self, node: YamlNode, fields: dict[str, YamlNode], example: Example, versions: Sequence[OpSchema]
     ) -> None:
-        """Add a finding about the first of these versions that does not take an example's inputs; likewise for outputs.
+        """Add a finding if a version does not take an example's inputs, in number or type; likewise for its outputs.
 
-        Their numbers and types are compared. `node` is the example's node in YAML, the place of the finding if
-        `fields` (its values by key) lacks the key.
+        Only the first such version is named. The finding is at `inputs` or `outputs` in `fields`, the example's values
+        by key. If this key is missing, it is at `node`, the example itself.
         """
         for side, values in (("input", example.inputs), ("output", example.outputs or ())):
             at = fields.get(f"{side}s", node)
@@ -170,9 +179,9 @@ class Examples(Likeness):
             any(self.report_misfit(at, side, values, schema) for schema in versions)
 
     def report_misfit(self, at: YamlNode, side: str, values: Sequence[ExampleValue | None], schema: OpSchema) -> bool:
-        """Return whether values do not fit a version as inputs or outputs; if so, add a finding.
+        """Return whether a version does not take values as its inputs or outputs; if so, add a finding.
 
-        `side` is "input" or "output"; `at` is the YAML node of the list.
+        `side` is "input" or "output", `at` the YAML node of the values.
         """
         since, parameters = schema.since_version, getattr(schema, f"{side}s")
         least, most = getattr(schema, f"min_{side}"), getattr(schema, f"max_{side}")
@@ -192,14 +201,15 @@ class Examples(Likeness):
     # Attributes.
 
     def attributes(self, example: YamlNode, node: YamlNode | None, versions: Sequence[OpSchema]) -> dict[str, Any]:
-        """Return the attributes of an example by name; for an unknown or a missing one, add a finding.
+        """Return the attributes of an example by name.
 
-        Missing are those that a version requires.
+        An attribute that one of the versions does not have is left out, with a finding. For each attribute that a
+        version requires and that is missing, a finding is added, too.
 
         Args:
             example: The YAML node of the example.
             node: The YAML node of its attributes, None if it has none.
-            versions: The versions that the example holds for.
+            versions: The versions for which the example holds.
         """
         values: dict[str, Any] = {}
         given = {} if node is None else self.mapping(node)
@@ -221,7 +231,11 @@ class Examples(Likeness):
         return values
 
     def attribute(self, node: YamlNode, type_: str) -> Any:
-        """Return the value of an attribute from its YAML node; `type_` is the attribute's type, "ints" or "tensor"."""
+        """Return the value of an attribute from its YAML node; `type_` is the type of the attribute, such as "ints".
+
+        A tensor is an ExampleValue, a graph its text, a type_proto its text such as "tensor(float)". If the YAML is
+        wrong, a finding is added.
+        """
         if type_.endswith("s"):
             return [self.attribute(each, type_[:-1]) for each in self.items(node)]
         if type_ == "tensor":
@@ -238,16 +252,17 @@ class Examples(Likeness):
     # Values.
 
     def values(self, node: YamlNode, unknown: bool = False) -> tuple[ExampleValue | None, ...]:
-        """Return the values in a YAML list, None for one that is absent or wrong; a wrong one is a finding.
+        """Return the values in a YAML list, None for an absent value.
 
-        If `unknown`, elements may be null: any values of the stated shape.
+        For a wrong value, a finding is added, and None stands in its place. If `unknown`, the elements of a tensor may
+        be null: then any elements are right.
         """
         return tuple(None if each.value is None else self.read_content(each, unknown) for each in self.items(node))
 
     def read_content(self, node: YamlNode, unknown: bool = False) -> ExampleValue | None:
         """Return the value that a mapping {TYPE: CONTENT} stands for; if it is wrong, add a finding and return None.
 
-        If `unknown`, elements may be null: any values of the stated shape.
+        If `unknown`, the elements of a tensor may be null: then any elements are right.
         """
         fields = self.mapping(node)
         key = self.type_key(node, fields, ("shape",))
@@ -262,9 +277,9 @@ class Examples(Likeness):
         return self.content(fields[key], type_, unknown)
 
     def type_key(self, node: YamlNode, fields: dict[str, YamlNode], others: Sequence[str]) -> str | None:
-        """Return the key that names the type in a value's mapping, the only one besides `others`.
+        """Return the key of a value's mapping that names its type: the only key that is not in `others`.
 
-        If there is not exactly one, add a finding and return None.
+        If there is no such key, or more than one, add a finding about `node` and return None.
         """
         keys = [key for key in fields if key not in others]
         if len(keys) == 1:
@@ -274,7 +289,10 @@ class Examples(Likeness):
         return None
 
     def type(self, node: YamlNode) -> str:
-        """Return a type as schemas spell it: "tensor(float)" for `float`. If unknown, add a finding and return ""."""
+        """Return the type that a node names, as schemas spell it: "tensor(float)" for `float`.
+
+        If there is no such type, add a finding and return "".
+        """
         text = self.text(node)
         try:
             (type_,) = expand(text, {})
@@ -286,7 +304,7 @@ class Examples(Likeness):
     def content(self, node: YamlNode, type_: str, unknown: bool) -> ExampleValue | None:
         """Return the value of type `type_` that a node stands for; if it is wrong, add a finding and return None.
 
-        If `unknown`, elements may be null: any values of the stated shape.
+        If `unknown`, the elements of a tensor may be null: then any elements are right.
         """
         kind, _, inner = type_.removesuffix(")").partition("(")
         if kind == "tensor" and isinstance(node.value, dict):
@@ -313,7 +331,10 @@ class Examples(Likeness):
         return None
 
     def map_key(self, node: YamlNode, element: str) -> str | int:
-        """Return a map's key as a str or int, by the type `element` of keys; if wrong, add a finding and return 0."""
+        """Return the key of a map as a str, or as an int if the type `element` of keys is an integer type.
+
+        If it is no such integer, add a finding and return 0.
+        """
         text = str(node.value)
         if element == "string":
             return text
@@ -324,10 +345,10 @@ class Examples(Likeness):
         return key
 
     def sparse(self, node: YamlNode) -> ExampleValue | None:
-        """Return a sparse tensor from its elements, indices and shape.
+        """Return the sparse tensor that a mapping of elements, indices and shape stands for.
 
-        It is None, with a finding, if its keys or lengths are wrong. For an element that does not fit, a finding is
-        added, and a substitute used.
+        If a key is missing, or the numbers of elements and indices differ, add a finding and return None. For an
+        element that its type does not have, add a finding and use 0 or None in its place.
         """
         fields = self.mapping(node, required=("indices", "shape"))
         key = self.type_key(node, fields, ("indices", "shape"))
@@ -349,10 +370,11 @@ class Examples(Likeness):
     # Tensors.
 
     def tensor(self, node: YamlNode, type_: str, shape: YamlNode | None, unknown: bool = False) -> ExampleValue:
-        """Return a tensor from a scalar, nested lists, or a flat list or a count (`0..23`) with a shape.
+        """Return a tensor of type `type_`; for wrong elements or a wrong number of them, add a finding.
 
-        If `unknown`, the elements may be null: any values of the stated shape. For elements that do not fit, a finding
-        is added.
+        The elements are a scalar, or nested lists. If there is a `shape`, they may also be a flat list or a count such
+        as `0..23`, which stands for the numbers from 0 to 23. If `unknown`, the elements may be null: then any elements
+        are right.
         """
         element = type_[len("tensor(") : -1]
         wanted = None if shape is None else self.shape(shape)
@@ -382,9 +404,9 @@ class Examples(Likeness):
         return ExampleValue(type_, content, wanted)
 
     def flatten(self, node: YamlNode) -> tuple[list[YamlNode], tuple[int, ...]]:
-        """Return the elements of nested lists, row by row, and the shape.
+        """Return the elements of nested lists in row-major order, and the shape.
 
-        If lengths differ, a finding is added, and ([], (0,)) is returned.
+        If lists of one level have different lengths, add a finding and return ([], (0,)).
         """
         level, shape = [node], list[int]()
         while level and isinstance(level[0].value, list):
@@ -401,9 +423,8 @@ class Examples(Likeness):
     def read_count(self, node: YamlNode, element: str, first: int, last: int) -> list[Any]:
         """Return the whole numbers from `first` to `last`, both included.
 
-        If `last` is smaller, a finding is added, and the result is [].
-
-        If the type `element` cannot hold one of the numbers, a finding is added, too, and the numbers are returned.
+        If `last` is smaller than `first`, add a finding and return []. If the type `element` cannot hold one of the
+        numbers, add a finding and return the numbers nevertheless.
         """
         if last < first:
             self.report_wrong(node, "a count that goes up")
@@ -414,7 +435,10 @@ class Examples(Likeness):
         return list(range(first, last + 1))
 
     def shape(self, node: YamlNode) -> tuple[int, ...]:
-        """Return the sizes in a YAML list; if they are too many, or one is too large, add a finding and return ()."""
+        """Return the sizes in a YAML list.
+
+        If there are more than MAX_RANK, or one is not from 0 to MAX_DIMENSION, add a finding and return ().
+        """
         shape = tuple(self.number(each) for each in self.items(node))
         if len(shape) > MAX_RANK or not all(0 <= each <= MAX_DIMENSION for each in shape):
             self.report_wrong(node, f"at most {MAX_RANK} dimensions from 0 to {MAX_DIMENSION}")
@@ -422,9 +446,9 @@ class Examples(Likeness):
         return shape
 
     def element(self, node: YamlNode, element: str) -> Any:
-        """Return one element of a tensor or map of type `element`; if it is wrong, add a finding.
+        """Return one element of a tensor or map from its YAML node; `element` is its type, such as "int8".
 
-        Then a substitute is returned, such as 0 or None.
+        If the type does not have this element, add a finding and return a substitute: 0, False, "" or None.
         """
         value = node.value
         if element == "string":

@@ -23,7 +23,10 @@ def float32(value: float) -> float:
 
 
 class Fields:
-    """Reads values from YAML nodes; for a wrong value, a finding is added and "", 0, [] or {} is returned."""
+    """Reads values from YAML nodes; for a wrong value, a finding is added and "", 0, [] or {} is returned.
+
+    Each method may raise SchemaError: after MAX_FINDINGS findings, or if the budget of work is used up.
+    """
 
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
@@ -31,8 +34,8 @@ class Fields:
     def mapping(self, node: YamlNode, known: Sequence[str] = (), required: Sequence[str] = ()) -> dict[str, YamlNode]:
         """Return the entries of a mapping; for anything else, add a finding and return {}.
 
-        A finding is added for each missing `required` key, and for each key that is not `known`, which is left out. An
-        empty `known` allows all keys.
+        A finding is added for each key in `required` that is missing. A key that is not in `known` is left out, with a
+        finding; if `known` is empty, all keys are allowed.
         """
         if not isinstance(node.value, dict):
             self.report_wrong(node, "a mapping")
@@ -54,7 +57,10 @@ class Fields:
         return []
 
     def text(self, node: YamlNode | None) -> str:
-        """Return the text of a node; if it is no text, add a finding and return "". None as node gives ""."""
+        """Return the text of a node; if it is no text, add a finding and return "".
+
+        If the node is None, "" is returned without a finding.
+        """
         if node is None:
             return ""
         if isinstance(node.value, str):
@@ -63,7 +69,10 @@ class Fields:
         return ""
 
     def phrase(self, node: YamlNode | None) -> str:
-        """Return the text of a node; if it is empty or no text, add a finding. None as node gives ""."""
+        """Return the text of a node; if it is empty or no text, add a finding and return "".
+
+        If the node is None, "" is returned without a finding.
+        """
         text = self.text(node)
         if node is not None and node.value == "":
             self.findings.add("S105", "the text must not be empty", node)
@@ -77,10 +86,10 @@ class Fields:
         return stated, chosen
 
     def span(self, fields: dict[str, YamlNode], known: Collection[int]) -> tuple[int | None, int | None]:
-        """Return the versions of the keys `since` and `until`, None for a missing one.
+        """Return the versions at the keys `since` and `until`, None for a missing key.
 
-        For a version that is not in `known`, a finding is added and None returned; also if `until` is before `since`, a
-        finding is added.
+        `known` are the legal versions. For any other version, a finding is added, and None stands in its place. A
+        finding is also added if `until` is before `since`.
         """
         found: dict[str, int] = {}
         for key in [each for each in ("since", "until") if each in fields]:
@@ -96,9 +105,9 @@ class Fields:
         return since, until
 
     def name(self, node: YamlNode | None) -> str:
-        """Return the text of a node; "" for anything but printable text of 1 to MAX_KEY characters, which is a finding.
+        """Return the text of a node if it is 1 to MAX_KEY printable characters; else add a finding and return "".
 
-        None as node gives "", without a finding.
+        If the node is None, "" is returned without a finding.
         """
         text = self.text(node)
         if node is None or not isinstance(node.value, str):
@@ -114,9 +123,9 @@ class Fields:
         return ""
 
     def limit_entries(self, node: YamlNode, what: str) -> YamlNode:
-        """Return the list or mapping of a node, cut to MAX_ENTRIES entries; if it has more, add a finding.
+        """Return a list or mapping; if it has more than MAX_ENTRIES entries, add a finding and leave out the rest.
 
-        The finding calls the entries `what`.
+        `what` names the entries in the finding, such as "versions".
         """
         if isinstance(node.value, list | dict) and len(node.value) > MAX_ENTRIES:
             self.findings.add("S102", f"there are at most {MAX_ENTRIES} {what}", node)
@@ -125,16 +134,19 @@ class Fields:
         return node
 
     def names(self, node: YamlNode | None, what: str) -> dict[str, YamlNode]:
-        """Return the entries of a mapping, at most MAX_ENTRIES; None as node gives {}.
+        """Return the entries of a mapping whose keys are names; if the node is None, return {}.
 
-        If there are more entries, a finding is added, which calls them `what`. An entry is left out, with a finding, if
-        its name is empty, too long or not printable.
+        A key that is empty, longer than MAX_KEY or not printable is left out, with a finding. Entries beyond
+        MAX_ENTRIES are left out, with one finding, in which `what` names the entries.
         """
         entries = {} if node is None else self.mapping(self.limit_entries(node, what))
         return {name: each for name, each in entries.items() if node is not None and self.name(node.keys[name])}
 
     def flag(self, node: YamlNode | None) -> bool:
-        """Return the boolean at a node; for anything else, add a finding and return False. None as node gives False."""
+        """Return the boolean at a node; for anything else, add a finding and return False.
+
+        If the node is None, False is returned without a finding.
+        """
         if node is None:
             return False
         if not isinstance(node.value, bool):
@@ -144,7 +156,7 @@ class Fields:
     def number(self, node: YamlNode | None, default: int = 0) -> int:
         """Return the whole number at a node; for anything else, add a finding and return `default`.
 
-        None as node gives `default`, without a finding.
+        If the node is None, `default` is returned without a finding.
         """
         if node is None:
             return default
@@ -154,9 +166,9 @@ class Fields:
         return default
 
     def within(self, node: YamlNode | None, low: int, high: int, default: int) -> int:
-        """Return the whole number at a node; unless it is from `low` to `high`, add a finding and return `default`.
+        """Return the whole number at a node; if it is not from `low` to `high`, add a finding and return `default`.
 
-        None as node gives `default`, without a finding.
+        If the node is None, `default` is returned without a finding.
         """
         number = self.number(node, default)
         if node is None or low <= number <= high:
@@ -165,7 +177,7 @@ class Fields:
         return default
 
     def choice(self, node: YamlNode, choices: Sequence[str]) -> str:
-        """Return the text of a node; unless it is one of `choices`, add a finding and return ""."""
+        """Return the text of a node; if it is not one of `choices`, add a finding and return ""."""
         text = self.text(node)
         if text in choices:
             return text
@@ -175,18 +187,19 @@ class Fields:
         return ""
 
     def report_wrong(self, node: YamlNode, wanted: str, help: str = "") -> None:
-        """Add the finding S105 "WANTED has to stand here" about a node; `help` is advice to the user."""
+        """Add the finding S105 about a node: "WANTED has to stand here"; `help` is advice to the user."""
         self.findings.add("S105", f"{wanted} has to stand here", node, help)
 
     def report_unknown(self, node: YamlNode, what: str, name: str, known: Iterable[str]) -> None:
-        """Add the finding S107 "there is no WHAT NAME" about a node; its help suggests similar names in `known`."""
+        """Add the finding S107 about a node: "there is no WHAT NAME"; its help suggests similar names in `known`."""
         self.findings.add("S107", f"there is no {what} {name[:MAX_KEY]!r}", node, near_miss(name, known))
 
     def value(self, node: YamlNode, type_: str) -> Any:
-        """Return the value of an attribute of type `type_`: a tuple for a list, the nearest float32 for a float.
+        """Return the value of an attribute from its YAML node; `type_` is the type of the attribute, such as "ints".
 
-        For a wrong value, a finding is added, and 0 or "" returned. A type without values in YAML, such as "graph",
-        gives None.
+        A list becomes a tuple, a float the nearest float32. For a wrong value, a finding is added, and 0, 0.0 or ""
+        returned. For a type whose values YAML cannot state as a default, such as "graph", a finding is added, and None
+        returned.
         """
         if type_ in ("ints", "floats", "strings"):
             return tuple([self.value(each, type_[:-1]) for each in self.items(node)])
@@ -219,13 +232,13 @@ class Fields:
         return self.round_float(node, node.value) if isinstance(node.value, float) else node.value
 
     def read_named(self, node: YamlNode | None, read_one: Callable[[YamlNode], T]) -> dict[str, T]:
-        """Return the entries of a mapping, each value as read by `read_one`. None as node gives {}."""
+        """Return the entries of a mapping, with the result of `read_one` for each value; {} if the node is None."""
         return {} if node is None else {key: read_one(value) for key, value in self.mapping(node).items()}
 
     def pair(self, read_one: Callable[[YamlNode], Any]) -> Callable[[YamlNode], list[Any]]:
-        """Return a function that reads a list `[old, new]`, each item by `read_one`.
+        """Return a function that reads a list `[old, new]` from a YAML node, each of the two items by `read_one`.
 
-        For any other node, that function adds a finding and returns [].
+        If the node is no such list, the function adds a finding and returns [].
         """
 
         def read_pair(node: YamlNode) -> list[Any]:

@@ -28,7 +28,10 @@ def dump_operator(operator: Operator) -> str:
 
 
 def canonical_document(operator: Operator) -> dict[str, Any]:
-    """Return an operator's YAML document as plain data: keys in canonical order, and none that `like` inherits."""
+    """Return an operator's YAML document as plain data, with keys in canonical order.
+
+    Keys that `like` would inherit are left out.
+    """
     document: dict[str, Any] = _order_keys(operator.root.plain(), OPERATOR_KEYS)
     complete = {since: _order_version(version) for since, version in complete_versions(operator.root).items()}
     document["versions"] = [
@@ -58,12 +61,15 @@ def _order_version(version: dict[str, Any]) -> dict[str, Any]:
 
 
 def _order_keys(mapping: Any, keys: Sequence[str]) -> Any:
-    """Return a mapping with its keys in the order of `keys`, and no others; anything but a mapping is unchanged."""
+    """Return a mapping with its keys in the order of `keys`; other keys are left out. Any other value is unchanged."""
     return {key: mapping[key] for key in keys if key in mapping} if isinstance(mapping, dict) else mapping
 
 
 def _lay_out_graphs(example: dict[str, Any], graphs: Set[str]) -> dict[str, Any]:
-    """Return an example in which the attributes named in `graphs`, graphs as text, have one node on each line."""
+    """Return a copy of an example in which graphs have one node on each line; text that is no graph stays as it is.
+
+    `graphs` are the names of attributes that are graphs, written as text.
+    """
     attributes = dict(example.get("attributes") or {})
     for name in graphs & attributes.keys():
         with suppress(ModelError):  # an example may hold what is no graph
@@ -72,7 +78,7 @@ def _lay_out_graphs(example: dict[str, Any], graphs: Set[str]) -> dict[str, Any]
 
 
 def _shorten_examples(examples: list[dict[str, Any]], complete: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return examples in which one is written as `like` an earlier one if that saves at least SAVED characters.
+    """Return examples for YAML; an example is written as `like` an earlier one if that saves at least SAVED characters.
 
     `complete` has the same examples with all their keys.
     """
@@ -97,18 +103,18 @@ def _shorten_examples(examples: list[dict[str, Any]], complete: list[dict[str, A
 
 
 def _yaml_parts(example: dict[str, Any]) -> dict[str, str]:
-    """Return the YAML text of each key of an example but `name`, for `_written_length`.
+    """Return the YAML text of each key of an example except `name`, by key.
 
-    Each attribute is a part of its own, under "attributes NAME".
+    Each attribute counts as a key of its own, "attributes NAME". `_written_length` takes the result.
     """
     attributes = {f"attributes {name}": flow(value) for name, value in (example.get("attributes") or {}).items()}
     return attributes | {key: flow(each) for key, each in example.items() if key not in ("name", "attributes")}
 
 
 def _written_length(own: dict[str, str], other: dict[str, str]) -> int:
-    """Return the number of characters that an example takes if it is written as `like` another.
+    """Return the number of characters that an example takes if it is written as `like` the example `other`.
 
-    Both arguments are results of `_yaml_parts`; for `other` {}, it is the length without `like`.
+    Both arguments are results of `_yaml_parts`. If `other` is {}, the example is written without `like`.
     """
     written = sum(len(key) + len(text) + 4 for key, text in own.items() if other.get(key) != text)
     return written + sum(len(key) + len(": null, ") for key in other if key not in own)

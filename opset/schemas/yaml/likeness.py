@@ -26,10 +26,11 @@ class Likeness(Fields):
     """Completes versions and examples that have the key `like` by the keys that they inherit."""
 
     def complete_version(self, fields: Mapping[str, YamlNode], other: Mapping[str, YamlNode]) -> dict[str, YamlNode]:
-        """Return the keys of a version together with those that it inherits from the complete version `other`.
+        """Return all keys of a version: its own, and the keys that it inherits from the version `other`.
 
-        Keys in OWN_KEYS are not inherited, and a key that is null is left out. Keys in DEPTHS are merged entry by
-        entry, inputs and outputs by the names of parameters.
+        `fields` are its own keys; a key with null is left out. `other` has all its keys, inherited ones included; its
+        keys in OWN_KEYS are not inherited. Keys in DEPTHS are inherited entry by entry, inputs and outputs by the names
+        of parameters.
         """
         found = self._inherit(fields, other, OWN_KEYS, DEPTHS)
         for key in PARAMETERS:
@@ -38,7 +39,10 @@ class Likeness(Fields):
         return found
 
     def complete_example(self, fields: Mapping[str, YamlNode], other: Mapping[str, YamlNode]) -> dict[str, YamlNode]:
-        """Return the keys of an example together with those that it inherits from the complete example `other`."""
+        """Return all keys of an example: its own, `fields`, and the keys that it inherits from the example `other`.
+
+        `other` has all its keys, inherited ones included; its keys in EXAMPLE_OWN_KEYS are not inherited.
+        """
         return self._inherit(fields, other, EXAMPLE_OWN_KEYS, EXAMPLE_DEPTHS)
 
     def _inherit(
@@ -48,20 +52,21 @@ class Likeness(Fields):
         own: Collection[str],
         depths: Mapping[str, int],
     ) -> dict[str, YamlNode]:
-        """Return `fields` with the keys of `other` that it lacks, except keys in `own`, which are never inherited.
+        """Return the keys in `fields`, and the keys that only `other` has.
 
-        For a key in `depths`, entries are inherited one by one, that many levels deep; other values are inherited
-        whole.
+        Keys in `own` are never inherited. If both have a key of `depths`, its entries are merged, as many levels deep
+        as `depths` says; for any other key, the value in `fields` counts alone. Raises SchemaError if the budget is
+        used up.
         """
         shared = {key: each for key, each in other.items() if key not in own}
         self.findings.charge(sum(each.size() for each in shared.values()), fields["like"])
         return self._merge_entries(fields, shared, depths)
 
     def _merge(self, own: YamlNode, other: YamlNode, depth: int) -> YamlNode:
-        """Return a mapping with the entries of `own`, and those of `other` that it lacks; a null in `own` removes one.
+        """Return a mapping with the entries of `own`, and the entries that only `other` has.
 
-        An entry that both have is merged in the same way, `depth` - 1 levels deep. `own` is returned unchanged if
-        `depth` is 0 or one of the two is no mapping.
+        A null in `own` removes the entry of `other`. If both have an entry, the two values are merged in the same way,
+        `depth` - 1 levels deep. If `depth` is 0, or `own` or `other` is no mapping, `own` is returned unchanged.
         """
         if not depth or not isinstance(own.value, dict) or not isinstance(other.value, dict):
             return own
@@ -71,9 +76,10 @@ class Likeness(Fields):
     def _merge_entries(
         self, own: Mapping[str, YamlNode], other: Mapping[str, YamlNode], depths: Mapping[str, int]
     ) -> dict[str, YamlNode]:
-        """Return the entries of `own`, and the entries of `other` that `own` lacks.
+        """Return the entries of `own`, and the entries that only `other` has.
 
-        A null in `own` removes the entry of `other`; if there is none, a finding S107 is added.
+        If both have an entry, the two values are merged as many levels deep as `depths` says for it, by default 0. A
+        null in `own` removes the entry of `other`; if `other` has no such entry, a finding S107 is added.
         """
         found = dict(other)
         for key, each in own.items():
@@ -86,9 +92,10 @@ class Likeness(Fields):
         return found
 
     def _parameters(self, key: str, node: YamlNode, other: YamlNode | None) -> YamlNode:
-        """Return the list of parameters at `node`, each completed by the parameter of the same name in `other`.
+        """Return the list of inputs or outputs at `node`, each completed by the parameter of the same name in `other`.
 
-        A bare name that `other` does not have is left out, with a finding. `key` is "inputs" or "outputs".
+        An item may be a bare name: then the parameter in `other` is taken as a whole. If `other` has no parameter of
+        this name, the item is left out, and a finding is added. `key` is "inputs" or "outputs".
         """
         others = [] if other is None else self.items(other)
         known = {name: each for each in others if (name := _parameter_name(each))}
@@ -114,7 +121,7 @@ def _parameter_name(parameter: YamlNode) -> str:
 
 
 def complete_versions(root: YamlNode) -> dict[int, dict[str, Any]]:
-    """Return each version of a faultless operator document with all keys, inherited ones included, by since_version."""
+    """Return the keys of each version by since_version, inherited keys included; the document must have no faults."""
     complete: dict[int, dict[str, YamlNode]] = {}
     likeness = Likeness(Findings(""))
     for node in sorted(root.value["versions"].value, key=lambda each: -each.value["since"].value):
@@ -126,7 +133,7 @@ def complete_versions(root: YamlNode) -> dict[int, dict[str, Any]]:
 
 
 def complete_examples(root: YamlNode) -> list[dict[str, Any]]:
-    """Return the examples of a faultless operator document with all keys, inherited ones included, without `like`."""
+    """Return the keys of each example, inherited ones included, without `like`; the document must have no faults."""
     complete: dict[str, dict[str, YamlNode]] = {}
     likeness = Likeness(Findings(""))
     for node in root.value["examples"].value if "examples" in root.value else ():
@@ -138,9 +145,9 @@ def complete_examples(root: YamlNode) -> list[dict[str, Any]]:
 
 
 def shorten_version(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that a version has to write if it is `like` the version `other`.
+    """Return the keys that a version has to state in YAML if it is `like` the version `other`.
 
-    `complete_version` does the reverse.
+    `own` and `other` have all keys of the two versions. `complete_version` does the reverse.
     """
     found = _shorten(own, other, OWN_KEYS, DEPTHS)
     for key in PARAMETERS:
@@ -156,9 +163,9 @@ def shorten_version(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[st
 
 
 def shorten_example(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that an example has to write if it is `like` the example `other`.
+    """Return the keys that an example has to state in YAML if it is `like` the example `other`.
 
-    `complete_example` does the reverse.
+    `own` and `other` have all keys of the two examples. `complete_example` does the reverse.
     """
     return _shorten(own, other, EXAMPLE_OWN_KEYS, EXAMPLE_DEPTHS)
 
@@ -166,10 +173,10 @@ def shorten_example(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[st
 def _shorten(
     own: Mapping[str, Any], other: Mapping[str, Any], always: Collection[str], depths: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return the entries of `own` that differ from `other`, and null for entries that only `other` has.
+    """Return the entries of `own` that differ from `other`, and null for each entry that only `other` has.
 
-    Entries in `always` are returned in any case. `depths` says for a key how many levels deep only differences are
-    returned.
+    An entry in `always` is returned even if it does not differ. Of an entry in `depths`, a mapping, only the inner
+    entries that differ are returned, as many levels deep as `depths` says.
     """
     found: dict[str, Any] = {key: each for key, each in own.items() if key in always}
     for key, each in own.items():
@@ -179,7 +186,10 @@ def _shorten(
 
 
 def _differing_part(own: Any, other: Any, depth: int) -> Any:
-    """Return the entries of a mapping that differ from `other`, `depth` levels deep; any other value unchanged."""
+    """Return the entries of the mapping `own` that differ from the mapping `other`, compared `depth` levels deep.
+
+    If `depth` is 0, or one of the two is no mapping, `own` is returned unchanged.
+    """
     if not depth or not isinstance(own, dict) or not isinstance(other, dict):
         return own
     return _shorten(own, other, (), dict.fromkeys(own, depth - 1))

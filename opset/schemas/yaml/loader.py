@@ -28,7 +28,7 @@ versions:                              newest first
   - {name: X, type: T, optional: true, doc: ...}
   attributes:
     axis: {type: int, default: -1, doc: ...}         or required: true; which values are legal may be declared:
-    mode: {type: string, choices: [a, b], constraint: C2, doc: ...}      also range: ">= 0" (see ranges.py), and
+    mode: {type: string, choices: [a, b], constraint: C2, doc: ...}      also range: ">= 0" (see grammar.py), and
                                        kind: bool, axis, axes, data_type or any_case;
                                        constraint: the label that a value breaks
   types:
@@ -93,12 +93,12 @@ from opset.schemas.model import (
     SpecialCase,
     versions_between,
 )
-from opset.schemas.names import normalize_domain
 from opset.schemas.type_sets import TypeSets, is_type
 from opset.schemas.untrusted_files import TooLarge, file_bytes
 from opset.schemas.yaml.changes import Changes, TypeFields
 from opset.schemas.yaml.examples import Examples
 from opset.schemas.yaml.fields import T
+from opset.schemas.yaml.folders import domain_of, operator_files
 from opset.schemas.yaml.keys import (
     ATTRIBUTE_KEYS,
     ATTRIBUTE_TYPES,
@@ -117,7 +117,6 @@ from opset.schemas.yaml.reader import MAX_FINDINGS, MAX_SIZE, MAX_STEPS, Finding
 
 TYPES_FILE = "types.yaml"
 MAX_VERSION = 2**31 - 1
-MAX_FILES = 2**12
 MAX_FOLDER_FINDINGS = 5 * MAX_FINDINGS
 
 
@@ -125,7 +124,7 @@ MAX_FOLDER_FINDINGS = 5 * MAX_FINDINGS
 class Operator:
     """An operator as its file declares it: schemas and their prose (oldest first), examples, and the YAML document.
 
-    Of a file with faults, it has the parts that are faultless.
+    The parts of the file that have faults are left out.
     """
 
     domain: str
@@ -143,11 +142,14 @@ class Operator:
     examples_read: bool = True
     """Whether the examples were."""
     damaged: Operator | None = None
-    """The same operator with all versions, each as far as it could be read."""
+    """The same operator with only the versions that have faults, without ones with `like`; None if there are none."""
 
     @cached_property
     def transitions(self) -> tuple[Transition, ...]:
-        """Consecutive versions with the change between them, oldest first; without versions or changes with faults."""
+        """Each two consecutive versions with the change between them, oldest first.
+
+        A pair is left out if one of its versions, or the `change:` block between them, has faults.
+        """
         if self.gaps is None:
             return ()
         pairs = [(old, new) for old, new in itertools.pairwise(self.schemas) if new.since_version not in self.gaps]
@@ -161,7 +163,8 @@ class Operator:
     def place(self, since: int, *keys: str) -> str:
         """Return "path:line:column" of an entry in a version; `keys` lead to it, such as "inputs", "X", "doc".
 
-        From the first key on that the file lacks, keys are ignored. "special_cases" and a text lead to a special case.
+        If the file lacks a key, the place of the entry reached so far is returned. The keys "special_cases" and a text
+        lead to the special case with this text.
         """
         at = self.root if keys[:1] == ("special_cases",) else self._nodes[since]
         for key in keys:
@@ -198,21 +201,21 @@ class _Version:
 
 
 def load_operator(path: Path | str, sets: TypeSets) -> Operator:
-    """Return the operator in a file `<domain>/<Operator>.yaml`, which may name the type sets `sets`.
+    """Return the operator in a file `<domain>/<Operator>.yaml`.
 
-    Raises SchemaError with all faults of the file.
+    `sets` are the named type sets that the file may use. Raises SchemaError with all faults of the file.
     """
     return parse_operator(None, path, sets)
 
 
 def parse_operator(data: bytes | None, path: Path | str, sets: TypeSets, budget: Budget | None = None) -> Operator:
-    """Return the operator in a file. Raises SchemaError with all faults of the file.
+    """Return the operator in a file `<domain>/<Operator>.yaml`. Raises SchemaError with all faults of the file.
 
     Args:
-        data: The bytes of the file; None to read it.
-        path: `<domain>/<Operator>.yaml`, by which the domain is known.
-        sets: The type sets that the file may name.
-        budget: Bounds the work for all files of a folder together; None gives the file one of its own.
+        data: The bytes of the file; if None, the file at `path` is read.
+        path: The path of the file; the name of its folder is the domain.
+        sets: The named type sets that the file may use.
+        budget: Bounds the work for all files of a folder together; None gives this file a budget of its own.
     """
     operator, findings = read_operator(path, sets, budget, data=data)
     if findings or operator is None:
@@ -223,10 +226,17 @@ def parse_operator(data: bytes | None, path: Path | str, sets: TypeSets, budget:
 def read_operator(
     path: Path | str, sets: TypeSets, budget: Budget | None = None, complete: bool = True, data: bytes | None = None
 ) -> tuple[Operator | None, list[Finding]]:
-    """Return an operator as far as its file is faultless, None if nothing is, and all findings about the file.
+    """Return the operator in a file without its faulty parts, and all findings about the file.
 
-    `data` are the bytes of the file, None to read it; `budget` bounds the work for all files of a folder. With
-    `complete`, `sets` has all type sets; if not, a version that names another one is left out without a finding.
+    The operator is None if no version of it could be read.
+
+    Args:
+        path: `<domain>/<Operator>.yaml`; the name of the folder is the domain.
+        sets: The named type sets that the file may use.
+        budget: Bounds the work for all files of a folder together; None gives this file a budget of its own.
+        complete: Whether `sets` has all type sets. If not, no finding is added for a version that names an unknown set;
+            the version is left out.
+        data: The bytes of the file; if None, the file at `path` is read.
     """
     path = Path(path)
     findings = Findings(str(path), budget)
@@ -241,26 +251,21 @@ def read_operator(
 
 
 def read_declaration(root: YamlNode, domain: str, sets: TypeSets, findings: Findings) -> Operator | None:
-    """Return the operator in a YAML document as far as it is faultless, None if nothing is; faults go to `findings`.
+    """Return the operator in a YAML document without its faulty parts; None if no version of it could be read.
 
-    Raises SchemaError if there are too many findings.
+    Faults are added to `findings`. Raises SchemaError if there are MAX_FINDINGS of them.
     """
     return _Reading(findings, sets, domain, complete=True).operator(root)
-
-
-def domain_of(path: Path) -> str:
-    """Return the domain of an operator's file, which is the name of its folder; "" for `ai.onnx`."""
-    parent = path.parent
-    return normalize_domain(parent.name if parent.name not in ("", "..") else os.path.basename(os.path.abspath(parent)))
 
 
 def read_operators(
     files: Sequence[Path], sets: TypeSets, complete: bool = True
 ) -> tuple[list[Operator], list[Finding]]:
-    """Return operators as far as their files are faultless, and all findings about the files.
+    """Return the operators in files without their faulty parts, and all findings about the files.
 
-    Reading stops after too many findings or too much work, with a finding about that. With `complete`, `sets` has all
-    type sets; if not, a version that names another one is left out without a finding.
+    If there are too many findings or too much work, the remaining files are not read, and a finding says so. `sets` are
+    the named type sets that the files may use. If they are not `complete`, no finding is added for a version that names
+    an unknown set; the version is left out.
     """
     operators: list[Operator] = []
     findings: list[Finding] = []
@@ -283,18 +288,19 @@ def read_operators(
 
 
 def load_operators(folder: Path, sets: TypeSets) -> tuple[list[Operator], list[Finding]]:
-    """Return the operators of a folder whose files are faultless, sorted by path, and the findings about the others.
+    """Return the operators of a folder whose files have no faults, sorted by path, and the findings about other files.
 
-    Raises SchemaError if the folder cannot be read.
+    `sets` are the named type sets that the files may use. Raises SchemaError if the folder cannot be read.
     """
     operators, findings = read_operators(operator_files(folder), sets)
     return [operator for operator in operators if operator.whole], findings
 
 
 def load_folder(folder: Path | str, base: TypeSets | None = None) -> tuple[list[Operator], dict[str, tuple[str, ...]]]:
-    """Return all operators of a folder, sorted by path, and the type sets that they may name: `base` and the folder's.
+    """Return all operators of a folder, sorted by path, and the named type sets that they may use.
 
-    Raises SchemaError with the findings of all files.
+    These type sets are the ones in `base` and the ones in the folder's types.yaml. Raises SchemaError with the findings
+    of all files if one has faults.
     """
     sets = folder_sets(Path(folder), base)
     operators, findings = load_operators(Path(folder), sets)
@@ -303,44 +309,11 @@ def load_folder(folder: Path | str, base: TypeSets | None = None) -> tuple[list[
     return operators, sets
 
 
-def operator_files(folder: Path) -> list[Path]:
-    """Return the files `<domain>/<Operator>.yaml` of a folder, sorted. Raises SchemaError if it cannot be read."""
-    files: list[Path] = []
-    try:
-        for domain in _list_folder(folder):
-            if domain.is_dir():
-                files += [path for path in _list_folder(domain) if path.suffix == ".yaml"]
-            if len(files) > MAX_FILES:
-                raise ValueError(f"it holds more than {MAX_FILES:,} operator files")
-    except (OSError, ValueError) as error:
-        findings = Findings(str(folder))
-        is_file = isinstance(error, NotADirectoryError)
-        help = "opset import makes a folder of an operator-set document" if is_file else ""
-        missing = "there is no such file or folder" if isinstance(error, FileNotFoundError) else str(error)
-        findings.add("S101", "this is not a folder of operator files" if is_file else missing, help=help)
-        raise SchemaError(findings) from error
-    return sorted(files)
-
-
-def siblings(domain: Path) -> list[Path]:
-    """Return the operator files in the folder of one domain, sorted; [] if the folder cannot be read."""
-    try:
-        return sorted(path for path in _list_folder(domain) if path.suffix == ".yaml")
-    except (OSError, ValueError):
-        return []
-
-
-def _list_folder(folder: Path) -> list[Path]:
-    """Return the paths of all entries of a folder. Raises OSError if it is unreadable, ValueError beyond MAX_FILES."""
-    with os.scandir(folder) as entries:
-        found = [folder / entry.name for entry in itertools.islice(entries, MAX_FILES + 1)]
-    if len(found) > MAX_FILES:
-        raise ValueError(f"{folder} holds more than {MAX_FILES:,} files")
-    return found
-
-
 def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts of a version's constraints by label: `stated` ones, others derived from declarations."""
+    """Return the texts of all constraints of a version by label.
+
+    `stated` are the texts that the YAML states. A constraint without one gets a text derived from its conditions.
+    """
     made: dict[str, list[str]] = {}
     for attribute in schema.attributes.values():
         if attribute.constraint:
@@ -357,15 +330,18 @@ def standard_sets() -> TypeSets:
 
 
 def folder_sets(folder: Path, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the type sets of `base` and of a folder's types.yaml, if any. Raises SchemaError if that has faults."""
+    """Return the named type sets in `base` and in the types.yaml of a folder, if it has one.
+
+    Raises SchemaError if types.yaml has faults.
+    """
     path = folder / TYPES_FILE
     return load_sets(path, base) if os.path.lexists(path) else dict(base or {})
 
 
 def load_sets(path: Path | str, base: TypeSets | None = None, data: bytes | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the named type sets of a file with those of `base`, which it may use. Raises SchemaError for faults.
+    """Return the named type sets in `base` and in a file; a set in the file may use sets in `base`.
 
-    `data` are the bytes of the file; None to read it.
+    `data` are the bytes of the file; if None, the file is read. Raises SchemaError if the file has faults.
     """
     sets, findings = read_sets(path, base, data)
     if findings:
@@ -376,9 +352,9 @@ def load_sets(path: Path | str, base: TypeSets | None = None, data: bytes | None
 def read_sets(
     path: Path | str, base: TypeSets | None = None, data: bytes | None = None
 ) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
-    """Return the type sets of `base` and the faultless ones of a file, and the findings about the file.
+    """Return the named type sets in `base` and the ones without faults in a file, and the findings about the file.
 
-    `data` are the bytes of the file; None to read it.
+    `data` are the bytes of the file; if None, the file is read.
     """
     findings = Findings(str(path))
     sets = dict(base or {})
@@ -391,7 +367,10 @@ def read_sets(
 
 
 def add_sets(root: YamlNode, sets: dict[str, tuple[str, ...]], findings: Findings) -> None:
-    """Add the type sets that a YAML mapping declares to `sets`; for one with faults, only add findings."""
+    """Add each faultless type set that a YAML mapping declares to `sets`; faults are added to `findings`.
+
+    It is a fault if a set has the name of a type or of a set in `sets`. Raises SchemaError if there are MAX_FINDINGS.
+    """
     if not isinstance(root.value, dict):
         findings.add("S105", "a file of type sets is a mapping from names to lists of types", root)
         return
@@ -406,7 +385,7 @@ def add_sets(root: YamlNode, sets: dict[str, tuple[str, ...]], findings: Finding
 
 
 def _keep_versions(root: YamlNode, versions: list[_Version]) -> YamlNode:
-    """Return a copy of an operator's YAML document with only these of its versions."""
+    """Return a copy of an operator's YAML document in which only `versions` are left of its versions."""
     known = {id(each.node) for each in versions}
     listed = root.value["versions"]
     kept = [each for each in listed.value if id(each) in known]
@@ -414,7 +393,7 @@ def _keep_versions(root: YamlNode, versions: list[_Version]) -> YamlNode:
 
 
 def _newest_first(version: YamlNode) -> int:
-    """Return a sort key for versions in YAML: newest first, and last those whose number cannot be read."""
+    """Return a sort key for the YAML nodes of versions: newest first, and last the nodes without a legal `since`."""
     since = version.value.get("since") if isinstance(version.value, dict) else None
     return -since.value if since is not None and isinstance(since.value, int) else 0
 
@@ -422,7 +401,8 @@ def _newest_first(version: YamlNode) -> int:
 def read_file(path: Path | str, findings: Findings) -> YamlNode:
     """Return the document in a YAML file as nodes; faults are added to `findings`.
 
-    Raises SchemaError if the file cannot be read at all.
+    Raises SchemaError after a fault that ends reading: the file cannot be opened, is too large or not UTF-8, has faulty
+    syntax or too deep nesting, or holds no document. Raises SchemaError also if there are MAX_FINDINGS.
     """
     try:
         data = file_bytes(path, MAX_SIZE)
@@ -437,7 +417,7 @@ def read_file(path: Path | str, findings: Findings) -> YamlNode:
 
 
 class _Reading(Changes, Likeness):
-    """Reads the operator of one file; faults become findings."""
+    """Reads the operator of one file; faults become findings. Raises SchemaError at MAX_FINDINGS or MAX_STEPS."""
 
     def __init__(self, findings: Findings, sets: TypeSets, domain: str, complete: bool) -> None:
         super().__init__(findings, sets, complete)
@@ -452,7 +432,10 @@ class _Reading(Changes, Likeness):
     # The operator, from the outside in.
 
     def operator(self, root: YamlNode) -> Operator | None:
-        """Return the operator that a YAML document declares, without versions with faults; None if none is left."""
+        """Return the operator that a YAML document declares; None if no version of it could be read.
+
+        Versions with faults are only in its field `damaged`.
+        """
         fields = self.mapping(root, OPERATOR_KEYS, OPERATOR_KEYS[:3])
         name, family = self.name(fields.get("operator")), self.name(fields.get("family"))
         nodes = self.items(self.limit_entries(fields["versions"], "versions")) if "versions" in fields else []
@@ -487,10 +470,11 @@ class _Reading(Changes, Likeness):
     def join_versions(
         self, root: YamlNode, node: YamlNode | None, versions: list[_Version], docs: list[Docs], dated: bool
     ) -> Operator | None:
-        """Return the operator made of versions and their prose, without versions with faults; None if none is left.
+        """Return the operator made of versions and their prose; None if there are no versions.
 
-        `node` is the YAML node of the examples (None without them), `root` the document; `dated` says that all versions
-        in the document have a legal number, and so are in `versions`, oldest first.
+        Versions with faults are only in its field `damaged`. `versions` are the ones with a legal number, oldest first.
+        `dated` says that these are all versions of `root`, the document. `node` is the YAML node of the examples, None
+        without them.
         """
         sinces = [version.schema.since_version for version in versions]
         before = self.faults()
@@ -527,9 +511,10 @@ class _Reading(Changes, Likeness):
         return len(self.findings), self.unknown
 
     def version(self, node: YamlNode, name: str, family: str, newer: dict[int, dict[str, YamlNode]]) -> _Version | None:
-        """Return one version of the operator, None if it has no legal `since`; faults become findings in any case.
+        """Return one version of the operator; faults become findings. None if the version has no legal `since`.
 
-        `newer` has all keys of each newer version, by since_version; the keys of this version are added to it.
+        `name` and `family` are the operator's. `newer` has all keys of each newer version, by since_version; the keys
+        of this version are added to it.
         """
         before = self.faults()
         fields = self.mapping(node, VERSION_KEYS, ("since",))
@@ -593,9 +578,10 @@ class _Reading(Changes, Likeness):
         return tuple(bodies)
 
     def inherit_keys(self, fields: dict[str, YamlNode], newer: dict[int, dict[str, YamlNode]]) -> dict[str, YamlNode]:
-        """Return the keys of a version: its own, then the ones it lacks of the version in `newer` that `like` names.
+        """Return all keys of a version: its own, and the keys inherited from the newer version that `like` names.
 
-        If there is no such version, a finding is added, and only the keys in OWN_KEYS are returned.
+        `newer` has all keys of each newer version, by since_version. If `like` names none of these, a finding is added,
+        and only the keys in OWN_KEYS are returned.
         """
         if "like" not in fields:
             return fields
@@ -607,7 +593,10 @@ class _Reading(Changes, Likeness):
         return {key: each for key, each in fields.items() if key in OWN_KEYS}
 
     def docs(self, version: _Version, cases: Sequence[SpecialCase], notes: Sequence[ImplementationNote]) -> Docs:
-        """Return the prose of a version with its special cases and notes; missing texts of constraints are derived."""
+        """Return the prose of a version: its texts in YAML, `cases`, `notes`, and the texts of its constraints.
+
+        A constraint without a text in YAML gets one derived from its conditions.
+        """
         fields, said = version.fields, version.docs
         if "doc" not in fields and "like" not in version.node.value:
             self.findings.add("S104", "the key 'doc' is missing", version.node, "or 'like': a newer version")
@@ -625,9 +614,9 @@ class _Reading(Changes, Likeness):
         )
 
     def special_cases(self, node: YamlNode | None, known: Collection[int]) -> dict[int, list[SpecialCase]]:
-        """Return the special cases in a YAML list that hold for each version, by since_version.
+        """Return the special cases of each version, by since_version; a case may hold for several versions.
 
-        `known` are the since_versions; `node` is the list, None without one.
+        `node` is their YAML list, or None. `known` are the since_versions of the operator.
         """
         cases: dict[int, dict[str, SpecialCase]] = {since: {} for since in known}
         for each in self.items(node) if node is not None else ():
@@ -641,9 +630,9 @@ class _Reading(Changes, Likeness):
     def implementations(
         self, operator: Mapping[str, YamlNode], known: Collection[int]
     ) -> dict[int, list[ImplementationNote]]:
-        """Return the notes on implementations that hold for each version, by since_version.
+        """Return the notes on implementations of each version by since_version; a note may hold for several versions.
 
-        `operator` has the keys of the YAML document, `known` are the since_versions.
+        `operator` has the keys of the YAML document, `known` are the since_versions of the operator.
         """
         notes: dict[int, dict[str, ImplementationNote]] = {since: {} for since in known}
         shown = operator.get("examples")
@@ -665,9 +654,10 @@ class _Reading(Changes, Likeness):
     def add_to_versions(
         self, item: T, key: str, found: dict[int, dict[str, T]], fields: dict[str, YamlNode], node: YamlNode
     ) -> None:
-        """Add a special case or note to each version that it holds for, by `since` and `until` in `fields`.
+        """Add a special case or note to each version from `since` to `until`, two of its YAML keys `fields`.
 
-        `found` has the items of each version by their keys, and is changed; for an equal `key`, a finding is added.
+        `found` has the items of each version by their keys, and is changed. If a version has an item with this `key`
+        already, a finding about `node` is added.
         """
         held = versions_between(found, *self.span(fields, found))
         self.findings.charge(len(held), node)
@@ -684,9 +674,10 @@ class _Reading(Changes, Likeness):
         docs: dict[str, str],
         required: Sequence[str],
     ) -> tuple[Parameter, ...]:
-        """Return the inputs, or the outputs, of a version from their YAML list (None: none); add their prose to `docs`.
+        """Return the inputs, or the outputs, of a version from their YAML list, and add their prose to `docs` by name.
 
-        `types` are the type constraints of the version, `required` the keys that each parameter must have.
+        `node` is the list, None if there is none. `types` are the type constraints of the version, `required` the keys
+        that each parameter must have.
         """
         parameters: dict[str, Parameter] = {}
         for each in self.items(self.limit_entries(node, "inputs, and outputs")) if node is not None else ():
@@ -714,9 +705,9 @@ class _Reading(Changes, Likeness):
         return tuple(parameters.values())
 
     def attribute(self, name: str, node: YamlNode, docs: dict[str, str], schema: OpSchema) -> Attribute:
-        """Return one attribute of a version from its YAML node, and add its prose to `docs`.
+        """Return one attribute of a version from its YAML node, and add its prose to `docs` by name.
 
-        `schema` has the inputs and types of the version.
+        `schema` is the version so far: it has the inputs and types.
         """
         fields = self.mapping(node, ATTRIBUTE_KEYS, ("type",))
         type_ = self.choice(fields["type"], ATTRIBUTE_TYPES) if "type" in fields else ""
@@ -731,9 +722,10 @@ class _Reading(Changes, Likeness):
     def read_declarations(
         self, node: YamlNode, fields: dict[str, YamlNode], attribute: Attribute, schema: OpSchema
     ) -> Attribute:
-        """Return the attribute with the legal values that its YAML declares; for an illegal default, add a finding.
+        """Return a copy of `attribute` with its legal values: `choices`, `range`, `kind` and `constraint` from YAML.
 
-        `node` is the YAML of the attribute, `fields` are its keys.
+        If the default is not legal, a finding is added. `node` is the YAML node of the attribute, `fields` are its
+        keys. `schema` is the version so far: it has the inputs and types.
         """
         kind = self.choice(fields["kind"], KINDS) if "kind" in fields else ""
         if kind in KIND_TYPES and attribute.type not in KIND_TYPES[kind]:
@@ -758,9 +750,10 @@ class _Reading(Changes, Likeness):
         return attribute._replace(choices=choices, range=range_, kind=kind, constraint=label)
 
     def choices(self, node: YamlNode, attribute: Attribute, kind: str, schema: OpSchema) -> tuple[Any, ...]:
-        """Return the `choices` of an attribute; if its type can have none, add a finding and return ().
+        """Return the `choices` of an attribute from their YAML list.
 
-        For the kind data_type, they are names of element types or of type constraints.
+        For the kind "data_type", they are names of element types or of type constraints. If an attribute of this type
+        can have no choices, a finding is added, and () is returned.
         """
         node = self.limit_entries(node, "choices")
         singular = attribute.type.removesuffix("s")
@@ -782,9 +775,10 @@ class _Reading(Changes, Likeness):
         return choices
 
     def range(self, node: YamlNode, attribute: Attribute, inputs: Sequence[Parameter]) -> tuple[Expression, ...]:
-        """Return the comparisons in the `range` of an attribute; (), with a finding, if it is malformed or not allowed.
+        """Return the comparisons in the `range` of an attribute.
 
-        A finding is also added for each name that is no input; the comparisons are returned all the same.
+        If the range is malformed, or the attribute is no number, a finding is added, and () is returned. For each name
+        that is none of `inputs`, a finding is added, and the comparisons are returned nevertheless.
         """
         if attribute.type.removesuffix("s") not in ("int", "float"):
             self.report_wrong(node, f"nothing (an attribute of type {attribute.type} has no range)")

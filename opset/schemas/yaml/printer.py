@@ -56,9 +56,11 @@ def dump_document(document: dict[str, Any]) -> str:
 
 
 def example_lines(example: dict[str, Any]) -> list[str]:
-    """Return the YAML lines of an example: one line if it fits, else one for inputs, one for outputs, one for the rest.
+    """Return the YAML lines of an example.
 
-    If the rest does not fit on a line, or an attribute is text of several lines, each key has its own line.
+    An example that fits on one line is one line. Any other has a line for its `inputs`, one for its `outputs`, and one
+    for all other keys. If the other keys do not fit on their line, or an attribute is text of several lines, each key
+    has its own line.
     """
     ordered = dict(sorted(example.items(), key=lambda each: _ORDER[each[0]]))
     literal = any(map(_is_literal, (example.get("attributes") or {}).values()))
@@ -78,15 +80,19 @@ def example_lines(example: dict[str, Any]) -> list[str]:
 
 
 def _as_item(lines: list[str], indent: str = "") -> list[str]:
-    """Return the lines of a mapping as an item of a list that is indented by `indent`.
+    """Return the lines of a mapping as an item of a list: `- ` is put into the first line.
 
-    The lines are indented by two more; `- ` replaces the last two spaces of indentation in the first line.
+    `indent` is the indentation of the list. The lines must be indented by two spaces more; `- ` replaces these two
+    spaces.
     """
     return [f"{indent}- {lines[0][len(indent) + 2 :]}", *lines[1:]]
 
 
 def difference_lines(key: str, value: Any) -> list[str]:
-    """Return the YAML lines of one key of a version with `like`; a key of the signature is on one line if it fits."""
+    """Return the YAML lines of one key of a version that is `like` a newer one.
+
+    A key of the signature, such as `inputs`, is on one line if it fits.
+    """
     line = f"  {key}: {flow(value)}"
     return [line] if key in _SIGNATURE and len(line) <= WIDTH else entry_lines(key, value)
 
@@ -97,9 +103,10 @@ def _entry(key: str, value: Any) -> list[str]:
 
 
 def _prose(key: str, value: str, indent: str = "  ") -> list[str]:
-    """Return the YAML lines of a key with prose: on one line if it fits, else folded; a block if the text has lines.
+    """Return the YAML lines of a key with prose.
 
-    Text that these forms would not keep, as it has two spaces in a row, is on one line, however long.
+    The text is on one line if it fits, else folded (`>`). Text with line breaks is a literal block (`|`). Text that
+    would change in these forms is on one line, however long: it has two spaces in a row, or control characters.
     """
     line = f"{indent}{key}: {value if _is_plain(value, _BLOCK_PLAIN) else _quote(value)}"
     printable = all(c.isprintable() for c in value.replace("\n", ""))
@@ -121,7 +128,10 @@ def _mapping(key: str, value: dict[str, Any]) -> list[str]:
 
 
 def _literal(key: str, value: Any, indent: str = "  ") -> list[str]:
-    """Return the YAML lines of an entry: text of several lines as a literal block (`|`), other values in flow style."""
+    """Return the YAML lines of an entry.
+
+    Text of several lines is a literal block (`|`); any other value is in flow style.
+    """
     if not _is_literal(value):
         return _wrap(f"{indent}{_key(key)}: {_flow(value)}", f"{indent}  ")
     lines = (f"{indent}  {line}" if line else "" for line in value[:-1].split("\n"))
@@ -148,7 +158,10 @@ def entry_lines(key: str, value: Any, indent: str = "  ") -> list[str]:
 
 
 def _constraints(key: str, value: dict[str, Any]) -> list[str]:
-    """Return the YAML lines of constraints, sorted by label; the clauses of one are items of a list."""
+    """Return the YAML lines of constraints, sorted by label.
+
+    A constraint with several clauses is a list with an item for each clause.
+    """
     lines = [f"  {key}:"]
     for label, each in sorted(value.items(), key=lambda entry: (len(entry[0]), entry[0])):
         if not isinstance(each, list) or not each:
@@ -160,7 +173,10 @@ def _constraints(key: str, value: dict[str, Any]) -> list[str]:
 
 
 def _nested_lines(key: str, value: Any, indent: str) -> list[str]:
-    """Return the YAML lines of an entry: text as prose, a mapping on one line if it fits, else an entry on each."""
+    """Return the YAML lines of an entry: text as prose, any other value in flow style.
+
+    A mapping that does not fit on one line has a line for each of its entries.
+    """
     if isinstance(value, str):
         return _literal(key, value, indent) if _is_literal(value) else _prose(_key(key), value, indent)
     line = f"{indent}{_key(key)}: {_flow(value)}"
@@ -230,7 +246,10 @@ def flow(value: Any) -> str:
 
 
 def _flow(value: Any) -> str:
-    """Return a value as YAML in flow style on one line, with the placeholder _HELD for each space in a key."""
+    """Return a value as YAML in flow style on one line.
+
+    Each space in a key is written as the placeholder _HELD, so that `_wrap` breaks no line there.
+    """
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_key(key)}: {_flow(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list):
@@ -245,12 +264,15 @@ def _flow(value: Any) -> str:
 
 
 def _key(text: str) -> str:
-    """Return a key as YAML, with the placeholder _HELD for each space, so that no line is broken there."""
+    """Return a key as YAML; each space is written as the placeholder _HELD, so that `_wrap` breaks no line there."""
     return text if _is_plain(text) and " " not in text else _quote(text).replace(" ", _HELD)
 
 
 def _is_plain(text: str, pattern: re.Pattern[str] = _PLAIN) -> bool:
-    """Whether text that fits `pattern` needs no quotes: every YAML reader takes it for this text."""
+    """Whether text needs no quotes.
+
+    It fits `pattern`, and no YAML reader takes it for a number or a word such as true.
+    """
     if _SIGNED.fullmatch(text):
         return True
     if not text.isprintable() or _OTHERWISE.fullmatch(text):
@@ -259,9 +281,10 @@ def _is_plain(text: str, pattern: re.Pattern[str] = _PLAIN) -> bool:
 
 
 def _quote(text: str) -> str:
-    """Return text in double quotes, with a space escaped if it is the first character or follows a space.
+    """Return text in double quotes, with escapes.
 
-    Lines may be broken at other spaces.
+    A space is escaped if it is the first character or follows another space, so that a line may be broken at any other
+    space.
     """
     escaped = []
     for character, before in zip(text, "\0" + text, strict=False):

@@ -63,7 +63,7 @@ class YamlNode:
     keys: dict[str, YamlNode] = field(default_factory=dict)
 
     def size(self) -> int:
-        """Return the number of values in this node, itself included."""
+        """Return the number of values in this node, itself included; values at any depth count."""
         return sum(1 for _ in nodes_below([self]))
 
     def places(self) -> Iterator[str]:
@@ -81,7 +81,7 @@ class YamlNode:
 
 
 def nodes_below(nodes: Iterable[YamlNode]) -> Iterator[YamlNode]:
-    """Yield these nodes and all nodes in them, level by level."""
+    """Yield `nodes` and all nodes in them, level by level."""
     level = [*nodes]
     while level:
         yield from level
@@ -103,7 +103,7 @@ class Findings(list[Finding]):
         self._budget = budget or reading_budget()
 
     def charge(self, steps: int, at: YamlNode | None = None) -> None:
-        """Charge steps of work to the budget. If it is used up, add a finding about `at` and raise SchemaError."""
+        """Charge steps of work to the budget; if it is used up, add a finding about `at` and raise SchemaError."""
         try:
             self._budget.charge(steps)
         except BudgetExceeded:
@@ -112,7 +112,10 @@ class Findings(list[Finding]):
             raise SchemaError(self) from None
 
     def add(self, code: str, message: str, at: YamlNode | None = None, help: str = "") -> None:
-        """Add a finding about the node `at`, or else line 1. Raises SchemaError if there are MAX_FINDINGS."""
+        """Add a finding about the node `at`, or about line 1 if that is None; an equal finding is not added again.
+
+        Raises SchemaError as soon as there are MAX_FINDINGS.
+        """
         place = f"{self.file}:{at.line}:{at.column}" if at else f"{self.file}:1:1"
         finding = Finding(code, message[:MAX_MESSAGE], place=place, help=help[:MAX_MESSAGE])
         if finding not in self:  # versions that share a key read it more than once
@@ -124,12 +127,14 @@ class Findings(list[Finding]):
 def read(data: bytes, findings: Findings, loader: Any = None, most: int = MAX_SIZE) -> YamlNode:
     """Return the only document in the bytes of a YAML file as nodes; faults are added to `findings`.
 
-    Raises SchemaError after a fault that ends reading: size, depth, encoding or syntax, or no document.
+    Raises SchemaError after a fault that ends reading: there are more than `most` bytes or MAX_DEPTH nested levels, the
+    bytes are not UTF-8, the syntax is faulty, or there is no document. Raises SchemaError also if there are
+    MAX_FINDINGS, or if the budget of work is used up.
 
     Args:
         data: The bytes.
         findings: Gets the faults.
-        loader: A loader class of PyYAML, by default the fastest.
+        loader: A loader class of PyYAML; None for the fastest one that is installed.
         most: The number of bytes that are accepted.
     """
     if len(data) > most:
@@ -172,7 +177,10 @@ def _events(text: str, loader_class: Any) -> Iterator[Any]:
 
 
 def _build(events: Iterator[Any], findings: Findings) -> YamlNode | None:
-    """Return the root node of a document from the events of a YAML parser, None if there is no document."""
+    """Return the root node of a document from the events of a YAML parser, None if there is no document.
+
+    Faults are added to `findings`. Raises SchemaError if more than MAX_DEPTH levels are nested.
+    """
     root: YamlNode | None = None
     stack: list[tuple[YamlNode, YamlNode | None]] = []
     for event in events:
@@ -199,9 +207,9 @@ def _build(events: Iterator[Any], findings: Findings) -> YamlNode | None:
 
 
 def _node(event: Any, findings: Findings | None = None) -> YamlNode:
-    """Return the node that an event begins: a scalar with its value, or an empty list or mapping.
+    """Return the node that a parser event begins: a scalar with its value, or an empty list or mapping.
 
-    Faults are added to `findings`; if that is None, they are not looked for.
+    Faults are added to `findings`; if that is None, the event is not checked.
     """
     node = YamlNode(None, event.start_mark.line + 1, event.start_mark.column + 1)
     if isinstance(event, yaml.SequenceStartEvent):
@@ -226,9 +234,10 @@ def _node(event: Any, findings: Findings | None = None) -> YamlNode:
 def _attach(
     parent: YamlNode, key: YamlNode | None, node: YamlNode, findings: Findings
 ) -> tuple[YamlNode, YamlNode | None]:
-    """Add a node to its parent: as an item of a list, as a key, or as the value of `key`.
+    """Add a node to its parent: as an item of a list, as a key of a mapping, or as the value of `key`.
 
-    Returns the parent, and the key if it has no value yet, else None.
+    Returns the parent and the key that still waits for its value, None if no key does. A key that is no text, too long
+    or duplicate is a finding.
     """
     if isinstance(parent.value, list):
         parent.value.append(node)

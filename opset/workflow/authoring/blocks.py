@@ -36,10 +36,10 @@ def lines_of(text: str) -> list[str]:
 
 
 def locate_versions(path: str, root: YamlNode, lines: list[str]) -> list[VersionLines]:
-    """Return the lines of each version of an operator file, in the order of the file.
+    """Return the position and the lines of each version of an operator file, in the order of the file.
 
     Raises:
-        UsageError: U103 if a version is not written as a block with a key a line.
+        UsageError: U103 if a version is not written as a block in which each key begins a line.
     """
     nodes = root.value["versions"].value
     after = [key.line - 1 for key in root.keys.values() if key.line > nodes[-1].line]
@@ -64,13 +64,16 @@ def locate_versions(path: str, root: YamlNode, lines: list[str]) -> list[Version
 
 
 def _is_outside(line: str, column: int) -> bool:
-    """Whether a line after a version is not part of it: it is empty, or a comment further to the left than `column`."""
+    """Whether a line after a version does not belong to it: an empty line, or a comment further left than `column`."""
     text = line.strip()
     return not text or (text.startswith("#") and len(line) - len(line.lstrip()) < column)
 
 
 def key_lines(version: VersionLines, lines: list[str], key: str) -> list[str]:
-    """Return the lines of a key of a version; if it is the first key, a space replaces the dash before it."""
+    """Return the lines of a key of a version.
+
+    The first key stands behind the dash of the version; a space replaces the dash.
+    """
     start, end = version.keys[key]
     block = lines[start:end]
     if start == version.start:

@@ -60,7 +60,7 @@ class LockComparison(NamedTuple):
 
 
 def compare_with_lock(name: str, domain: str | None = None, folder: Path | None = None) -> LockComparison:
-    """Return which released versions of an operator were edited, and which of its versions are not released yet.
+    """Return which released versions of an operator were edited after their release, and which are not released yet.
 
     Args:
         name: "com.acme.Thin", or "Thin" with a domain.
@@ -78,7 +78,7 @@ def compare_with_lock(name: str, domain: str | None = None, folder: Path | None 
 
 
 def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockComparison:
-    """Return which versions of an operator have another hash in the lock, and which have none there."""
+    """Compare an operator with the lock: which versions have another hash there, and which have none."""
     versions = lock.get(domain_name(operator.domain), {}).get(operator.name, {})
     edited = []
     for schema in operator.schemas:
@@ -98,9 +98,10 @@ def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockCom
 
 
 def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> Iterator[OpSchema]:
-    """Yield variants of an edited version, one of which may be the released version.
+    """Yield variants of an edited version, one of which may be the version as it was released.
 
-    A variant has other types, lacks an attribute or parameter, or has an attribute or parameters of another version.
+    A variant has other types, lacks an attribute or the last parameter, has an attribute or the parameters of another
+    version, or another of the flags `deprecated` and `experimental`.
     """
     others = [each for each in operator.schemas if each.since_version != schema.since_version]
     for name, types in schema.types.items():
@@ -127,10 +128,14 @@ def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> It
 def bump(
     name: str, domain: str | None = None, folder: Path | None = None, since: int | None = None
 ) -> tuple[WrittenOperator, str]:
-    """Add a version to an operator, or complete its version in development; return the written files and the outcome.
+    """Add a version to an operator, or complete its unreleased version; return the written files and the outcome.
 
-    The outcome is "added"; "completed" if the `change:` block was written; "unchanged" if it was complete; "unedited"
-    if the version does not differ from the one before.
+    The outcome is one of these:
+
+    - "added": a new version was added;
+    - "completed": the `change:` block of the unreleased version was written;
+    - "unchanged": the block was complete already;
+    - "unedited": the unreleased version does not differ from the version before.
 
     Args:
         name: "com.acme.Thin", or "Thin" with a domain.
@@ -187,7 +192,10 @@ def bump(
 
 
 def _is_incomplete(operator: Operator, data: bytes) -> bool:
-    """Whether the newest version does not declare its changes, or its file (`data`) has comments for the author."""
+    """Whether the newest version does not declare all its changes, or the file still has guidance for the author.
+
+    `data` are the bytes of the file. False if the operator has one version only.
+    """
     guidance = GUIDANCE.encode() in data
     steps = operator.transitions
     return bool(steps) and (guidance or bool(steps[-1].undeclared_keys) or is_unexplained(steps[-1]))
@@ -200,7 +208,7 @@ def add_version(operator: Operator, data: bytes, since: int, command: str, sets:
         operator: The operator.
         data: Bytes of its file.
         since: Number of the copy.
-        command: Command that completes the version, for the guidance.
+        command: The command that completes the version, which the guidance for the author names.
         sets: Type sets that the file may name.
 
     Raises:
@@ -235,13 +243,16 @@ def add_version(operator: Operator, data: bytes, since: int, command: str, sets:
 
 
 def _newest_lines(operator: Operator, lines: list[str]) -> VersionLines:
-    """Return the lines of an operator's newest version in its file, which consists of `lines`."""
+    """Return the position of an operator's newest version among `lines`, the lines of its file."""
     written = locate_versions(operator.path, operator.root, lines)
     return max(written, key=lambda each: each.since)
 
 
 def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callable[[Operator], bool]) -> None:
-    """Raise UsageError U103 if the edited file `data` cannot be read, or if `same` is false for its operator."""
+    """Raise UsageError U103 if an edited file cannot be read, or if the edit changed more than it should.
+
+    `data` are the bytes of the edited file; `same` is called with its operator, and says whether all else is the same.
+    """
     try:
         kept = same(parse_operator(data, operator.path, sets))
         why = "another version would not be the same afterwards"
@@ -257,8 +268,8 @@ def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callabl
 def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """Return the bytes of an operator's file with the changes of its newest version in the `change:` block.
 
-    If nothing is left to describe, guidance for the author is removed, too, and the version below is written as the
-    difference from the newest (`like`). Raises UsageError U103 if comments or the layout would be lost.
+    If the block then says all that it has to, guidance for the author is removed, and the version below is written as
+    `like` the newest. Raises UsageError U103 if comments or the layout would be lost.
     """
     step = operator.transitions[-1]
     change = step.change
@@ -279,10 +290,10 @@ def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
 
 
 def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeSets) -> bytes:
-    """Return the bytes of the operator's file with the changes of `step` added to the newest version's `change:` block.
+    """Return the bytes of an operator's file with the changes of a transition in the newest version's `change:` block.
 
-    `data` are the bytes of the file now, which must have the block; `step` is the newest transition. Nothing is
-    written. Raises UsageError U103 if the file cannot be edited so.
+    `data` are the bytes of the file now, which must have the block. `step` is the transition to the newest version.
+    Raises UsageError U103 if comments or other versions would change.
     """
     lines = lines_of(data.decode())
     newest = _newest_lines(operator, lines)
@@ -311,9 +322,15 @@ def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeS
 def _change_lines(
     operator: Operator, lines: list[str], node: YamlNode, new: dict[str, Any], span: tuple[int, int], end: str
 ) -> list[str]:
-    """Return the lines of a `change:` block with the entries in `new`; an entry that is the same keeps its lines.
+    """Return the lines of a `change:` block whose entries are `new`; an entry that does not change keeps its lines.
 
-    `node` is the present block, `span` the indices of its first line and of the line after it, `end` the line ending.
+    Args:
+        operator: The operator, for messages.
+        lines: The lines of its file.
+        node: The present block in YAML.
+        new: The new entries as plain data.
+        span: The index of the block's first line, and of the line after the block.
+        end: The line ending.
     """
     old = node.plain()
     starts = [key.line - 1 for key in node.keys.values()]
@@ -334,12 +351,15 @@ def _change_lines(
 
 
 def _entry_lines(key: str, value: Any, indent: str, end: str) -> list[str]:
-    """Return the YAML lines of a key with its value, each with the indentation `indent` and the line ending `end`."""
+    """Return the YAML lines of a key with its value; each line begins with `indent` and ends with `end`."""
     return [line + end for line in entry_lines(key, value, indent)]
 
 
 def _check_comments(operator: Operator, lines: list[str], node: YamlNode) -> None:
-    """Raise UsageError U103 if printing a YAML value anew would lose a comment at the end of one of its lines."""
+    """Raise UsageError U103 if a comment stands at the end of one of the lines of a YAML value: it would be lost.
+
+    Comments on lines of their own are kept.
+    """
     if _has_comments([line for line in lines if not line.lstrip().startswith("#")], node):
         message = "the comments of this change block would be lost"
         help = "opset lint says what to write; or move them to lines of their own"
@@ -352,10 +372,10 @@ def _has_comments(lines: list[str], node: YamlNode) -> bool:
 
 
 def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
-    """Return the bytes of a file whose second newest version has `like: NEWEST` in place of keys that both have.
+    """Return the bytes of a file in which the second newest version is `like` the newest, without keys that both share.
 
-    The bytes are returned unchanged if that version has `like` already or another description, or if a comment or
-    the meaning would be lost.
+    The bytes are returned unchanged if that version has `like` already, if its description differs, or if a comment or
+    the meaning of the file would change.
     """
     lines = lines_of(data.decode())
     written = sorted(locate_versions(operator.path, operator.root, lines), key=lambda each: -each.since)
@@ -386,5 +406,9 @@ def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
 
 
 def _like_lines(key: str, value: Any, pad: str, end: str) -> list[str]:
-    """Return the YAML lines of a key in a version with `like`; `value` is what differs from the other version."""
+    """Return the YAML lines of a key in a version with `like`.
+
+    `value` is the part of the key's value that differs from the other version. `pad` is the indentation, `end` the line
+    ending.
+    """
     return [pad + line[2:] + end for line in difference_lines(key, value)]

@@ -17,15 +17,8 @@ from opset.schemas.lock import Lock, read_lock
 from opset.schemas.names import domain_name, near_miss, normalize_domain
 from opset.schemas.type_sets import TypeSets
 from opset.schemas.untrusted_files import file_bytes
-from opset.schemas.yaml.loader import (
-    MAX_VERSION,
-    Operator,
-    folder_sets,
-    load_operator,
-    load_operators,
-    operator_files,
-    standard_sets,
-)
+from opset.schemas.yaml.folders import operator_files
+from opset.schemas.yaml.loader import MAX_VERSION, Operator, folder_sets, load_operator, load_operators, standard_sets
 
 OWN_FOLDER = Path("schemas")
 """The folder of operators of one's own, unless another is named."""
@@ -60,7 +53,10 @@ class Destination(NamedTuple):
         return self.folder / domain_name(self.domain) / f"{name}.yaml"
 
     def hooks_path(self, layer: Layer, family: str) -> Path:
-        """Return the path of the Python file with functions of a layer, such as kernels, for a family of operators."""
+        """Return the path of the Python file with the functions of one kind, `layer`, for a family of operators.
+
+        The kinds are kernels, inference functions and adapters.
+        """
         if self.standard:
             return self.root.joinpath(*layer.package.split(".")[1:], f"{family}.py")
         return self.folder / domain_name(self.domain) / layer.file
@@ -76,8 +72,8 @@ class Destination(NamedTuple):
     def read_operator(self, name: str, sets: TypeSets) -> Operator:
         """Return an operator in the folder.
 
-        Raises UsageError U105 if there is no file of it, S215 if the file declares another operator, and SchemaError if
-        it is malformed.
+        Raises UsageError U105 if the operator has no file, S215 if the file declares another operator, and SchemaError
+        if the file is malformed.
         """
         path = self.yaml_path(name)
         if not os.path.lexists(path):
@@ -97,9 +93,9 @@ class Destination(NamedTuple):
             yield from (each for each in operator_files(self.folder) if each.parent.name == domain_name(self.domain))
 
     def newest_version(self, sets: TypeSets) -> int:
-        """Return the newest version of any operator of the domain in the files, 0 if there is none.
+        """Return the newest version of any operator of the domain in the folder's files; 0 if there is none.
 
-        Files that cannot be read are left out; `opset lint` reports them.
+        Files that cannot be read are left out without a finding; `opset lint` reports them.
         """
         if self.standard:
             return default_registry().domains.get(self.domain, 0)
@@ -109,7 +105,10 @@ class Destination(NamedTuple):
         return max((each.schemas[-1].since_version for each in operators if each.domain == self.domain), default=0)
 
     def newest_released(self, lock: Lock) -> int:
-        """Return the newest version of the domain that the lock has, or a release of onnx; 0 if there is none."""
+        """Return the newest version of the domain that is in the lock; 0 if there is none.
+
+        In the standard's folder, the newest version that a release of onnx has counts, too.
+        """
         versions = (int(since) for each in lock.get(domain_name(self.domain), {}).values() for since in each)
         return max((RELEASES[-1].opset_of(self.domain) if self.standard else 0, *versions))
 
@@ -145,7 +144,7 @@ def split_name(name: str, domain: str | None) -> tuple[str, str]:
     """Return (domain, name) of an operator that is given as "com.acme.Thin", or as "Thin" with a domain.
 
     Raises:
-        UsageError: S215 if one of them cannot be the name of a file or folder.
+        UsageError: S215 if the name cannot be the name of a file, or the domain the name of a folder.
     """
     if domain is None:
         domain, _, name = name.rpartition(".")
@@ -162,10 +161,11 @@ def split_name(name: str, domain: str | None) -> tuple[str, str]:
 
 
 def next_version(newest: int, released: int, own: int) -> int:
-    """Return the since_version that the next version of an operator gets.
+    """Return the since_version of the next version of an operator.
 
-    It is the newest version of the domain's operator set if that is not released yet, else the one after it; 0 if the
-    operator itself has an unreleased version already.
+    It is the number after the newest version of the domain's operator set. If this newest version is not released yet,
+    but an older one is, it is the newest version; 0 is returned if the operator has that version already. If no version
+    is released, a new operator gets the newest version.
 
     Args:
         newest: Newest version of the operator set.
@@ -178,9 +178,10 @@ def next_version(newest: int, released: int, own: int) -> int:
 
 
 def check_since(since: int, own: int, released: int, name: str) -> Finding | None:
-    """Return a finding if `since` cannot be the number of a new version of the operator `name`, else None.
+    """Return a finding if `since` cannot be the number of a new version of the operator `name`; else None.
 
-    It has to be above `own`, the operator's newest version, and `released`, the domain's newest released version.
+    The number has to be above `own`, the operator's newest version, and above `released`, the domain's newest released
+    version.
     """
     least = max(own, released) + 1
     if least <= since <= MAX_VERSION:
@@ -191,7 +192,10 @@ def check_since(since: int, own: int, released: int, name: str) -> Finding | Non
 
 
 def hook_source(path: Path) -> str:
-    """Return the text of a Python file of hooks, "" if there is none. Raises UsageError U103 if it cannot be read."""
+    """Return the text of a Python file of kernels, inference functions or adapters; "" if there is no such file.
+
+    Raises UsageError U103 if it cannot be read.
+    """
     try:
         return file_bytes(path, MAX_HOOKS).decode()
     except FileNotFoundError:

@@ -82,7 +82,7 @@ def new_operator(
     shape: str | None = None,
     since: int | None = None,
 ) -> WrittenOperator:
-    """Write the YAML file and the stubs of a new operator, and return these files.
+    """Write the YAML file of a new operator and the stubs of its functions, and return the files.
 
     Args:
         name: "com.acme.Thin", or "Thin" with a domain.
@@ -94,7 +94,8 @@ def new_operator(
         since: Version; by default the next one.
 
     Raises:
-        UsageError: With all obstacles; then nothing is written.
+        UsageError: If anything prevents it, with a finding for each reason; then nothing is written.
+        SchemaError: If types.yaml or the lock of the folder cannot be read.
     """
     domain, name = split_name(name, domain)
     destination = destination_of(domain, folder)
@@ -138,12 +139,16 @@ def new_operator(
 def add_hooks(
     destination: Destination, schema: OpSchema, stubs: Mapping[Layer, Iterable[Stub]]
 ) -> tuple[dict[str, bytes], dict[str, tuple[str, ...]]]:
-    """Return the files of hooks after stubs were added: bytes by path below the root, and names of stubs by path.
+    """Return the files of functions as they are after stubs were added; nothing is written.
 
-    Nothing is written. A stub is left out if such a function is registered already.
+    A stub is left out if a function for its operator and version is registered already.
+
+    Returns:
+        The bytes of each changed file, by path below the root; the names of its added stubs, by its whole path.
 
     Raises:
-        UsageError: U103 for a file that is not Python, U102 for one with another function of the same name.
+        UsageError: U103 for a file that cannot be read or is not Python, U102 for a file with another function of
+            the same name. It has the findings of all files.
     """
     changed: dict[str, bytes] = {}
     added: dict[str, tuple[str, ...]] = {}
@@ -187,9 +192,10 @@ def operator_text(name: str, family: str, since: int, document: Mapping[str, Any
 
 
 def _initial_document(original: Operator | None, domain: str, sets: TypeSets, shape: str | None) -> dict[str, Any]:
-    """Return the YAML keys of a new operator's first version, copied from `original`, or else from PLAIN.
+    """Return the YAML keys of a new operator's first version, with empty descriptions.
 
-    Descriptions in it are empty. `shape` replaces the shape rule if it is not None; FUNCTION leaves the rule out.
+    They are copied from the operator `original`, or from PLAIN if that is None. `shape` is the shape rule; None keeps
+    the copied one, and FUNCTION leaves the rule out.
     """
     document = dict(PLAIN)
     if original is not None:
@@ -212,15 +218,16 @@ def _initial_document(original: Operator | None, domain: str, sets: TypeSets, sh
 
 
 def _type_set_names(expression: Any) -> list[str]:
-    """Return the names of one domain's own type sets that an expression of types, or a list of these, contains."""
+    """Return the type sets of one domain, such as `ml_labels`, that a type expression, or a list of them, names."""
     texts = expression if isinstance(expression, list) else [expression]
     return [each for each in map(str, texts) if each.partition("_")[0] in SETS_OF_DOMAINS and "_" in each]
 
 
 def _find_original(like: str, destination: Destination, sets: TypeSets, findings: list[Finding]) -> Operator | None:
-    """Return the operator called `like`, which a new one is to copy; None, and findings, if it is absent or has faults.
+    """Return the operator called `like`, which a new operator is to copy.
 
-    Without a domain in `like`, the domain of the destination is searched first, then the standard's domains.
+    If there is no such operator, or its file has faults, None is returned, and findings are added. If `like` names no
+    domain, the domain of the destination is searched first, then the standard's domains.
     """
     try:
         domain, name = split_name(like, None)
@@ -243,9 +250,9 @@ def _find_original(like: str, destination: Destination, sets: TypeSets, findings
 def _choose_family(
     destination: Destination, family: str | None, original: Operator | None, findings: list[Finding]
 ) -> str:
-    """Return the family of a new operator: `family`, or else the family of `original`, or else the domain's last word.
+    """Return the family of a new operator: `family`, else the family of `original`, else the last word of the domain.
 
-    For an operator of the standard, a finding is added if it is not one of FAMILIES.
+    If an operator of the standard would get a family that is not in FAMILIES, a finding is added.
     """
     family = family or (original.family if original is not None else "")
     if destination.standard and family not in FAMILIES:

@@ -58,9 +58,9 @@ def snake_case(name: str) -> str:
 
 
 def kernel_stub(schema: OpSchema, standard: bool) -> Stub:
-    """Return the stub of a new operator's kernel, which raises an error until it is written.
+    """Return the stub of a new operator's kernel, which raises an error until the author has written it.
 
-    `standard` says whether it is for the code of opset itself, which has type hints and other imports.
+    If `standard`, the stub is for the code of opset itself, with type hints and other imports.
     """
     imports: dict[str, tuple[str, ...]] = {"opset.extend": ("kernel",)}
     if standard:
@@ -72,9 +72,9 @@ def kernel_stub(schema: OpSchema, standard: bool) -> Stub:
 
 
 def inference_stub(schema: OpSchema, standard: bool) -> Stub:
-    """Return the stub of an inference function, which infers nothing until it is written.
+    """Return the stub of an inference function, which infers nothing until the author has written it.
 
-    `standard` says whether it is for the code of opset itself, which has type hints and other imports.
+    If `standard`, the stub is for the code of opset itself, with type hints and other imports.
     """
     imports: dict[str, tuple[str, ...]] = {"opset.extend": ("Call", "Unknown", "infer")}
     if standard:
@@ -88,10 +88,10 @@ def inference_stub(schema: OpSchema, standard: bool) -> Stub:
 
 
 def adapter_stub(schema: OpSchema, direction: str, standard: bool) -> Stub:
-    """Return the stub of a version's adapter, which refuses every node until it is written.
+    """Return the stub of a version's adapter, which refuses every node until the author has written it.
 
-    `direction` is "up" (to this version) or "down" (from it). `standard` says whether it is for the code of opset
-    itself.
+    `direction` is "up" (to this version) or "down" (from it). If `standard`, the stub is for the code of opset itself,
+    with type hints and other imports.
     """
     names = ("Builder", "Node", "Refusal", "Result")
     imports: dict[str, tuple[str, ...]] = {"opset.extend": (*names, direction)}
@@ -111,7 +111,14 @@ def _make_stub(
 ) -> Stub:
     """Return a stub made from a template; its name consists of operator, version and `suffix`.
 
-    The decorator has `since` if it is not 0. `values` fill the template.
+    Args:
+        decorator: The name of the decorator that registers it, such as "kernel".
+        template: The template of its text.
+        schema: The version of the operator.
+        since: The version that the decorator names; 0 if it names none.
+        imports: Names that the stub imports, by module.
+        suffix: The end of its name.
+        values: Texts that fill the template.
     """
     name = f"{snake_case(schema.name)}_{schema.since_version}{suffix}"
     arguments = [f'"{schema.name}"'] + ([f"since={since}"] if since else [])
@@ -131,7 +138,7 @@ def _make_stub(
 def _kernel_signature(schema: OpSchema, typed: bool) -> str:
     """Return the parameters of a kernel as Python text: inputs by position, attributes by name.
 
-    With `typed`, it has type hints and the type of the result.
+    If `typed`, the text has type hints and the type of the result.
     """
     taken = {*schema.attributes, "context"}
     inputs: list[str] = []
@@ -189,9 +196,9 @@ def add_stubs(source: str, stubs: Iterable[Stub], docstring: str) -> str:
 
 
 def _add_imports(text: str, imports: Mapping[str, tuple[str, ...]], end: str) -> str:
-    """Return Python source with imports added for the names that it does not import yet.
+    """Return Python source with imports added for names that it does not import yet.
 
-    `imports` has the names by module, `end` is the line ending.
+    `imports` has the names by module; `end` is the line ending.
     """
     for module, names in imports.items():
         body = ast.parse(text).body
@@ -212,12 +219,12 @@ def _add_imports(text: str, imports: Mapping[str, tuple[str, ...]], end: str) ->
 
 
 def _import_line(module: str, names: Iterable[str]) -> str:
-    """Return the line that imports these names, sorted, from a module."""
+    """Return the line that imports `names`, sorted, from a module."""
     return f"from {module} import {', '.join(sorted(names))}"
 
 
 def _import_position(body: list[ast.stmt], module: str) -> tuple[int, bool]:
-    """Return the index of the line before which to import `module`, and whether an empty line comes before the import.
+    """Return the index of the line before which to import `module`, and whether an empty line must precede it.
 
     `body` are the statements of the file.
     """
@@ -235,7 +242,7 @@ def _import_position(body: list[ast.stmt], module: str) -> tuple[int, bool]:
 
 
 def conflicting_definition(source: str, stub: Stub) -> str:
-    """Return "NAME, line N" of a function or class in a file that has the name of a stub, "" if there is none.
+    """Return "NAME, line N" of a function or class in a file that has the same name as a stub; "" if there is none.
 
     Raises SyntaxError if the file is not Python.
     """

@@ -46,7 +46,10 @@ class Approval(NamedTuple):
     place: str
 
     def matches(self, each: Break) -> bool:
-        """Whether the entry is about the finding `each`, even if its last day is over; never for a notice."""
+        """Whether the entry is about the finding `each`; never for a notice.
+
+        An entry whose last day is over matches, too.
+        """
         name = f"{domain_name(each.domain)}.{each.operator}" if each.operator else domain_name(each.domain)
         versions = self.versions or (0,)
         same = (self.rule, self.subject, self.message) == (each.rule, name, each.message)
@@ -56,15 +59,15 @@ class Approval(NamedTuple):
 def approve(
     report: ComparisonReport, approvals: Sequence[Approval], faults: Iterable[Break], today: datetime.date
 ) -> ComparisonReport:
-    """Return a report in which a finding that an entry approves carries the entry's reason; others are unchanged.
+    """Return a report in which each finding that an entry approves has the entry's reason in its field `approved`.
 
-    `faults`, and findings about entries that ended or match nothing, are added to the report.
+    Added to its findings are `faults`, and a finding for each entry that matches no finding, or whose last day is over.
 
     Args:
         report: Report of a comparison.
         approvals: Entries of all approved.yaml files.
         faults: Findings about malformed entries.
-        today: Day after which an entry has ended.
+        today: The day; entries whose last day is earlier no longer approve.
     """
     findings: list[Break] = [*faults]
     used: set[Approval] = set()
@@ -90,7 +93,9 @@ def approve(
 
 
 def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
-    """Return the entries of an approved.yaml, and findings about malformed entries; two empty lists without the file.
+    """Return the entries of an approved.yaml, and findings about malformed entries.
+
+    If there is no such file, both are empty.
 
     Raises:
         ComparisonError: B194 if the file cannot be read.
@@ -136,9 +141,9 @@ class _EntryReader(Fields):
     """Reads one entry of approved.yaml, and collects findings."""
 
     def read_entry(self, node: YamlNode, place: str) -> Approval | None:
-        """Return an entry of approved.yaml, or None if it is no mapping.
+        """Return an entry of approved.yaml; None if it is no mapping.
 
-        A malformed part is empty in the entry, and a finding is added. `place` is the entry's path:line:column.
+        For a malformed part, a finding is added, and the part is empty. `place` is the entry's path:line:column.
         """
         fields = self.mapping(node, KEYS, ("rule", "message", "reason", "until"))
         if not isinstance(node.value, dict):

@@ -30,7 +30,7 @@ from opset.workflow.breaking.states import Version
 
 @BREAKING.rule("B141", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_added(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each constraint that the older version does not have, under any label."""
+    """Yield a finding for each constraint of the newer version that the older version does not have under any label."""
     for label, text in pair.new.docs.constraints.items():
         if label not in pair.old.docs.constraints and not _labels_of_same_constraint(pair.old, pair.new, label):
             yield RuleFinding(f"the constraint {label} was added: {text}", ("constraints", label))
@@ -38,7 +38,7 @@ def _constraint_added(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B142", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each constraint that the newer version does not have, under any label."""
+    """Yield a finding for each constraint of the older version that the newer version does not have under any label."""
     for label, text in pair.old.docs.constraints.items():
         if label not in pair.new.docs.constraints and not _labels_of_same_constraint(pair.new, pair.old, label):
             yield RuleFinding(f"the constraint {label} was removed: {text}", ("constraints",))
@@ -65,7 +65,7 @@ def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B144", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each constraint of an edited version whose words changed, but not its checked conditions."""
+    """Yield a finding for each constraint of an edited version with another text, but the same checked conditions."""
     if not pair.in_place:
         return
     for label, text in pair.new.docs.constraints.items():
@@ -95,12 +95,15 @@ def _condition_texts(version: Version, label: str) -> list[str]:
 
 
 def _is_declared_by_attribute(version: Version, label: str) -> bool:
-    """Whether an attribute of a version names the constraint `label` as the one that its illegal values break."""
+    """Whether an attribute of a version declares that its illegal values break the constraint `label`."""
     return any(each.constraint == label for each in version.schema.attributes.values())
 
 
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
-    """Return the labels under which `other` has the constraint `label` of `version`; [] if it has the same label."""
+    """Return the other labels under which the version `other` has the constraint `label` of `version`.
+
+    The result is [] if `other` has the text of the constraint under the same label.
+    """
     text = version.docs.constraints[label]
     if other.docs.constraints.get(label) == text:
         return []
@@ -117,7 +120,10 @@ def _labels_of_same_constraint(other: Version, version: Version, label: str) -> 
 
 @BREAKING.rule("B151", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _shape_rule(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if output shapes are inferred by another rule, or by a function in place of a rule."""
+    """Yield a finding if the shapes of outputs are inferred by another rule.
+
+    It is a warning if one of the two versions has a function in place of a rule.
+    """
     old, new = pair.old.schema.shape, pair.new.schema.shape
     if old != new:
         comparable = bool(old and new)
@@ -127,7 +133,7 @@ def _shape_rule(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B152", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR, severity=WARN)
 def _function_body(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each function body that was added, removed or edited, and if their order changed."""
+    """Yield a finding for each function body that was added, removed or edited, and one if their order changed."""
     old, new = pair.old.schema.function, pair.new.schema.function
     gone, came = [each for each in old if each not in new], [each for each in new if each not in old]
     for body in gone:
@@ -182,9 +188,9 @@ def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
 def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding if descriptions of an edited version differ: of the operator, its inputs, outputs or attributes.
 
-    It is a warning if in one of them more than two words differ, or a word that may decide the meaning (a number,
-    "not", "each"), else a notice. A second one, a notice, is yielded if `counterparts` (the equal calls of other
-    libraries) differ.
+    It is a warning if more than two words of a description differ, or a word that may decide the meaning: a number,
+    "not", "each". Otherwise, it is a notice. If `counterparts`, the equal calls of other libraries, differ, a notice is
+    yielded, too.
     """
     if not pair.in_place:
         return
@@ -204,7 +210,7 @@ def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _is_reworded(old: str, new: str) -> bool:
-    """Whether more than two words of a text changed, or one that may decide the meaning: a number, a negation."""
+    """Whether more than two words of a text changed, or a word that may decide the meaning: a number, "not", "each"."""
     # Words and numbers are compared with the marks inside and before them.
     runs = ([each.rstrip(".+-") for each in re.findall(r"[\w.+-]+", text.lower())] for text in (old, new))
     before, after = (Counter(filter(None, words)) for words in runs)
@@ -224,7 +230,7 @@ def _formula(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B159", VersionPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _special_cases(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if special cases of a version were added, removed or put into another order."""
+    """Yield a finding if special cases of a version were added or removed, or are in another order."""
     old, new = ([each.text for each in side.docs.special_cases] for side in (pair.old, pair.new))
     if not pair.in_place or old == new:
         return
@@ -244,7 +250,7 @@ _CLARIFY = "if implementations already do this, approve it as a clarification; o
 def _change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each adapter whose declaration in a released `change:` block was edited.
 
-    It is an error if the adapter is impossible now, else a notice.
+    It is an error if the adapter was possible before and is declared as impossible now; any other edit is a notice.
     """
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
@@ -260,7 +266,7 @@ def _change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B162", VersionPair, requires=NONE, clause=IMMUTABLE, severity=WARN)
 def _change_claims(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each edit of a released `change:` block, except of its adapters."""
+    """Yield a finding for each edit of a released `change:` block; edits of the declared adapters are left out."""
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
     old, new = pair.old.change, pair.new.change
@@ -290,7 +296,10 @@ def _meaning_changed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B171", OperatorPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _example_result(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each example that has other outputs for the same inputs, or breaks another constraint."""
+    """Yield a finding for each example whose outputs changed although its inputs did not.
+
+    An example that breaks another constraint than before, or a constraint in only one state, is a finding, too.
+    """
     for old, new, versions in _match_examples(operators):
         if new is not None and _result_text(old) != _result_text(new):
             what = "breaks another constraint" if old.error and new.error else "gives another result"
@@ -301,7 +310,7 @@ def _example_result(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B172", OperatorPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _example_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each old example whose inputs and attributes no new example has."""
+    """Yield a finding for each old example whose inputs and attributes are in no new example."""
     for old, new, versions in _match_examples(operators):
         if new is None:
             yield _example_finding(operators, f"the example {old.name!r} was removed, or has other inputs", versions)
@@ -309,7 +318,7 @@ def _example_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B173", OperatorPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _example_renamed(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each old example whose inputs and attributes a new example of another name has."""
+    """Yield a finding for each old example whose inputs and attributes are in a new example of another name."""
     for old, new, versions in _match_examples(operators):
         if new is not None and old.name != new.name:
             yield _example_finding(operators, f"the example {old.name!r} is called {new.name!r} now", versions, "")
@@ -328,7 +337,10 @@ def _example_tolerance(operators: OperatorPair) -> Iterator[RuleFinding]:
 def _example_finding(
     operators: OperatorPair, message: str, versions: list[int], help: str | None = None
 ) -> RuleFinding:
-    """Return a finding about an example at `versions`; `help` is by default the help for an edited version."""
+    """Return a finding about an example at `versions`.
+
+    If `help` is None, the help says how to take an edit of a released version back.
+    """
     held = f" (version{'s' if len(versions) > 1 else ''} {listing(list(map(str, versions)))})"
     return RuleFinding(message + held, version=versions[-1], help=mending_help(operators.old) if help is None else help)
 
@@ -338,9 +350,10 @@ COMPARED = 20
 
 
 def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
-    """Return (old example, new example with the same inputs, versions at which both apply) for each old example.
+    """Return (old example, new example, versions) for each old example, and the versions at which both hold.
 
-    The new example is None if none has these inputs. Versions with the same examples in both states are left out.
+    The new example is one with the same inputs and attributes; None if there is none. Versions whose examples are the
+    same in both states are left out.
     """
     matches: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
     for since, old in operators.old.versions.items():
@@ -361,12 +374,12 @@ def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | No
 
 
 def _inputs_text(example: Example) -> str:
-    """Return the attributes and inputs of an example as text, which is equal for examples that compute the same."""
+    """Return the attributes and inputs of an example as text; it is equal for examples that compute the same."""
     return _canonical_text([example.attributes, example.inputs])
 
 
 def _result_text(example: Example) -> str:
-    """Return the outputs of an example, or the constraint that it breaks, as text to compare."""
+    """Return the outputs of an example, or the constraint that it breaks, as text; it is equal for equal results."""
     return _canonical_text([example.outputs, example.error])
 
 
@@ -376,7 +389,7 @@ def _canonical_text(value: Any) -> str:
 
 
 def _canonical_value(value: Any) -> Any:
-    """Return a value as plain data that is the same however it was written: as 1 or as 1.0 in a float tensor."""
+    """Return a value as plain data that is the same for all ways to write the value, as 1 and 1.0 in a float tensor."""
     if isinstance(value, ExampleValue):
         content = _canonical_value(value.content)
         if value.type.startswith("tensor(") and isinstance(content, list):
@@ -393,5 +406,5 @@ def _canonical_value(value: Any) -> Any:
 
 
 def _is_float(element: Any, type_: str) -> bool:
-    """Whether an element of a value of type `type_` is a float that is written as an integer, without rounding."""
+    """Whether an element of a value of type `type_` is an int, but stands for a float that is exactly equal."""
     return type(element) is int and "float" in type_ and abs(element) < 2**53

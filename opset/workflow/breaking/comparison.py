@@ -32,19 +32,20 @@ def compare(
     rules: Collection[str] | None = None,
     budget: Budget | None = None,
 ) -> ComparisonReport:
-    """Return a report of all differences between two states that a rule finds.
+    """Return a report of all differences between two states that break a rule.
 
     Args:
         old: Older state: a registry, operators read from YAML, or a `State`.
         new: Newer state, in the same forms.
-        partial: Whether the older state has some operators only; the others are not compared.
-        locked: Whether versions outside of the older state's lock are in development, and may change.
+        partial: Whether the older state has some operators only; all others are not compared.
+        locked: Whether a version that is not in the older state's lock is in development, and may change.
         registry: Registry of the newer state, to run the examples of changed versions (B189); None runs none.
         rules: Ids of the rules to apply, all by default.
         budget: Work that the examples may take together.
 
     Raises:
-        ComparisonError: B193 if a state is empty, both have nothing in common, or the lock is missing.
+        ComparisonError: B193 if a state is empty, if both have nothing in common, or if `locked` and the older state
+            has no lock.
         BudgetExceeded: If the budget is used up.
     """
     old_state, new_state = _state_of(old, "the older state"), _state_of(new, "the newer state")
@@ -63,9 +64,9 @@ def compare(
 
 
 def _soften_unreleased(comparison: StateComparison, finding: Break) -> Break:
-    """Return a finding unchanged, or as a notice if it is about a version in development.
+    """Return a finding about a version in development as a notice; return any other finding unchanged.
 
-    Rules in RULES_OF_NEW_STATE hold for versions in development, too.
+    Findings of rules in RULES_OF_NEW_STATE stay as they are even for versions in development.
     """
     if finding.severity == INFO or finding.rule in RULES_OF_NEW_STATE or not comparison.is_in_development(finding):
         return finding
@@ -86,14 +87,14 @@ def _notes(comparison: StateComparison) -> tuple[str, ...]:
 
 
 def _state_of(schemas: State | Registry | Iterable[Operator], name: str) -> State:
-    """Return the state of a registry or of operators, called `name` in messages; a State is returned itself."""
+    """Return the state of a registry or of operators, called `name` in messages; a State is returned unchanged."""
     if isinstance(schemas, State):
         return schemas
     return registry_state(schemas, name) if isinstance(schemas, Registry) else loaded_state(schemas, name)
 
 
 def _check_common(comparison: StateComparison) -> None:
-    """Raise ComparisonError B193 if a state is empty, or both have no domain and no operator name in common."""
+    """Raise ComparisonError B193 if a state has no operators, or both have no domain and no operator name in common."""
     states = comparison.old, comparison.new
     for state in states:
         if not state.operators:

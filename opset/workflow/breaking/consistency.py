@@ -16,9 +16,9 @@ from opset.workflow.breaking.states import Key, OperatorState, State
 
 @BREAKING.rule("B181", VersionPair, requires=FORBIDDEN, clause=OPSETS)
 def _version_unchanged(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if a new version has the signature of the one before and states no new meaning.
+    """Yield a finding if a new version has the signature of the version before, and states no new meaning.
 
-    It is a warning if conditions, attributes or the text differ, else an error.
+    It is a warning if conditions, attributes or the text differ. If nothing differs, it is an error.
     """
     if pair.in_place or pair.difference or pair.new.change.meaning:
         return
@@ -38,7 +38,7 @@ def _version_unchanged(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B182", StateComparison, requires=NEW_VERSION, clause=TYPES)
 def _type_set_edited(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each named type set that changed, with the released versions whose types changed with it."""
+    """Yield a finding for each named type set that was edited; it names released versions whose types changed."""
     old, new = comparison.old.sets, comparison.new.sets
     for name in sorted(old.keys() & new.keys()):
         came, went = set(new[name]) - set(old[name]), set(old[name]) - set(new[name])
@@ -61,7 +61,10 @@ def _type_set_edited(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 
 def _has_changed_types(pair: VersionPair, came: set[str], went: set[str]) -> bool:
-    """Whether a type constraint of a version, sequences included, gained a type in `came` or lost a type in `went`."""
+    """Whether a type constraint of the newer version gained a type in `came` or lost a type in `went`.
+
+    Sequences of such types count, too.
+    """
     return any(
         any(each in token for each in (came if token[0] == "+" else went))
         for tokens in pair.difference.get("types", {}).values()
@@ -71,9 +74,9 @@ def _has_changed_types(pair: VersionPair, came: set[str], went: set[str]) -> boo
 
 @BREAKING.rule("B183", VersionPair, requires=NONE, clause=TYPES)
 def _body_types(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each type that a version allows, and an operator in its function body does not.
+    """Yield a finding for each type that a version allows, but that an operator in its function body does not allow.
 
-    A version whose types, inputs and function bodies were not edited passes.
+    A version of both states is only checked if its types, inputs or function bodies were edited.
     """
     old, new = pair.old.schema, pair.new.schema
     if pair.in_place and (old.types, old.function, old.inputs) == (new.types, new.function, new.inputs):
@@ -97,7 +100,7 @@ def _withdrawn_raised(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B184", StateComparison, requires=NONE, clause=TYPES, severity=WARN)
 def _siblings_differ(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for operators of a family that allowed the same types in the older state, and no longer do."""
+    """Yield a finding for operators of one family that allowed the same types in the older state, and do not now."""
     groups: dict[Any, list[Key]] = {}
     for key, operator in comparison.old.operators.items():
         new_operator = comparison.new.operators.get(key)
@@ -116,9 +119,10 @@ def _siblings_differ(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 
 def _sibling_differences(groups: Any, most: list[OperatorState], old: State) -> Iterator[RuleFinding]:
-    """Yield a finding for each group of operators whose allowed types now differ from the types of the group `most`.
+    """Yield a finding for each group of operators that allows other types than the largest group, `most`.
 
-    `most` is the largest of `groups`; `old` is the older state. Groups with other numbers of inputs or outputs pass.
+    `groups` are all groups, `old` is the older state. A group whose operators have another number of inputs or outputs
+    is skipped.
     """
     others = listing([each.name for each in most], 5)
     arity = [*map(len, _allowed_types(most[0]))]

@@ -45,7 +45,7 @@ def file_state(path: Path, new: State) -> tuple[State, bool]:
 
     Args:
         path: YAML of an operator, or JSON of `opset docs`.
-        new: State to compare with; its domains decide which operators are read.
+        new: The newer state; operators of domains that it does not have are left out.
 
     Raises:
         ComparisonError: B192 if the file cannot be read, B193 if it has no operator of the newer state.
@@ -67,10 +67,11 @@ def _unreadable_file(path: Path, why: str) -> ComparisonError:
 
 
 def _yaml_state(path: Path, data: bytes, new: State) -> State:
-    """Return the state of the operator in a YAML file, whose content is `data`.
+    """Return the state of the operator in a YAML file, whose bytes are `data`.
 
-    Its domain is the name of the file's folder, or else the only domain in `new` that has an operator of this name.
-    Raises ComparisonError B192 if the file cannot be read, B193 if `new` has no such operator.
+    Its domain is the name of the file's folder. If `new` does not have this domain, it is the only domain in `new` that
+    has an operator of this name. Raises ComparisonError B192 if the file cannot be read, B193 if `new` has no such
+    operator.
     """
     from opset.schemas.yaml.loader import parse_operator
 
@@ -95,9 +96,10 @@ def _yaml_state(path: Path, data: bytes, new: State) -> State:
 
 
 def _json_state(path: Path, data: bytes, new: State) -> State:
-    """Return the state of the operators in JSON of `opset docs` (`data`), without domains that `new` does not have.
+    """Return the state of the operators in the JSON of `opset docs`, whose bytes are `data`.
 
-    If `new` has none of the domains, all operators are kept. Raises ComparisonError B192 or B193, as `file_state`.
+    Operators of domains that `new` does not have are left out; if `new` has none of the domains, all are kept. Raises
+    ComparisonError B192 if the file cannot be read, B193 if it has no operators.
     """
     try:
         document = parse_json(data)
@@ -137,14 +139,17 @@ def _parse_operator(data: Mapping[str, Any]) -> OperatorState:
 
 
 def _require_text(value: Any) -> str:
-    """Return a value that has to be a string. Raises ValueError if it is none."""
+    """Return a value unchanged if it is a string. Raises ValueError if it is none."""
     if not isinstance(value, str):
         raise ValueError(f"{value!r:.80} is no text")
     return value
 
 
 def _texts(data: Mapping[str, Any], keys: str) -> Iterator[str]:
-    """Yield the values of several keys; `keys` separates them by spaces. Raises ValueError if a value is no string."""
+    """Yield the values of several keys, which `keys` names with spaces between them.
+
+    Raises ValueError if a value is no string, KeyError if a key is missing.
+    """
     return (_require_text(data[key]) for key in keys.split())
 
 
@@ -193,9 +198,9 @@ _UNFINITE = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
 def _parse_number(value: Any, kind: str = "") -> Any:
-    """Return a value of JSON as schemas hold it: a list as a tuple, "nan" or "inf" of a float type as a float.
+    """Return a value of JSON in the form that schemas have: a list as a tuple.
 
-    `kind` is the attribute type of the value, "" if it has none.
+    If `kind`, the attribute type of the value, is a float type, "nan", "inf" and "-inf" become floats.
     """
     if isinstance(value, list):
         return tuple(_parse_number(each, kind) for each in value)
@@ -261,7 +266,8 @@ def _parse_note(data: Mapping[str, Any]) -> ImplementationNote:
 def _parse_grounds(data: Mapping[str, Any]) -> tuple[str, str]:
     """Return (clause of the standard, reason for the choice) of an example or special case in JSON.
 
-    `because` is the one that `status` names, and the other is ""; both are "" for what is derived.
+    If `status` is "stated", the text of `because` is the clause; if it is "chosen", the reason. The other one is "". If
+    the status is "derived", both are "".
     """
     status, because = data.get("status", DERIVED), _require_text(data.get("because", ""))
     return because if status == STATED else "", because if status == CHOSEN else ""
@@ -284,9 +290,9 @@ def _parse_example(data: Mapping[str, Any]) -> Example:
 
 
 def _parse_value(data: Any) -> Any:
-    """Return a value of an example in JSON as an ExampleValue, the elements of a tensor as one flat list.
+    """Return a value of an example in JSON as an ExampleValue; the elements of a tensor become one flat list.
 
-    Other data, such as the value of an attribute, is returned unchanged.
+    Data that is no such value, as the number of an attribute, is returned unchanged.
     """
     if isinstance(data, list):
         return [_parse_value(each) for each in data]

@@ -24,10 +24,10 @@ NOT_COMPUTED = "T112"
 
 @BREAKING.rule("B189", StateComparison, requires=NONE, clause=BEHAVIOUR)
 def _examples_fail(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each example that fails in the newer state.
+    """Yield a finding for each example that fails in the newer state, out of the examples of changed versions.
 
-    Only examples of changed versions are run, and of domains whose Python files changed. None are run without a
-    registry, or if more than MOST operators changed.
+    If Python files of a domain changed, all its examples are run. If there is no registry, or more than MOST operators
+    changed, none are run. Raises BudgetExceeded if the comparison's budget is used up.
     """
     registry = comparison.registry
     changed = changed_versions(comparison)
@@ -52,8 +52,8 @@ def _examples_fail(comparison: StateComparison) -> Iterator[RuleFinding]:
 def changed_versions(comparison: StateComparison) -> dict[Key, list[OpSchema]]:
     """Return the versions whose examples have to run, by operator: new ones, and ones edited beyond their prose.
 
-    If Python files beside the YAML of a domain changed, these are all versions of the domain. The result is {} if
-    the older state is a release, since only its signatures are known.
+    If Python files beside the YAML of a domain changed, all versions of the domain are returned. If the older state is
+    a release, the result is {}, since only the signatures of a release are known.
     """
     versions: dict[Key, list[OpSchema]] = {}
     if comparison.old.released:

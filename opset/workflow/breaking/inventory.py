@@ -54,7 +54,7 @@ def _operator_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B103", OperatorPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _version_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each version that only the older state has, unless it has another number now."""
+    """Yield a finding for each version that only the older state has, except versions that have another number now."""
     for since in operators.old.versions:
         if since not in operators.new.versions and since not in operators.version_renumbering:
             restore = operators.old.restore or "restore it"
@@ -63,7 +63,7 @@ def _version_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B104", OperatorPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each version that is gone, while a new version of the operator has the same signature."""
+    """Yield a finding for each version that is gone, if a new version of the operator has the same signature."""
     for old, new in operators.version_renumbering.items():
         restore = operators.old.restore or "restore the number"
         place = operators.new.place(new, "since")
@@ -72,10 +72,10 @@ def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B190", StateComparison, requires=FORBIDDEN, clause=IMMUTABLE)
 def _lock_contradicted(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each version in a lock that neither state has, or that now has another signature.
+    """Yield a finding for each version in a lock that neither state has, or whose signature is another one now.
 
-    What another rule reports is left out: operators and versions that only the older state has, and edits of signatures
-    that it has.
+    Facts that other rules report are left out: operators and versions that only the older state has, and signatures
+    that were edited since the older state.
     """
     for lock in (comparison.new.lock, comparison.old.lock):
         for domain, operators in (lock or {}).items():
@@ -92,16 +92,17 @@ def _lock_contradicted(comparison: StateComparison) -> Iterator[RuleFinding]:
 def _lock_findings(
     key: Key, since: int, digest: str, new_operator: OperatorState | None, old_operator: OperatorState | None
 ) -> Iterator[RuleFinding]:
-    """Yield a finding if neither state has the version `since` of a lock, or if the newer one has another hash.
+    """Yield a finding if neither state has the version `since` of a lock.
 
-    An edit of the older state's signature is left to other rules.
+    Yield a finding, too, if the newer state has it with another hash; but not if its signature also differs from the
+    older state's, as other rules report this.
 
     Args:
-        key: the domain and name of the operator.
-        since: the version.
-        digest: the hash of its signature in the lock.
-        new_operator: the operator in the newer state, None if it has none.
-        old_operator: the operator in the older state, None if it has none.
+        key: The domain and name of the operator.
+        since: The version.
+        digest: The hash of its signature in the lock.
+        new_operator: The operator in the newer state, None if that does not have it.
+        old_operator: The operator in the older state, None if that does not have it.
     """
     now = new_operator.versions.get(since) if new_operator is not None else None
     then = old_operator.versions.get(since) if old_operator is not None else None
@@ -129,7 +130,7 @@ def _operator_added(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B106", StateComparison, requires=NEW_OPSET, clause=OPSETS)
 def _version_added(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each version that only the newer state has, but first versions of new operators."""
+    """Yield a finding for each version that only the newer state has; first versions of new operators are left out."""
     for key, since in comparison.added_versions:
         operator = comparison.new.operators[key]
         first = key not in comparison.old.operators and since == min(operator.versions)
@@ -139,7 +140,7 @@ def _version_added(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 
 def _addition(comparison: StateComparison, operator: OperatorState, since: int, message: str) -> RuleFinding:
-    """Return the finding about an added version or operator: a notice in a new opset, an error in a released one."""
+    """Return the finding that a version or operator was added: a notice in a new opset, an error in a released one."""
     newest = comparison.newest_released(operator.key)
     opset = f"opset {since} of {domain_name(operator.domain)}"
     where = operator.place(since, "since")
@@ -171,9 +172,9 @@ def _opsets_several(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 
 def _new_opsets(comparison: StateComparison) -> dict[str, list[int]]:
-    """Return by domain the unreleased opsets to which versions were added, sorted.
+    """Return the unreleased opsets to which versions were added, sorted, by domain.
 
-    Opsets that a release of onnx has are left out. The result is {} if the older state has some operators only.
+    Opsets that a release of onnx has are left out. If the older state has some operators only, the result is {}.
     """
     by_domain: dict[str, set[int]] = {}
     for key, since in comparison.added_versions:
@@ -191,7 +192,10 @@ def _family_moved(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B110", StateComparison, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _domain_added(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each domain that only the newer state has; none if the older one is partial."""
+    """Yield a finding for each domain that only the newer state has.
+
+    If the older state has some operators only (`partial`), nothing is yielded.
+    """
     for domain in comparison.new.domains:
         if domain not in comparison.old.domains and not comparison.partial:
             count = sum(each == domain for each, _ in comparison.new.operators)

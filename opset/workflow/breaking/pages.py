@@ -52,7 +52,7 @@ def page_body(code: str) -> str:
 
 
 def _report_text(rule: Rule[Any]) -> str:
-    """Return sentences on a rule: how findings are reported, the version that an edit needs, and the clause."""
+    """Return sentences on a rule: how findings are reported, which version an edit needs, and the standard's clause."""
     head = f"as {_SEVERITIES[rule.severity]}."
     needs = _REQUIREMENTS.get(rule.requires, "Only the number of the version must be corrected.")
     if rule.requires not in _REQUIREMENTS and rule.clause == CLARIFIED:
@@ -63,7 +63,7 @@ def _report_text(rule: Rule[Any]) -> str:
 
 
 def _good_text(fixture: dict[str, str]) -> str:
-    """Return the good example of a page: a new version with the edit of the bad example, or the fixture's own text."""
+    """Return the good example of a page: the edit of the bad example in a new version, or the fixture's own text."""
     if "version" not in fixture:
         return fixture.get("shown", "") or fixture["good"]
     lines = fixture["bad"].splitlines()[1:]  # without the name of the file

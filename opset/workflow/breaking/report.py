@@ -84,11 +84,14 @@ class ComparisonReport:
         return max((each.requires for each in self.findings), key=REQUIREMENTS.index, default=NONE)
 
     def status(self, strict: bool = False) -> int:
-        """Return the exit status: 1 if there are breaks, or with `strict` warnings; else 0."""
+        """Return the exit status: 1 if there are unapproved errors, else 0.
+
+        If `strict`, unapproved warnings give 1, too.
+        """
         return 1 if self.breaks or (strict and self.warnings) else 0
 
     def data(self, strict: bool = False) -> dict[str, Any]:
-        """Return the report as plain data; with `strict`, it is not clean if there are warnings."""
+        """Return the report as plain data; if `strict`, it is not clean if there are unapproved warnings."""
         clean = self.status(strict) == 0
         findings = [each._replace(domain=domain_name(each.domain)) for each in self.findings]
         whole = BreakingReport(
@@ -130,7 +133,7 @@ _LABELS = {ERR: "error", WARN: "warning", INFO: "notice"}
 
 
 def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
-    """Return (finding, title) for each finding; findings that differ only in the version are joined to one.
+    """Return (finding, title) for each finding; several that differ only in version, place and help are one.
 
     The title has the operator and all versions.
     """
@@ -145,7 +148,10 @@ def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
 
 
 def text_lines(report: ComparisonReport, style: Callable[[str, str], str] = lambda text, kind: text) -> list[str]:
-    """Return a report as lines of text for a terminal; `style(text, severity)` colors the beginning of each finding."""
+    """Return a report as lines of text for a terminal.
+
+    `style(text, severity)` returns the beginning of a finding with colors.
+    """
     lines: list[str] = []
     for severity in SEVERITIES:
         findings = group_findings(finding for finding in report.findings if finding.severity == severity)
@@ -161,7 +167,7 @@ def text_lines(report: ComparisonReport, style: Callable[[str, str], str] = lamb
 
 
 def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str]) -> list[str]:
-    """Return a finding with its title as lines of text; `style(text, severity)` colors the beginning."""
+    """Return a finding with its title as lines of text; `style(text, severity)` returns its beginning with colors."""
     label = "approved" if finding.approved else _LABELS[finding.severity]
     head = f"{style(f'{label}[{finding.rule}]', 'approved' if finding.approved else finding.severity)} "
     head += f"{safe_text(title)}: {safe_text(finding.message)}"
@@ -175,9 +181,9 @@ def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str])
 
 
 def markdown_lines(report: ComparisonReport, strict: bool = False) -> list[str]:
-    """Return a report as Markdown for a pull request: the verdict, a table of findings, and how to mend breaks.
+    """Return a report as Markdown for a pull request: the verdict, a table of findings, and how to mend errors.
 
-    With `strict`, the verdict is "Breaking" even if there are only warnings.
+    The verdict is "Breaking" if there are unapproved errors; if `strict`, also if there are unapproved warnings.
     """
     verdict = "Clean" if report.status(strict) == 0 else "Breaking"
     lines = [f"### {verdict}: {_table_cell(report.summary())}", ""]

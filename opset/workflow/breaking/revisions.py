@@ -80,7 +80,8 @@ def revision_state(folder: Path, revision: str, beside: State) -> State:
     Args:
         folder: Folder of operator YAML in a repository.
         revision: Tag, branch or commit.
-        beside: Present state; its operators are reused for unchanged files, unless type sets changed.
+        beside: The present state of the folder. Its operators are taken over for files that did not change since the
+            revision, unless the type sets changed.
 
     Raises:
         ComparisonError: B191 if git cannot read the revision, B192 if its schemas cannot be read, B193 if it has none.
@@ -112,13 +113,13 @@ def revision_state(folder: Path, revision: str, beside: State) -> State:
 def _read_state(
     revision: Revision, files: Sequence[Blob], same: Mapping[str, OperatorState], contents: Mapping[str, bytes]
 ) -> State:
-    """Return the state of a revision's operator files. Raises SchemaError if a file cannot be read.
+    """Return the state of a revision's operator files. Raises SchemaError if a file has faults.
 
     Args:
-        revision: the revision.
-        files: its operator files.
-        same: the operators of unchanged files by path, which are reused.
-        contents: the bytes of all other files by path.
+        revision: The revision.
+        files: Its operator files.
+        same: The operators of unchanged files by path; these files are not read.
+        contents: The bytes of all other files by path.
     """
     from opset.schemas.lock import parse_lock
     from opset.schemas.yaml.loader import Operator, load_sets, parse_operator
@@ -167,7 +168,10 @@ def _is_function_file(path: str) -> bool:
 
 
 def _object_name(path: Path, digits: int) -> str:
-    """Return the hash of `digits` digits by which git names the content of a file; "" if the file cannot be read."""
+    """Return the hash by which git names the content of a file; "" if the file cannot be read or is too large.
+
+    `digits` is the length of the repository's hashes: 40 for SHA-1, 64 for SHA-256.
+    """
     try:
         data = file_bytes(path, MAX_BYTES)
     except (OSError, ValueError):
@@ -180,7 +184,10 @@ def _object_name(path: Path, digits: int) -> str:
 
 
 def find_revision(folder: Path, revision: str) -> Revision:
-    """Return the schema files of a folder at a revision. Raises ComparisonError B191 if git cannot read it."""
+    """Return the schema files of a folder at a revision: a tag, a branch or a commit.
+
+    Raises ComparisonError B191 if git cannot read the revision.
+    """
     if not revision or revision.startswith("-") or not revision.isprintable():
         raise _revision_error(revision, "this is no name of a revision", "name a tag, a branch or a commit")
     where = _run_git(folder, revision, "rev-parse", "--show-prefix", "--show-toplevel", "--is-shallow-repository")
@@ -196,22 +203,26 @@ def find_revision(folder: Path, revision: str) -> Revision:
 
 
 def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator[Blob]:
-    """Yield the schema files in the upper two levels of a git tree, since deeper levels may be too large to list.
+    """Yield the schema files in the upper two levels of a git tree; deeper levels are not listed.
 
     Args:
-        folder: the folder of schemas.
-        prefix: its path in the repository.
-        revision: the revision as the user gave it, for messages.
-        tree: the tree of the folder, as git names it.
+        folder: The folder of schemas.
+        prefix: Its path in the repository.
+        revision: The revision as the user gave it, for messages.
+        tree: The tree of the folder, as git names it.
 
     Raises:
-        ComparisonError: B191 if git fails, or if there are more than MAX_ENTRIES files.
+        ComparisonError: B191 if git fails, if there are more than MAX_ENTRIES files, or if an operator file or a folder
+            is a link or a submodule.
     """
     missing = f"the folder {prefix or '.'} has to be in the revision; where it was elsewhere, compare with a copy of it"
     left = MAX_ENTRIES
 
     def list_entries(*folders: str) -> list[tuple[str, str, str, str]]:
-        """Return (mode, kind, hash, path) of the entries in folders. Raises ComparisonError B191 for too many."""
+        """Return (mode, kind, hash, path) of each entry of the folders.
+
+        Raises ComparisonError B191 if there are more than MAX_ENTRIES in all.
+        """
         nonlocal left
         entries = _run_git(folder, revision, "ls-tree", "-z", "--full-tree", tree, "--", *folders, missing=missing)
         left -= entries.count(b"\0")
@@ -239,9 +250,9 @@ def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator
 
 
 def _read_contents(revision: Revision, blobs: Sequence[Blob]) -> dict[str, bytes]:
-    """Return the bytes of files by path.
+    """Return the bytes of files of a revision by path.
 
-    Raises ComparisonError B191 if a file is missing, or if the files together are too large.
+    Raises ComparisonError B191 if a file is missing, or if the files have more than MAX_BYTES together.
     """
     if not blobs:
         return {}
@@ -265,14 +276,16 @@ def _read_contents(revision: Revision, blobs: Sequence[Blob]) -> dict[str, bytes
 
 
 def _run_git(folder: Path, revision: str, *arguments: str, stdin: bytes = b"", missing: str = "") -> bytes:
-    """Return the output of a git command in a folder. Raises ComparisonError B191 if it fails.
+    """Return what a git command prints in a folder.
+
+    Raises ComparisonError B191 if git fails, takes more than SECONDS, or prints more than MAX_BYTES.
 
     Args:
-        folder: the folder in which it runs.
-        revision: the revision, for messages.
-        arguments: the arguments of git.
-        stdin: the input of the command.
-        missing: the help of the error if git returns another status than 0.
+        folder: The folder in which it runs.
+        revision: The revision, for messages.
+        arguments: The arguments of git.
+        stdin: The input of the command.
+        missing: The help of the error if git returns another status than 0.
     """
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")} | _ENVIRONMENT
     command = ["git", "--no-pager", *arguments]
@@ -299,10 +312,10 @@ def _run_git(folder: Path, revision: str, *arguments: str, stdin: bytes = b"", m
 def _command_output(
     command: Sequence[str], folder: Path, environment: Mapping[str, str], stdin: bytes
 ) -> tuple[int, bytes, bytes]:
-    """Return the exit status of a command, its output up to one byte beyond MAX_BYTES, and its error output.
+    """Return the exit status of a command, what it printed, and what it printed as errors.
 
-    Raises OSError or ValueError if it cannot be started, subprocess.TimeoutExpired after SECONDS. The process has ended
-    in any case.
+    At most MAX_BYTES + 1 bytes are read; then the process is ended. Raises OSError or ValueError if it cannot be
+    started, subprocess.TimeoutExpired after SECONDS. The process has ended in any case.
     """
     with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as errors:
         asked.write(stdin)

@@ -78,7 +78,10 @@ class VersionPair:
         return signature_diff(self.old.schema, self.new.schema)
 
     def side_difference(self, side: str, key: str) -> Any:
-        """Return the entry `key`, such as "added", of the difference in `side`, "inputs" or "outputs"; else {}."""
+        """Return a part of the difference of "inputs" or "outputs" (`side`): the entry `key`, such as "added".
+
+        The result is {} if there is no such difference.
+        """
         return self.difference.get(side, {}).get(key, {})
 
     @cached_property
@@ -89,10 +92,10 @@ class VersionPair:
 
     @cached_property
     def renamed_attributes(self) -> dict[str, str]:
-        """The new name of each renamed attribute by its old name.
+        """The new name of each renamed attribute, by its old name.
 
-        An attribute is renamed if the `change:` block declares it, or if one attribute differs from it in the name
-        only.
+        An attribute is renamed if the `change:` block says so, or if exactly one added attribute differs from it only
+        in the name.
         """
         before, after = self.old.schema.attributes, self.new.schema.attributes
         gone = [name for name in before if name not in after]
@@ -115,9 +118,10 @@ class OperatorPair:
 
     @cached_property
     def version_renumbering(self) -> dict[int, int]:
-        """The new number of each renumbered version by its old number.
+        """The new number of each renumbered version, by its old number.
 
-        A version is renumbered if it is gone, and the operator has a new version with the same signature.
+        A version is renumbered if only the older state has its number, and only the newer state has the number of a
+        version with the same signature.
         """
         came: dict[str, list[int]] = {}
         for since, version in self.new.versions.items():
@@ -131,7 +135,7 @@ class OperatorPair:
 
 
 def signature_key(schema: OpSchema) -> str:
-    """Return a text that is equal for schemas of the same signature, also under other names and versions."""
+    """Return a text that is equal for schemas with the same signature, even if their names or versions differ."""
     sides = [[each[:5] for each in side] for side in (schema.inputs, schema.outputs)]
     attributes = sorted((name, repr(each[1:4])) for name, each in schema.attributes.items())
     flags = schema.deprecated, schema.experimental, schema.determinism
@@ -188,7 +192,7 @@ class StateComparison:
     def changed_function_files(self) -> Mapping[str, frozenset[str]]:
         """The names of Python files beside the YAML that differ between the states, by domain.
 
-        It is {} if the files of a state are unknown.
+        The result is {} if the Python files of one state are unknown.
         """
         old, new = self.old.functions, self.new.functions
         changed: dict[str, set[str]] = {}
@@ -206,9 +210,10 @@ class StateComparison:
 
     @cached_property
     def added_versions(self) -> tuple[tuple[Key, int], ...]:
-        """The versions that only the new state has, as (operator, version), in domains that both states have.
+        """The versions that only the new state has, as (operator, since_version).
 
-        If the older state is partial, operators that it does not have are left out.
+        Versions of domains that the old state does not have are left out. If the old state has some operators only
+        (`partial`), other operators are left out, too.
         """
         added: list[tuple[Key, int]] = []
         for key, operator in sorted(self.new.operators.items()):
@@ -220,7 +225,8 @@ class StateComparison:
     def newest_released(self, key: Key) -> int:
         """Return the newest released opset of an operator's domain in the old state, 0 if none is released.
 
-        If the old state has some operators only, it is the newest version of the operator itself.
+        If the old state has some operators only (`partial`), it is the newest version of the operator itself. `key` is
+        (domain, name).
         """
         if self.partial:
             return self.old.operators[key].newest.since
@@ -236,13 +242,16 @@ class StateComparison:
         return newest
 
     def is_released(self, key: Key, since: int) -> bool:
-        """Whether a version of the old state is released; if `locked`, only versions in its lock are, else all."""
+        """Whether a version of the old state is released.
+
+        If `locked`, only versions in the lock of the old state are; else all versions are.
+        """
         if not self.locked or self.old.lock is None:
             return True
         return str(since) in self.old.lock.get(domain_name(key[0]), {}).get(key[1], {})
 
     def is_in_development(self, finding: Break) -> bool:
-        """Whether a finding is about a version that is not released yet, so that it may be edited or removed."""
+        """Whether a finding is about a version that is not released yet: it may be edited or removed."""
         key = finding.domain, finding.operator
         old = self.old.operators.get(key)
         if not self.locked or old is None:
@@ -253,7 +262,11 @@ class StateComparison:
 
 
 def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
-    """Yield the pairs of versions of an operator: an edited version in both states, or a new one and the one before."""
+    """Yield the pairs of versions of an operator to compare.
+
+    A version of both states is compared with itself if it was edited; a new version is compared with the version before
+    it.
+    """
     old, new = operators.old, operators.new
     before = None
     for since, version in new.versions.items():
@@ -268,12 +281,12 @@ def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
 def breaks(comparison: StateComparison, codes: Set[str] | None) -> Iterator[Break]:
     """Yield the findings of all rules, or of the rules in `codes`, about two states."""
     for rule, finding in BREAKING.apply(comparison, codes=codes):
-        yield _rulebreak(rule, finding)
+        yield _make_break(rule, finding)
     for operators in comparison.changed_operators:
         for rule, finding in BREAKING.apply(operators, codes=codes):
-            located = finding.place or operators.new.place(finding.version or None, *finding.keys)
+            located = finding.place or operators.new.place(finding.version, *finding.keys)
             named = finding._replace(domain=operators.new.domain, operator=operators.new.name, place=located)
-            yield _rulebreak(rule, named)
+            yield _make_break(rule, named)
     for pair in comparison.version_pairs:
         for rule, finding in BREAKING.apply(pair, codes=codes):
             yield _pair_break(rule, pair, finding)
@@ -282,28 +295,28 @@ def breaks(comparison: StateComparison, codes: Set[str] | None) -> Iterator[Brea
 def _pair_break(rule: Rule[RuleFinding], pair: VersionPair, finding: RuleFinding) -> Break:
     """Return a rule's finding about two versions as a Break.
 
-    If one version is new, it is a notice unless the finding counts `always`.
+    If the newer one is a new version, the finding becomes a notice, unless its field `always` is set.
     """
     schema = pair.new.schema
     since = schema.since_version
     located = pair.operator.place(since, *finding.keys)
     named = finding._replace(domain=schema.domain, operator=schema.name, version=since, place=located)
     if pair.in_place:
-        return _rulebreak(rule, named._replace(help=finding.help or mending_help(pair.old_operator)))
-    return _rulebreak(rule, named if finding.always else named._replace(severity=INFO))
+        return _make_break(rule, named._replace(help=finding.help or mending_help(pair.old_operator)))
+    return _make_break(rule, named if finding.always else named._replace(severity=INFO))
 
 
 def mending_help(old: OperatorState) -> str:
-    """Return the help of a finding that a released version was edited: restore it, and make a new version.
+    """Return the help of the finding that a released version was edited.
 
-    `old` is the operator in the older state.
+    It says to restore the version, and to put the edit into a new one. `old` is the operator in the older state.
     """
     restore = f"restore it ({old.restore})" if old.restore else "restore it"
     return f"{restore}, and put the edit into a new version: opset bump {old.title}"
 
 
-def _rulebreak(rule: Rule[RuleFinding], finding: RuleFinding) -> Break:
-    """Return a rule's finding as a Break; a severity or requirement that it does not state is taken from the rule."""
+def _make_break(rule: Rule[RuleFinding], finding: RuleFinding) -> Break:
+    """Return a rule's finding as a Break; severity and requirement are the rule's if the finding states none."""
     severity = finding.severity or rule.severity
     requires = finding.requires or rule.requires
     subject = finding.domain, finding.operator, finding.version

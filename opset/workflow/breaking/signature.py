@@ -59,7 +59,10 @@ def _parameter_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B114", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_reordered(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if inputs or outputs that stayed are in another order, or an added one stands before others."""
+    """Yield a finding if inputs, or outputs, of both versions are in another order.
+
+    Yield another one if an added input or output stands before one of both versions, whose position moved.
+    """
     for side in SIDES:
         if order := pair.side_difference(side, "order"):
             yield RuleFinding(f"the {side} that stayed are in the order {listing(order)} now", (side,))
@@ -80,9 +83,9 @@ def _parameter_option(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B116", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each variadic input or output whose values changed in their least number.
+    """Yield a finding for each variadic input or output whose least number of values changed.
 
-    It is a finding, too, if its values have to be of one type now, or no longer have to.
+    Yield another one if its values must all have one type in only one of the two versions.
     """
     for side in SIDES:
         for name, (fewest, least) in (pair.side_difference(side, "min_arity") or {}).items():
@@ -112,7 +115,7 @@ def _differentiable(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B121", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
 def _attribute_added(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each attribute that was added, but none for a new name of an old one."""
+    """Yield a finding for each attribute that was added; an attribute that was renamed is none."""
     for name, facets in pair.attribute_differences.items():
         if "added" in facets and name not in pair.renamed_attributes.values():
             default = f" with the default {_default_text(facets['default'])}" if "default" in facets else ""
@@ -122,7 +125,7 @@ def _attribute_added(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B122", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
 def _attribute_removed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each attribute that was removed, but none for one that has a new name."""
+    """Yield a finding for each attribute that was removed; an attribute that was renamed is none."""
     for name, facets in pair.attribute_differences.items():
         if "removed" in facets and name not in pair.renamed_attributes:
             yield RuleFinding(f"the attribute {name!r} was removed", ("attributes",))
@@ -138,14 +141,14 @@ def _attribute_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
 @BREAKING.rule("B124", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTE_TYPES)
 def _attribute_type(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each attribute whose type changed, such as from int to float."""
-    for name, old, new in _changed_facet(pair, "type"):
+    for name, old, new in _changed_properties(pair, "type"):
         yield RuleFinding(f"the type of the attribute {name!r} changed: {old} -> {new}", ("attributes", name, "type"))
 
 
 @BREAKING.rule("B125", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _attribute_default(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each attribute whose default value changed."""
-    for name, old, new in _changed_facet(pair, "default"):
+    for name, old, new in _changed_properties(pair, "default"):
         if "type" in pair.attribute_differences[name] and old == new:  # 2.0 is 2 where the attribute is an int
             continue
         message = f"the default of the attribute {name!r} changed: {_default_text(old)} -> {_default_text(new)}"
@@ -155,14 +158,17 @@ def _attribute_default(pair: VersionPair) -> Iterator[RuleFinding]:
 @BREAKING.rule("B126", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
 def _attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each attribute that became required, or may be left out now."""
-    for name, _, required in _changed_facet(pair, "required"):
+    for name, _, required in _changed_properties(pair, "required"):
         message = f"the attribute {name!r} {'has to be given' if required else 'may be left out'} now"
         yield RuleFinding(message, ("attributes", name, "required"))
 
 
 @BREAKING.rule("B127", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each attribute whose legal values changed: its choices, range or kind."""
+    """Yield a finding for each of choices, range and kind that differs, for each attribute of both versions.
+
+    A renamed attribute is compared, too. Choices that only follow type constraints of other names are left out.
+    """
     back = {new: old for old, new in pair.renamed_attributes.items()}
     for name, new in pair.new.schema.attributes.items():
         old = pair.old.schema.attributes.get(back.get(name, name))
@@ -173,15 +179,15 @@ def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
             if key == "choices" and _follows_type_constraints(pair, old, new):
                 continue
             if before != after and (key != "choices" or set(map(repr, before)) != set(map(repr, after))):
-                message = f"{key!r} of the attribute {name!r} {_legal_change(key, old, new)}: "
+                message = f"{key!r} of the attribute {name!r} {_legality_change(key, old, new)}: "
                 message += f"{_values_text(before)} -> {_values_text(after)}"
                 yield RuleFinding(message, ("attributes", name, key))
 
 
 def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute) -> bool:
-    """Whether an attribute's choices, which name type constraints, changed only because these changed for parameters.
+    """Whether an attribute's choices changed only because type constraints changed their names.
 
-    Rule B133 reports the parameters then.
+    The choices name type constraints of inputs and outputs. Rule B133 reports these inputs and outputs.
     """
     if old.kind != DATA_TYPE or new.kind != DATA_TYPE or not (old.choices and new.choices):
         return False
@@ -200,10 +206,10 @@ def _attribute_label(pair: VersionPair) -> Iterator[RuleFinding]:
             yield RuleFinding(message, ("attributes", name, "constraint"))
 
 
-def _changed_facet(pair: VersionPair, key: str) -> Iterator[tuple[str, Any, Any]]:
+def _changed_properties(pair: VersionPair, key: str) -> Iterator[tuple[str, Any, Any]]:
     """Yield (name, old value, new value) for each attribute of both versions whose property `key` changed.
 
-    The property is "default", for example.
+    `key` is "type", "default" or "required".
     """
     for name, facets in pair.attribute_differences.items():
         if key in facets and not {"added", "removed"} & facets.keys():
@@ -216,16 +222,19 @@ def _default_text(value: Any) -> str:
 
 
 def _values_text(value: Any) -> str:
-    """Return choices, a range or a constraint's label as text; "anything" for no choices, "nothing" for no other."""
+    """Return choices, a range or the label of a constraint as text.
+
+    No choices are "anything"; no range and no label are "nothing".
+    """
     if isinstance(value, tuple):
         return f"[{listing(list(map(str, value)))}]" if value else "anything"
     return repr(value) if value else "nothing"
 
 
-def _legal_change(key: str, old: Attribute, new: Attribute) -> str:
-    """Return "was tightened", "was loosened" or "changed", as an attribute's legal values did.
+def _legality_change(key: str, old: Attribute, new: Attribute) -> str:
+    """Return how the legal values of an attribute changed: "was tightened", "was loosened" or "changed".
 
-    `key` is "choices", "range" or "kind", the property that changed.
+    `key` is the property that changed: "choices", "range" or "kind".
     """
     if key == "choices":
         before, after = set(map(repr, old.choices)), set(map(repr, new.choices))
@@ -241,16 +250,19 @@ def _legal_change(key: str, old: Attribute, new: Attribute) -> str:
 
 
 def _change_word(fewer: bool, more: bool) -> str:
-    """Return "was tightened" if only fewer values are legal now, "was loosened" if only more are, else "changed"."""
+    """Return "was tightened" if legal values went, "was loosened" if some came, "changed" for both or neither.
+
+    `fewer` says whether legal values went, `more` whether some came.
+    """
     if fewer == more:
         return "changed"
     return "was tightened" if fewer else "was loosened"
 
 
 def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
-    """Return (number, rank) for each number that the range `text` allows, of numbers near the bounds of all ranges.
+    """Return (number, rank) for each number that the range `text` allows, out of the numbers near certain bounds.
 
-    `both` are the ranges whose bounds count.
+    These are the bounds in `both`, the older and the newer range. Each number is tried with each rank below MOST_RANK.
     """
     comparisons = parse_range(text)
     bounds = [comparison.operands[0] for one in both for comparison in parse_range(one)]
@@ -258,7 +270,7 @@ def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
     for rank in range(MOST_RANK):
         table = {"rank": lambda name, rank=rank: rank}
         limits = [limit for bound in bounds if (limit := evaluate(bound, table)) is not None]
-        near = {limit + step for limit in limits for step in (-1, -0.5, 0, 0.5, 1)}
+        near = {limit + step for limit in limits for step in (-0.5, 0, 0.5)}
         numbers |= {(value, rank) for value in near if all(is_met(each, value, table) for each in comparisons)}
     return numbers
 
@@ -279,9 +291,9 @@ def _type_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleFinding]:
-    """Yield a finding for each type constraint that gained types (`sign` "+") or lost types ("-").
+    """Yield a finding for each type constraint that gained types (`sign` "+"), or that lost types (`sign` "-").
 
-    The text `message` has {} in place of these types.
+    `message` is the end of its message, with {} in place of the types.
     """
     for name, tokens in pair.difference.get("types", {}).items():
         types = [each[1:] for each in tokens if each[0] == sign] if isinstance(tokens, list) else []
@@ -290,14 +302,17 @@ def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleF
 
 
 def _is_reused(pair: VersionPair, constraint: str) -> bool:
-    """Whether a type constraint has the same name as before, but entirely other parameters; rule B133 reports these."""
+    """Whether a type constraint keeps its name, but is used for entirely other inputs and outputs.
+
+    Rule B133 reports the inputs and outputs.
+    """
     before, after = ({key for key, each in side.items() if each.type == constraint} for side in _parameters(pair))
     return bool(before) and bool(after) and not before & after
 
 
 @BREAKING.rule("B133", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output whose `type` is written otherwise and does not allow the same types."""
+    """Yield a finding for each input or output that has another `type` in YAML and allows other types than before."""
     for side, name, old, new in _retyped_parameters(pair):
         before, after = set(pair.old.schema.allowed_types(old)), set(pair.new.schema.allowed_types(new))
         if before != after:
@@ -309,7 +324,7 @@ def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B134", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each pair of inputs or outputs that must have the same type in only one of the versions."""
+    """Yield a finding for each two inputs or outputs that must have the same type in only one of the versions."""
     old, new = _parameters(pair)
     both = [key for key in new if key in old]
     shared = {
@@ -330,7 +345,10 @@ def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B135", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each type constraint that was renamed, or that was added or removed without being used."""
+    """Yield a finding for each type constraint that was renamed.
+
+    A type constraint that was added or removed, and that no input or output uses, is a finding, too.
+    """
     old, new = pair.old.schema.types, pair.new.schema.types
     before_all, after_all = _parameters(pair)
     used = {each.type for each in (*before_all.values(), *after_all.values())}
@@ -348,7 +366,7 @@ def _type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
 def _parameters(pair: VersionPair) -> tuple[dict[tuple[str, str], Parameter], dict[tuple[str, str], Parameter]]:
     """Return the parameters of the older and of the newer version, each by (side, name).
 
-    The side is "inputs" or "outputs". A parameter that was renamed has its new name in both.
+    The side is "inputs" or "outputs". A parameter that was renamed stands under its new name in both.
     """
     old: dict[tuple[str, str], Parameter] = {}
     new: dict[tuple[str, str], Parameter] = {}
@@ -360,9 +378,9 @@ def _parameters(pair: VersionPair) -> tuple[dict[tuple[str, str], Parameter], di
 
 
 def _retyped_parameters(pair: VersionPair) -> Iterator[tuple[str, str, Parameter, Parameter]]:
-    """Yield (side, name, old Parameter, new Parameter) for each input or output whose `type` is written otherwise.
+    """Yield (side, name, old Parameter, new Parameter) for each input or output that has another `type` in YAML.
 
-    The side is "inputs" or "outputs"; the name is the newer one. A `type` is T or tensor(float), for example.
+    The side is "inputs" or "outputs"; the name is the newer one. A `type` is, for example, T or tensor(float).
     """
     old, new = _parameters(pair)
     for (side, name), each in new.items():

@@ -81,12 +81,12 @@ class OperatorState:
         """The newest version of the operator."""
         return self.versions[max(self.versions)]
 
-    def place(self, since: int | None = None, *keys: str) -> str:
-        """Return file:line:column of the key at the path `keys` in the version `since`, "" if it is not known.
+    def place(self, since: int = 0, *keys: str) -> str:
+        """Return file:line:column of the key to which the path `keys` leads in the version `since`; "" if unknown.
 
-        Without a version, or for one that the operator does not have, it is the beginning of the file.
+        If the operator does not have this version, it is the beginning of the file.
         """
-        if since is None or since not in self.versions:
+        if since not in self.versions:
             return f"{self.path}:1:1" if self.path else ""
         return self.place_of(since, *keys) if self.place_of is not None else self.path
 
@@ -128,13 +128,13 @@ def operator_state(
     place_of: PlaceFinder | None = None,
     path: str = "",
 ) -> OperatorState:
-    """Return an operator as states hold it, made of its versions.
+    """Return the state of an operator, made of its versions.
 
     Args:
         schemas: Versions, oldest first.
         docs: Prose of each version, in the same order.
         examples: Examples of the operator at any version.
-        place_of: Function from a since_version and a path of YAML keys to file:line:column, if known.
+        place_of: Returns file:line:column for a since_version and a path of YAML keys; None if no file is known.
         path: YAML file of the operator, "" if unknown.
     """
     schemas = tuple(schemas)
@@ -152,7 +152,10 @@ def operator_state(
 
 
 def loaded_state(operators: Iterable[Operator], name: str, sets: TypeSets | None = None) -> State:
-    """Return the state of operators read from YAML; `name` is its name in messages, `sets` are its type sets."""
+    """Return the state of operators that were read from YAML.
+
+    `name` is its name in messages. `sets` are the type sets that the YAML may name; None means that there are none.
+    """
     states = [operator_state(each.schemas, each.docs, each.examples, each.place, each.path) for each in operators]
     return State(name, {each.key: each for each in states}, sets or {})
 
@@ -171,10 +174,10 @@ def registry_state(registry: Registry, name: str) -> State:
 
 
 def _place_finder(path: str) -> PlaceFinder | None:
-    """Return a function that finds the line of YAML keys in a file of the standard; None if `path` is ""."""
+    """Return a function that finds the line of a key in a YAML file of the standard; None if `path` is ""."""
 
     def place(since: int, *keys: str) -> str:
-        """Return path:line:1 of the last key on the path `keys` that exists in a version."""
+        """Return path:line:1 of the key to which `keys` lead in a version, or of the last one that exists."""
         lines = _file_lines(path)
         start = "special_cases:" if keys[:1] == ("special_cases",) else f"- since: {since}"
         at = next((number for number, line in enumerate(lines) if line == start), 0)
@@ -209,7 +212,7 @@ def standard_state() -> State:
 
 
 def release_state(release: Release, present: State) -> State:
-    """Return the state of a release of the standard: the present operators with only the versions that it had.
+    """Return the state of a release of the standard: of the present operators, only the versions that the release had.
 
     Raises:
         ComparisonError: B193 if the present operators are not of the standard.
@@ -263,7 +266,10 @@ def hash_of(data: bytes) -> str:
 
 
 def _function_hashes(folder: Path) -> dict[str, str]:
-    """Return the hash of each Python file beside the YAML of a folder, by `<domain>/<file>`; "" if it is unreadable."""
+    """Return the hash of each Python file beside the YAML of a folder, by `<domain>/<file>`.
+
+    The hash is "" if a file cannot be read.
+    """
     hashes = {}
     for file in (path for name in FUNCTIONS for path in files_named(folder, name)):
         key = f"{file.parent.name}/{file.name}"
@@ -276,8 +282,8 @@ def _function_hashes(folder: Path) -> dict[str, str]:
 def merge_states(states: Sequence[State]) -> State:
     """Return one state with the operators of several states, each of another folder.
 
-    Its name is the first one's. Of type sets with the same name, the first one counts. The lock is None unless every
-    folder has one.
+    It has the name of the first state. If two states have a type set of the same name, the first one is taken. The lock
+    is None if a folder has none.
 
     Raises:
         ComparisonError: B192 if two folders have the same operator.
@@ -304,7 +310,7 @@ def merge_states(states: Sequence[State]) -> State:
 
 
 def base_type_sets(complete: bool) -> TypeSets | None:
-    """Return the standard's type sets, which a folder may use beside its own; None if the folder is `complete`.
+    """Return the type sets that a folder may use beside its own: the standard's, or None if the folder is `complete`.
 
     A complete folder is a copy of the standard's, with all its type sets.
     """
@@ -314,7 +320,7 @@ def base_type_sets(complete: bool) -> TypeSets | None:
 
 
 def unreadable_error(name: str, error: SchemaError) -> ComparisonError:
-    """Return the error B192: the YAML of the state `name` cannot be read; it has all findings of `error`."""
+    """Return the error B192: the YAML of the state `name` cannot be read. It has all findings of `error` as well."""
     why = f"{count_text(len(error.findings) + error.omitted, 'finding')}, below"
     help = "nothing was compared; mend the files, or compare with a state that this version of opset reads"
     head = Finding("B192", f"the schemas of {name} cannot be read", why=why, help=help)

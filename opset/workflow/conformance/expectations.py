@@ -51,7 +51,10 @@ class ExpectationReport(NamedTuple):
 
 
 def read_expectations(path: str, runtime: str) -> tuple[Expectation, ...]:
-    """Return the entries that a file of expectations has for a runtime. Raises UsageError T227 if it cannot be used."""
+    """Return the entries that a file of expectations has for a runtime.
+
+    Raises UsageError T227 if the file cannot be read, is malformed, or has no list for the runtime.
+    """
     findings = Findings(path)
     try:
         root = read(file_bytes(path, _SIZE), findings)
@@ -103,13 +106,13 @@ def _parse_entry(path: str, node: YamlNode) -> Expectation:
 def compare_expectations(
     expectations: Iterable[Expectation], results: Sequence[Result], file: str
 ) -> ExpectationReport:
-    """Compare the results of a run with a list of expected disagreements, and return what differs.
+    """Compare the results of a run with a list of expected disagreements, and return the differences.
 
     A case whose result the standard leaves open may have any result.
 
     Args:
-        expectations: Entries of the list; the first one that names a case counts.
-        results: Results of a run.
+        expectations: Entries of the list. If several name a case, the first one counts.
+        results: Results of the run.
         file: Path of the list, for findings.
     """
     by_name = {each.case.name: each for each in results}

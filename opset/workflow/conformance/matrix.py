@@ -108,7 +108,7 @@ def corpus_results(
     reasons: Mapping[str, str],
     changed: ResultChanges | None = None,
 ) -> CorpusResults:
-    """Return the results of a run as reports show them, with the reasons of expected disagreements.
+    """Return the results of a run in the form that reports show.
 
     Args:
         runtime: The runtime.
@@ -131,7 +131,7 @@ def _count_results(results: Iterable[Result]) -> dict[str, int]:
 def _operator_results(results: Sequence[Result]) -> list[OperatorResults]:
     """Return the numbers of cases of each operator, by version and result.
 
-    Invalid cases are counted apart from these, by result alone.
+    Cases of the kind "invalid" are counted by result alone, in a field of their own.
     """
     groups: dict[tuple[str, str], list[Result]] = {}
     for each in results:
@@ -147,7 +147,10 @@ def _operator_results(results: Sequence[Result]) -> list[OperatorResults]:
 
 
 def _type_counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
-    """Return, for each element type that inputs or outputs of valid cases have, the number of these cases by result."""
+    """Return the numbers of cases by element type and result; a case counts for each type of its inputs and outputs.
+
+    Cases of the kind "invalid" are left out.
+    """
     groups: dict[str, list[Result]] = {}
     for each in results:
         if each.case.kind != "invalid":
@@ -157,7 +160,11 @@ def _type_counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
 
 
 def _judged_case(result: Result, expected: str) -> JudgedCase:
-    """Return a result as a report shows it; `expected` is the reason of an expected disagreement, else ""."""
+    """Return a result in the form that a report shows.
+
+    `expected` is the reason if the list of expected disagreements has the case, else "". It is kept only for a
+    disagreement, and only if the standard leaves no choice.
+    """
     case = result.case
     greatest = result.difference
     facts = {key: getattr(case, key) for key in ("name", "kind", "operator", "version", "example", "shows", "types")}
@@ -175,7 +182,7 @@ def _judged_case(result: Result, expected: str) -> JudgedCase:
 
 
 def read_report(path: str) -> dict[str, str]:
-    """Return the results in an earlier report by name of the case.
+    """Return the results in an earlier report, by name of the case.
 
     Raises UsageError U103 if the file cannot be read, or is no report.
     """
@@ -197,9 +204,10 @@ def read_report(path: str) -> dict[str, str]:
 
 
 def compare_results(results: Sequence[Result], before: Mapping[str, str]) -> ResultChanges:
-    """Return the cases whose results are worse or better than in `before`, the results of an earlier run by name.
+    """Return the cases whose results are worse or better than in an earlier run; `before` has its results by name.
 
-    A good result is better than a refusal, and a refusal better than a bad result. Cases of one run alone are left out.
+    A good result is better than a refusal, and a refusal better than a bad result. A case that only one of the runs has
+    is left out.
     """
     ranks = dict.fromkeys(RESULTS, 2) | dict.fromkeys(GOOD, 0) | dict.fromkeys((REFUSED, ACCEPTED), 1)
     changed = ResultChanges([], [])
@@ -212,7 +220,7 @@ def compare_results(results: Sequence[Result], before: Mapping[str, str]) -> Res
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
-    """Return numbers of cases by result as the text of a cell: "12" if all are good, "10 2w" if two more are wrong."""
+    """Return numbers of cases by result as text: "12" if 12 are good, "10 2w" if 10 are good and 2 are wrong."""
     good = sum(counts.get(each, 0) for each in GOOD)
     others = [f"{counts[each]}{letter}" for each, letter in LETTERS.items() if counts.get(each)]
     return " ".join(([str(good)] if good else []) + others)
@@ -296,10 +304,10 @@ def _matrix_table(title: str, text: str, operators: Sequence[OperatorResults]) -
 
 
 def _case_tables(title: str, text: str, cases: Sequence[JudgedCase], key: str, head: str) -> list[MatrixTable]:
-    """Return a list of one table with these cases, [] if there are none.
+    """Return a list with a table of `cases`; [] if there are no cases.
 
-    A row joins the cases of an operator that have the same result and the same text in the field `key`, whose column is
-    called `head`.
+    Cases of an operator with the same result and the same text in the field `key` share a row. The column of this text
+    is called `head`.
     """
     groups: dict[tuple[str, str, str], list[JudgedCase]] = {}
     for each in cases:
@@ -348,7 +356,10 @@ def html_text(run: CorpusResults) -> str:
 
 
 def _html_cell(text: str, is_count: bool) -> Any:
-    """Return a cell of an HTML table; with `is_count`, a number that counts other than good cases stands out."""
+    """Return a cell of an HTML table.
+
+    If `is_count`, the text is numbers of cases, and the cell stands out if cases are not good.
+    """
     from opset.reports.frame import Cell
 
     return Cell(text, column="other" if is_count and text and not text.isdecimal() else "")

@@ -91,7 +91,10 @@ class Result(NamedTuple):
 
 
 def read_corpus(folder: str) -> CorpusFolder:
-    """Return the cases that the manifest of a corpus lists. Raises CorpusError T221 if the manifest cannot be used."""
+    """Return the cases that the manifest of a corpus lists.
+
+    Raises CorpusError T221 if the manifest cannot be read or is malformed.
+    """
     path = os.path.join(folder, MANIFEST)
     try:
         data = parse_json(file_bytes(path, _MANIFEST_SIZE))
@@ -170,7 +173,7 @@ def run_corpus(
         runtime: Runtime that runs them.
         jobs: Number of cases that run at once.
         progress: Called with the number of cases that are done, and of all.
-        on_version: Called with the version of a runtime that states it.
+        on_version: Called with the version of the runtime, if it states one.
 
     Raises:
         UsageError: T224 if the runtime cannot be started.
@@ -200,7 +203,7 @@ def run_corpus(
 def _read_request(folder: str, case: Case) -> tuple[Request, dict[str, Any]]:
     """Return the request that runs a case, and the expected outputs of the case by name, in their order.
 
-    Every file of the case in the manifest is read, and nothing else; links are not followed out of the corpus. Raises
+    Only files that the manifest lists for the case are read. A link that leads out of the corpus is a fault. Raises
     OpsetError, OSError or ValueError if a file cannot be used.
     """
     model = b""
@@ -227,9 +230,10 @@ def _read_request(folder: str, case: Case) -> tuple[Request, dict[str, Any]]:
 
 
 def _read_case_values(folder: str, declared: Sequence[ValueInfo], case: Case, role: str) -> dict[str, Any]:
-    """Return the inputs or outputs of a case by name, read from .pb files in a folder; `role` is "input" or "output".
+    """Return the inputs or outputs of a case by name, read from .pb files in a folder.
 
-    Raises ValueError if the manifest does not list exactly the files that `declared` needs.
+    `declared` are the inputs or outputs of the model, `role` is "input" or "output". Raises ValueError if the manifest
+    does not list exactly one file for each of them.
     """
     listed = {each.rpartition("/")[2] for each in case.files if f"/{DATA}/{role}_" in each}
     if listed != {f"{role}_{number}.pb" for number in range(len(declared))}:
@@ -239,7 +243,7 @@ def _read_case_values(folder: str, declared: Sequence[ValueInfo], case: Case, ro
 
 
 def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Result:
-    """Return the result of a case, by comparing a runtime's answer with the expected outputs."""
+    """Return the result of a case: compare a runtime's answer with `expected`, the expected outputs by name."""
     why = shorten_reason(answer.why)
     if answer.kind in ("crash", "timeout", REFUSED):
         return Result(case, answer.kind, why)
@@ -265,7 +269,7 @@ def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Re
 
 
 def _judge_random(case: Case, outputs: Sequence[Any]) -> Result:
-    """Return the result of a random case, by comparing only the types and shapes of the outputs."""
+    """Return the result of a case with random outputs: compare only the types and shapes of the outputs."""
     for number, (have, (kind, shape)) in enumerate(zip_longest(outputs, case.outputs, fillvalue=("nothing", None))):
         actual_shape = getattr(have, "shape", None)
         if type_of(have) != kind or (shape is not None and actual_shape != shape):
@@ -276,5 +280,5 @@ def _judge_random(case: Case, outputs: Sequence[Any]) -> Result:
 
 
 def shorten_reason(text: str) -> str:
-    """Return a text of a runtime on one line, cut to its first characters, and without the folders of paths."""
+    """Return a text of a runtime on one line, without the folders of paths, and cut to _REASON characters."""
     return safe_text(_LOCATION.sub("", " ".join(text[:_READ].split())), _REASON)

@@ -98,7 +98,8 @@ def find_runtime(
         python: Interpreter that has the runtime; by default this one.
         providers: Execution providers of onnxruntime.
         seconds: Time for a case.
-        memory: Bytes of addresses for the process; by default MEMORY, for workers without providers.
+        memory: Bytes of address space for the process. By default, a worker without providers gets MEMORY, and any
+            other process has no limit.
 
     Raises:
         UsageError: T224 if there is no such program, U103 for options of another runtime.
@@ -136,12 +137,12 @@ def run_requests(
 ) -> Iterator[tuple[int, Answer]]:
     """Run requests in processes of a runtime, and yield (number, answer) for each as soon as it is answered.
 
-    Closing the iterator ends all processes.
+    If the iterator is closed, all processes are ended.
 
     Args:
         runtime: Runtime that answers.
-        requests: Numbered requests; each is taken when it is its turn.
-        jobs: Number of requests under way at once.
+        requests: Numbered requests; the next one is taken when a process is free.
+        jobs: Number of requests that run at once.
         on_version: Called with the version of a worker's runtime; a command has none.
 
     Raises:
@@ -197,9 +198,10 @@ class _WorkerRunner:
         self._send()
 
     def _send(self) -> None:
-        """Send the present case to the worker; without a worker, start one, which gets the case after its greeting.
+        """Send the present case to the worker.
 
-        Raises UsageError T224 if the worker cannot be started.
+        If there is no worker, one is started, and gets the case after its greeting. Raises UsageError T224 if it cannot
+        be started.
         """
         if self._process is None:
             try:
@@ -217,9 +219,10 @@ class _WorkerRunner:
         return self._process.poll_events() if self._process is not None else iter(())
 
     def poll_answer(self) -> Answer | None:
-        """Return the answer to the present case, which may be that the worker failed; None if there is none yet.
+        """Return the answer to the present case; None if there is none yet.
 
-        After a failure, the worker has ended. Raises UsageError T224 if it does not have its runtime.
+        The answer may be that the worker failed; then the worker has ended. Raises UsageError T224 if the worker does
+        not have its runtime.
         """
         assert self._process is not None
         status = self._process.status()
@@ -264,8 +267,8 @@ class _WorkerRunner:
     def _handle_failure(self, answer: Answer) -> Answer | None:
         """End the worker, and return `answer`, its failure on the present case; None if the case is run again.
 
-        A case is run again, in a new worker, if the worker crashed after it had run other cases, which may be to blame.
-        Raises UsageError T224 if no worker ever started.
+        A case is run again, in a new worker, if the worker had run other cases before it crashed: these may have caused
+        the crash. Raises UsageError T224 if no worker ever started.
         """
         assert self._process is not None
         self._process.end()
@@ -279,7 +282,10 @@ class _WorkerRunner:
         return self._final_answer(answer)
 
     def _final_answer(self, answer: Answer) -> Answer:
-        """Return the answer to report: the answer given, or the first crash if the case was run again after one."""
+        """Return the answer to report, which is `answer` in most cases.
+
+        If the case crashed, and was run again without a crash, the answer is the first crash.
+        """
         if self._crash is None or answer.kind == "crash":
             return answer
         why = f"{self._crash.why} (after other cases; by itself, the case does not end so, but is {answer.kind})"
@@ -320,9 +326,9 @@ class _CommandRunner:
         return self._process.poll_events() if self._process is not None else iter(())
 
     def poll_answer(self) -> Answer | None:
-        """Return the command's outputs, or its failure, once it has ended or its time is over; None before.
+        """Return the answer to the present case, outputs or a failure; None as long as the command may run on.
 
-        With the answer, the command is ended if it still runs, and its folder of outputs is removed.
+        Before the answer is returned, the command is ended, and its folder of outputs is removed.
         """
         assert self._process is not None
         status = self._process.status()
@@ -337,9 +343,9 @@ class _CommandRunner:
         return answer
 
     def _command_answer(self, status: int, words: str) -> Answer:
-        """Return the answer that a command gave by its exit status and the files that it wrote.
+        """Return the answer of a command that ended, from its exit status and the files that it wrote.
 
-        `words` is the end of its output, which becomes the reason of a failure.
+        `words` is the end of its output; for a failure, this is the reason.
         """
         if status == NOT_SUPPORTED:
             return Answer("refused", why=words or "the command says that it does not support this")
@@ -371,7 +377,7 @@ def _encode_request(request: Request) -> bytes:
 
 
 def _encode_value(value: Any, data: bytearray) -> dict[str, Any]:
-    """Return a value as it stands in the header of a message, and append the bytes of its tensors to `data`.
+    """Return a value in the form of a message's header, and append the bytes of its tensors to `data`.
 
     worker.py describes the form.
     """
@@ -391,14 +397,14 @@ def _encode_value(value: Any, data: bytearray) -> dict[str, Any]:
 
 
 def _decode_text(value: Any) -> Any:
-    """Return bytes as str, with lone surrogates for bytes that are not UTF-8; other values are returned unchanged."""
+    """Return bytes as str, in which bytes that are not UTF-8 are lone surrogates; return any other value unchanged."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
 def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
-    """Return header and bytes of the only message in `received`, which is emptied; None if it is not complete yet.
+    """Return (header, bytes) of the message in `received`, and empty that; None if the message is not complete yet.
 
-    Raises ValueError if the message is too large or malformed, or other bytes follow it.
+    Raises ValueError if the message is malformed or larger than MOST, or if other bytes follow it.
     """
     if len(received) < _LENGTHS.size:
         return None
@@ -417,10 +423,10 @@ def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
 
 
 def _decode_value(header: Mapping[str, Any], data: bytes, depth: int = 0) -> Any:
-    """Return the value (tensor, sequence, map, number or None) that an entry of a message's header describes.
+    """Return the value that an entry of a message's header describes: a tensor, sequence, map, number or None.
 
-    `data` has the bytes of all tensors, `depth` is the number of values around this one, at most _DEPTH. Raises
-    ValueError, KeyError or TypeError if the entry is malformed.
+    `data` has the bytes of all tensors. `depth` is the number of values around this one. Raises ValueError, KeyError or
+    TypeError if the entry is malformed, or nested more than _DEPTH levels deep.
     """
     if depth > _DEPTH:
         raise ValueError("it is nested too deeply")

@@ -57,23 +57,32 @@ class WorkerRuntime:
         return f"{type(error).__name__}: {error}"
 
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
-        """Run a model, and return its outputs as they stand in the header of a message.
+        """Run a model, and return its outputs in the form of a message's header.
 
-        `inputs` are (name, value) as in a header, with the bytes of tensors in `data`; the bytes of outputs are
-        appended to `found`. Raises NotRun if the runtime lacks something.
+        The bytes of outputs are appended to `found`. Raises NotRun if the runtime lacks an operator, a version or a
+        type.
+
+        Args:
+            model: The bytes of the ModelProto.
+            inputs: (name, value) of each input, the value in the form of a message's header.
+            data: The bytes of the inputs' tensors.
+            found: Gets the bytes of the outputs' tensors.
         """
         results = self._run(model, {name: self._to_runtime(value, data) for name, value in inputs})
         return [self._from_runtime(each, found) for each in results]
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
-        """Run a model, and return its outputs, as the runtime has them, for inputs by name (`feeds`).
+        """Run a model, and return its outputs in the runtime's form; `feeds` are the inputs by name, in the same form.
 
-        Raises NotRun if the runtime lacks something.
+        Raises NotRun if the runtime lacks an operator, a version or a type.
         """
         raise NotImplementedError
 
     def _to_runtime(self, value: dict[str, Any], data: bytes) -> Any:
-        """Return an input as the runtime takes it; `value` is its entry in a header, `data` has the tensors' bytes."""
+        """Return an input in the runtime's form.
+
+        `value` is the input in the form of a message's header, `data` the bytes of all tensors.
+        """
         if "sequence" in value:
             return [self._to_runtime(each, data) for each in value["sequence"]]
         if "map" in value:
@@ -90,9 +99,9 @@ class WorkerRuntime:
         return self._foreign_tensor(value["tensor"], value["shape"], data[start:end])
 
     def _from_runtime(self, result: Any, found: bytearray) -> dict[str, Any]:
-        """Return an output of the runtime as it stands in a header, and append its bytes to `found`.
+        """Return an output of the runtime in the form of a message's header, and append its bytes to `found`.
 
-        Raises NotRun or TypeError if it has no such form.
+        Raises NotRun or TypeError if a message has no form for it.
         """
         if result is None:
             return {"nothing": True}
@@ -116,21 +125,27 @@ class WorkerRuntime:
         return _encode_tensor(number, array.shape, elements, found)
 
     def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
-        """Return a tensor of an element type that numpy lacks, as the runtime takes it. Raises NotRun if it cannot."""
+        """Return a tensor of an element type that numpy lacks, in the runtime's form.
+
+        `number` is the number of the element type. Raises NotRun if the runtime cannot take it.
+        """
         raise NotImplementedError
 
     def _tensor_parts(self, array: Any) -> tuple[int, bytes]:
-        """Return (number of the element type, bytes) of a tensor whose type numpy lacks. Raises NotRun if unknown."""
+        """Return (number of the element type, bytes) of a tensor whose element type numpy lacks.
+
+        Raises NotRun if the element type is unknown.
+        """
         raise NotRun(f"its interface for Python returns the type {array.dtype}")
 
 
 def _decode_text(element: Any) -> str:
-    """Return a string that the runtime returned as str; bytes that are not UTF-8 become lone surrogates."""
+    """Return a string of a runtime, bytes or str, as str; bytes that are not UTF-8 become lone surrogates."""
     return element.decode("utf-8", "surrogateescape") if isinstance(element, bytes) else str(element)
 
 
 def _encode_tensor(number: int, shape: Any, elements: bytes, found: bytearray) -> dict[str, Any]:
-    """Return a tensor as it stands in a header, and append its bytes, `elements`, to `found`.
+    """Return a tensor in the form of a message's header, and append its bytes, `elements`, to `found`.
 
     `number` is the number of its element type.
     """
@@ -175,9 +190,9 @@ class OnnxRuntime(WorkerRuntime):
         onnxruntime.set_default_logger_severity(4)
 
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
-        """Run a model, and return its outputs as they stand in a header, like the method of WorkerRuntime.
+        """Run a model, and return its outputs in the form of a message's header, as WorkerRuntime does.
 
-        An error whose text is in REFUSALS is raised as NotRun.
+        An error of onnxruntime whose text contains one of REFUSALS is raised as NotRun.
         """
         try:
             return super().outputs(model, inputs, data, found)
@@ -199,11 +214,11 @@ class OnnxRuntime(WorkerRuntime):
 
     @classmethod
     def error_text(cls, error: Exception) -> str:
-        """Return the message of an error, shortened by its number, empty names and locations in the source."""
+        """Return the message of an error without its number, empty names and locations in the source."""
         return re.sub(cls.NOISE, "", str(error))
 
     def _own_value(self, value: Any) -> Any:
-        """Return an input as an OrtValue. Raises NotRun if onnxruntime cannot make one of it."""
+        """Return an input as an OrtValue of onnxruntime. Raises NotRun if onnxruntime cannot make one of it."""
         if isinstance(value, np.ndarray) and value.dtype.kind not in "OUS":
             return self._module.OrtValue.ortvalue_from_numpy(value)
         if not isinstance(value, self._module.OrtValue):
@@ -296,9 +311,10 @@ RUNTIMES = {"onnxruntime": OnnxRuntime, "onnx": Onnx, "opset": Opset}
 
 
 def answer(runtime: WorkerRuntime, request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-    """Run the model of a request, and return (header, bytes of tensors) of the answer; failures are never raised.
+    """Run the model of a request, and return (header, bytes of tensors) of the answer; no exception is raised.
 
-    The header has "outputs", or "refused" or "error" with a text, and no bytes follow.
+    The header has "outputs". If the model failed, it has "refused" or "error" with a text instead, and there are no
+    bytes.
     """
     start, end = request["model"]
     found = bytearray()

@@ -57,7 +57,10 @@ class ChecklistItem(NamedTuple):
 
     @property
     def state(self) -> str:
-        """The state of the item: the worst one of its evidence, the first in STATES; there must be evidence."""
+        """The state of the item: the worst state of its evidence, by the order of STATES.
+
+        There must be at least one piece of evidence.
+        """
         return min((each.state for each in self.evidence), key=STATES.index)
 
 
@@ -67,14 +70,14 @@ def checks() -> list[Rule[Evidence]]:
 
 
 def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None) -> list[ChecklistItem]:
-    """Check a version of an operator, and return all items of the checklist with the evidence.
+    """Check a version of an operator, and return all items of the checklist with the evidence for each.
 
     Args:
         version: The version under review.
         stated: The author's statements, by name of the item.
 
     Raises:
-        UsageError: U103 for a statement on an unknown item, or on one that needs files and examples.
+        UsageError: U103 for a statement on an unknown item, or on an item that only files and examples can meet.
     """
     stated = stated or {}
     all_checks = checks()
@@ -96,9 +99,10 @@ def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None)
 
 
 def _apply_statement(check: Rule[Evidence], evidence: Evidence, text: str) -> Evidence:
-    """Return evidence after the author's statement `text`; only evidence that something is missing or open changes.
+    """Return evidence with the author's statement `text` as its reason, if it says that something is missing or open.
 
-    Raises UsageError U103 if something is missing that files and examples have to show.
+    Other evidence is returned unchanged. Raises UsageError U103 if the missing thing has to be shown by files or
+    examples.
     """
     if evidence.state == MISSING and check.requires != STATEMENT:
         message = f"the point {check.code} cannot be stated"
@@ -190,7 +194,7 @@ def _escape_text(text: str) -> str:
 
 
 def relative_place(place: str) -> str:
-    """Return path:line with its path relative to the working folder; unchanged if the file is not below that folder."""
+    """Return path:line with a path relative to the working folder; unchanged if the file is not inside that folder."""
     path, colon, rest = place.partition(":")
     if not os.path.isabs(path):
         return place

@@ -42,7 +42,7 @@ from opset.workflow.examples.runner import disagreements
 
 
 def quote_rules(version: ReviewedVersion, *codes: str) -> Iterator[Evidence]:
-    """Yield each finding of the lint rules `codes` in the block of the version, as evidence of something missing."""
+    """Yield evidence of a missing thing for each finding of the lint rules `codes` in the block of the version."""
     for finding in version.lint_findings:
         if finding.code in codes and version.has_line(finding.place):
             yield _quotation(finding)
@@ -58,7 +58,7 @@ def _quotation(finding: Finding) -> Evidence:
 
 @POINTS.rule("function", ReviewedVersion, clause=PROPOSAL, phrase="A function body, where other operators express it")
 def check_function_body(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether the version has a function body, which it needs if other operators express it."""
+    """Yield evidence of whether the version has a function body; it needs one if other operators can express it."""
     if version.schema.function:
         count = len(version.schema.function)
         why = f"it has {count} function bod{'y' if count == 1 else 'ies'}"
@@ -70,7 +70,7 @@ def check_function_body(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("model", ReviewedVersion, clause=PROPOSAL, phrase="A model that needs it")
 def check_models(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence that is open, as only the author can name a model that needs the operator."""
+    """Yield one piece of evidence, always OPEN: only the author can name a model that needs the operator."""
     yield Evidence(OPEN, "which model needs it is not known here", version.place_of(), "name one that others can see")
 
 
@@ -78,7 +78,7 @@ def check_models(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_frameworks(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence that is open, as only the author can say which framework has the operator.
 
-    It names the frameworks in `counterparts`.
+    The evidence names the frameworks that `counterparts` has.
     """
     named = [each for each in version.docs.counterparts if each != "numpy"]
     why = f"it names counterparts in {', '.join(named)}" if named else "it names no counterpart in a framework"
@@ -87,7 +87,10 @@ def check_frameworks(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("numpy", ReviewedVersion, clause=PROPOSAL, phrase="The semantics of numpy, where numpy has it")
 def check_numpy(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether `counterparts` names numpy, whose semantics count if it has the operator."""
+    """Yield evidence of whether `counterparts` names numpy.
+
+    If numpy has the operator, its semantics should be the operator's.
+    """
     text = version.docs.counterparts.get("numpy")
     if text:
         yield Evidence(PASSED, f"numpy: {text}", version.place_of("counterparts", "numpy"))
@@ -98,9 +101,10 @@ def check_numpy(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("attributes", ReviewedVersion, clause=PROPOSAL, phrase="Attributes rather than inputs")
 def check_attributes(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence, for each input that holds only integers, flags or text, that it might be an attribute.
+    """Yield evidence, for each input that holds only integers, flags or text, that it might rather be an attribute.
 
-    Without such an input, the item is passed. The first input, and inputs of its type, are not looked at.
+    The first input, and inputs of its type, are not looked at. Without such an input, the evidence is that the item is
+    met.
     """
     kinds = ("int", "uint", "bool", "string")
     names = [
@@ -195,9 +199,9 @@ def check_computed_examples(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Evidence]:
-    """Yield evidence from one part of `opset test` on the version, a key of PARTS.
+    """Yield evidence from one part of `opset test` on the version.
 
-    `what` completes the text "3 examples …".
+    `part` is a key of PARTS, such as "kernel". `what` completes the text "3 examples …".
     """
     report = version.test_part(part)
     for each in report.findings:
@@ -218,9 +222,10 @@ def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Ev
 
 @POINTS.rule("since", ReviewedVersion, clause=VERSION, applies=is_any, phrase="The version number")
 def check_version_number(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether the version is locked, or its number follows the domain's newest released version.
+    """Yield evidence of whether the version's number is right.
 
-    It does not apply if no version of the domain is released.
+    It is right if the version is in the lock, or if the number is the next one after the domain's newest released
+    version. If no version of the domain is released, the item does not apply.
     """
     domain = domain_name(version.schema.domain)
     locked = version.lock.get(domain, {})
@@ -312,7 +317,7 @@ def _conversion_results(
 ) -> Iterator[Evidence]:
     """Yield evidence of whether examples of `source`, converted to the version `target`, give the same outputs.
 
-    `declared` is how the `change:` block says that the adapter is made.
+    `declared` is how the `change:` block says that the adapter is made: "derived", "written" or "impossible: REASON".
     """
     way = f"{source.since_version} -> {target.since_version}"
     same: list[Example] = []
@@ -396,7 +401,8 @@ def check_inference_rule(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_inferred_examples(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether inference agrees with the examples.
 
-    It runs once with the sizes as numbers, and once with dim_params in their place.
+    Inference runs on each example twice: with the sizes of inputs as numbers, and with names (dim_params) in their
+    place.
     """
     yield from _test_results(version, "inference", "inferred, with sizes and with dim_params")
 
@@ -436,7 +442,7 @@ def check_replacement(version: ReviewedVersion) -> Iterator[Evidence]:
     phrase="Documentation that leads to the replacement",
 )
 def check_replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether the description of a withdrawn operator names the one that replaces it."""
+    """Yield evidence of whether the description of a withdrawn operator names the operator that replaces it."""
     if version.schema.replacement and re.search(rf"\b{re.escape(version.schema.replacement)}\b", version.docs.doc):
         yield Evidence(PASSED, f"'doc' names {version.schema.replacement}", version.place_of("doc"))
     else:
@@ -446,9 +452,6 @@ def check_replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("announced", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn, phrase="Release notes that name it")
 def check_announcement(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield an open question: whether release notes name the operator.
-
-    They are not part of the schemas, so a person has to look.
-    """
+    """Yield evidence that is open: only a person can see whether the release notes name the operator."""
     why = "release notes are not part of the schemas"
     yield Evidence(OPEN, why, version.place_of("deprecated"), "name it in the release notes")

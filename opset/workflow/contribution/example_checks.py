@@ -56,9 +56,9 @@ def check_constraints(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("uses", ReviewedVersion, clause=TESTS, phrase="Examples of every attribute, choice and optional input")
 def check_uses(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of each attribute, each choice and each use of an optional input that no example shows.
+    """Yield evidence for each use that no example shows: of an attribute, of a choice, or of an optional input.
 
-    An optional input has two uses: given and left out. If nothing is missing, the item is passed.
+    An optional input has two uses: given and left out. If no use is missing, the evidence is that the item is met.
     """
     gaps = [*_unused_attributes(version), *_unused_inputs(version)]
     for why, place in gaps:
@@ -88,7 +88,7 @@ def _unused_attributes(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
 
 
 def _unused_inputs(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
-    """Yield (message, location) for each optional input that every example gives, or that no example gives."""
+    """Yield (message, location) for each optional input that no example gives, or that no example leaves out."""
     for index, formal in enumerate(version.schema.inputs):
         if formal.option == OPTIONAL and (examples := [*version.examples_with_outputs]):
             is_given = [len(each.inputs) > index and each.inputs[index] is not None for each in examples]
@@ -98,9 +98,9 @@ def _unused_inputs(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
 
 
 def _edge_evidence(version: ReviewedVersion, name: str, examples: Iterable[Example], help: str) -> Evidence:
-    """Return evidence that the first of `examples` shows the edge case `name`, or that none does.
+    """Return evidence that the first of `examples` shows an edge case, or that none does if there are no examples.
 
-    `help` says how to add one.
+    `name` is the edge case in messages, `help` says how to add an example of it.
     """
     example = next(iter(examples), None)
     if example is not None:
@@ -110,14 +110,14 @@ def _edge_evidence(version: ReviewedVersion, name: str, examples: Iterable[Examp
 
 
 def _evidence_without_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence that an item does not apply if no input of the operator may be a tensor, and else nothing."""
+    """Yield evidence that an item does not apply if no input of the operator may be a tensor; else nothing."""
     if version.first_tensor is None:
         yield Evidence(NOT_APPLICABLE, "none of its inputs is a tensor", version.place_of("inputs"))
 
 
 @POINTS.rule("empty", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of an empty tensor")
 def check_empty_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether an example has an empty tensor."""
+    """Yield one piece of evidence: an example has an empty tensor, none has, or none is possible."""
     examples = (each for each in version.examples if any(0 in (value.shape or ()) for value in input_tensors(each)))
     help = "add one: inputs: [{float: [], shape: [0, 2]}]"
     yield from [*_evidence_without_tensors(version)] or [_edge_evidence(version, "an empty tensor", examples, help)]
@@ -125,7 +125,10 @@ def check_empty_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("scalar", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of a scalar")
 def check_scalars(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether an example has a scalar as first tensor input, or that a constraint forbids it."""
+    """Yield evidence of whether an example has a scalar as its first tensor input.
+
+    If no example has one and a constraint forbids it, the evidence is that the item does not apply.
+    """
     if version.first_tensor is None:
         yield from _evidence_without_tensors(version)
         return
@@ -143,7 +146,7 @@ def check_scalars(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
-    """Return the constraint, as "C1: TEXT", that a scalar breaks as the input at `index`; "" if it breaks none."""
+    """Return the constraint, as "C1: TEXT", that a scalar as the input at `index` breaks; "" if it breaks none."""
     plan = plan_of(version.schema)
     if plan is None:
         return ""
@@ -157,7 +160,7 @@ def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
 
 @POINTS.rule("negative_axis", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of a negative axis")
 def check_negative_axes(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence, for each attribute or input that may hold a negative axis, whether an example has one."""
+    """Yield evidence of whether an example has a negative axis, for each attribute or input that may hold one."""
     declared = [each for each in version.schema.attributes.values() if each.kind in (AXIS, AXES)]
     axes = [each.name for each in declared if ">= 0" not in each.range and "0 <=" not in each.range]
     inputs = [index for index, each in enumerate(version.schema.inputs) if each.name in ("axis", "axes")]

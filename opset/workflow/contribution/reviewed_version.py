@@ -49,7 +49,7 @@ class Evidence(NamedTuple):
 
 
 def is_any(version: ReviewedVersion) -> bool:
-    """Return True, as the condition of checklist items that apply to every version."""
+    """Return True: the condition of the checklist items that apply to every version."""
     return True
 
 
@@ -82,11 +82,11 @@ class ReviewedVersion:
 
         Args:
             registry: Operators with their functions.
-            schema: The version.
+            schema: The version of the operator.
             budget: Work of all evaluations of its examples together.
 
         Raises:
-            SchemaError: If the file has another name, or can no longer be read.
+            SchemaError: If the file has another name than the operator, or can no longer be read.
         """
         self.registry = registry
         self.schema = schema
@@ -160,7 +160,10 @@ class ReviewedVersion:
         return next((each for each in lines if each <= line), 0) == first
 
     def place_of(self, *keys: str) -> str:
-        """Return path:line:column of the key at the path `keys` in this version, or of the last one that exists."""
+        """Return path:line:column of the key in this version to which the path `keys` leads.
+
+        If the version lacks a key of the path, it is the place of the last one that exists.
+        """
         return self.operator.place(self.since, *keys)
 
     def example_place(self, example: Example) -> str:
@@ -177,24 +180,29 @@ class ReviewedVersion:
         return f"{self.operator.path}:{node.line}:{node.column}"
 
     def function_origin(self, layer: Layer, kind: str) -> str:
-        """Return file:line of the function that this version uses, such as its kernel, or "" if it has none.
+        """Return file:line of the function that this version uses, such as its kernel; "" if it has none.
 
-        `kind` is the name of the decorator that registers it, such as "kernel" or "up".
+        `layer` is the kind of functions; `kind` is the name of the decorator that registers it, such as "kernel" or
+        "up".
         """
         schema = self.schema
         hook = Lookup(layer, self.registry).find(kind, schema.domain, schema.name, self.since, schema.family)
         return hook.origin if hook is not None else ""
 
     def missing_function(self, layer: Layer, why: str, place: str, help: str) -> Evidence:
-        """Return evidence that a function of a layer is missing, for the reason `why`.
+        """Return evidence that a function, such as a kernel, is missing for the reason `why`.
 
-        If the domain's file of such functions was not run, because it is not trusted, that is the reason instead.
+        If the domain's Python file of such functions was not run because it is not trusted, that is the reason instead.
+        `place` and `help` are as in Evidence.
         """
         left_out = Lookup(layer, self.registry).left_out(self.schema.domain)
         return Evidence(MISSING, left_out or why, place, TRUST if left_out else help)
 
     def test_part(self, part: str) -> Examination:
-        """Return the report of `opset test` on this version for one part, a key of PARTS; it is run only once."""
+        """Return the report of one part of `opset test` on this version; the part is run at the first call only.
+
+        `part` is a key of PARTS, such as "kernel".
+        """
         if part not in self._tested:
             budget = self.runner.budget
             self._tested[part] = examine(self.registry, [self.schema], parts=(part,), limits=LIMITS, budget=budget)
@@ -213,8 +221,9 @@ def input_tensors(example: Example) -> Iterator[ExampleValue]:
 
 
 def values_of_input(example: Example, index: int, variadic: bool = False) -> tuple[ExampleValue | None, ...]:
-    """Return the values that an example has for the input at `index`; if `variadic`, all from `index` on.
+    """Return the values that an example has for the input at `index`: one, or none if its list of inputs ends before.
 
-    An input that the example leaves out has the value None, or no value if it is behind the last one.
+    If the example leaves the input out, the value is None. If the input is `variadic`, all values from `index` on are
+    returned.
     """
     return example.inputs[index:] if variadic else example.inputs[index : index + 1]

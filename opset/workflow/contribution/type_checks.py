@@ -53,7 +53,7 @@ class CastResult(NamedTuple):
 def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether the kernel computes every type that the version allows, with the same values in each.
 
-    The evidence is from examples of a type, or from examples cast to it.
+    A type is tried with an example that has it; if there is none, with an example that is cast to it.
     """
     if not version.function_origin(KERNELS, "kernel"):
         yield Evidence(NOT_APPLICABLE, "there is no kernel", version.place_of())
@@ -90,7 +90,7 @@ def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _example_of_type(version: ReviewedVersion, indices: Iterable[int], type_: str) -> Example | None:
-    """Return an example with outputs that has a value of type `type_` at one of these inputs; None if there is none."""
+    """Return an example with outputs that has the type `type_` at an input of `indices`; None if there is none."""
     for example in version.examples_with_outputs:
         for index in indices:
             variadic = version.schema.inputs[index].option == VARIADIC
@@ -100,7 +100,10 @@ def _example_of_type(version: ReviewedVersion, indices: Iterable[int], type_: st
 
 
 def _try_type(version: ReviewedVersion, indices: Sequence[int], type_: str) -> CastResult:
-    """Cast the inputs at `indices` to a type in each example that allows it, run the kernel, and return the result."""
+    """Run the kernel on each example with its inputs at `indices` cast to a type, and return what was found.
+
+    An example that cannot be cast to the type is passed over.
+    """
     refused = wrong = ""
     computed = compared = False
     for example in version.examples_with_outputs:
@@ -130,15 +133,15 @@ def _try_type(version: ReviewedVersion, indices: Sequence[int], type_: str) -> C
 def _compare_with_cast(
     version: ReviewedVersion, example: Example, cast: Example, outputs: Sequence[Any]
 ) -> tuple[str, bool]:
-    """Return how a cast example's outputs differ from outputs of the same values in the old type; "" if they agree.
+    """Return how outputs in a new type differ from outputs in the old type, and whether any could be compared.
 
-    The second result is whether any outputs could be compared.
+    Both are computed by the kernel, from the same values. The text is "" if they agree.
 
     Args:
         version: The version under review.
-        example: The example as it is.
-        cast: The example with inputs in another type.
-        outputs: The kernel's outputs for the cast example.
+        example: The example as it is, in the old type.
+        cast: The example with inputs in the new type.
+        outputs: The kernel's outputs for `cast`.
     """
     if is_random(example):
         return "", False
@@ -170,7 +173,7 @@ def _compare_with_cast(
 
 
 def _has_like_values(base: str, type_: str) -> bool:
-    """Whether outputs of type `base` can confirm outputs of type `type_`.
+    """Whether outputs computed in the type `base` can confirm outputs computed in the type `type_`.
 
     Floats confirm every type; integers confirm integers and bools.
     """
@@ -179,10 +182,10 @@ def _has_like_values(base: str, type_: str) -> bool:
 
 
 def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
-    """Yield (index of the output, array, array) for the arrays at the same place of two lists of outputs.
+    """Yield (index of the output, array in `base`, array in `outputs`) for the arrays at the same place of both lists.
 
-    Arrays in sequences count, too. Where `base` has text or complex numbers, nothing is yielded; of complex numbers in
-    `outputs`, the real part is.
+    Arrays in sequences are yielded, too. An array of text or complex numbers in `base` is left out. For complex numbers
+    in `outputs`, the array is their real part.
     """
     for index, pair in enumerate(zip(base, outputs, strict=False)):
         lists = [each if isinstance(each, list) else [each] for each in pair]
@@ -192,7 +195,10 @@ def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[
 
 
 def _cast_example(version: ReviewedVersion, example: Example, indices: Sequence[int], type_: str) -> Example | None:
-    """Return an example with the inputs at `indices`, of one type constraint, cast to a type; None if it cannot be."""
+    """Return an example with the inputs at `indices` cast to a type; None if it cannot be cast.
+
+    The inputs have one type constraint. Other inputs and outputs of the same constraint get the type as well.
+    """
     element = type_[7:-1]
     constraint = version.schema.inputs[min(indices)].type
     values = [each for index in indices for each in values_of_input(example, index, True)]
@@ -217,7 +223,10 @@ def _cast_example(version: ReviewedVersion, example: Example, indices: Sequence[
 
 
 def _cast_value(value: ExampleValue, type_: str) -> ExampleValue:
-    """Return a value in another type; for an integer type, each element becomes 0 or 1, which all types can hold."""
+    """Return a value in another type.
+
+    For an integer type, each element becomes 0 or 1, as all integer types can hold these.
+    """
     element = type_[7:-1]
     many = isinstance(value.content, list)
     numbers = value.content if many else [value.content]

@@ -70,15 +70,15 @@ def pick_cases(
     every_version: bool,
     wanted: Mapping[Any, Set[int]] = {},
 ) -> list[Pick]:
-    """Return the examples that become cases, each at the versions at which it is run.
+    """Return the examples that become cases, sorted by operator, version and name.
 
-    They are sorted by operator, version and name. Withdrawn versions are left out, as no model may use them.
+    A pick is an example at one version. Withdrawn versions are left out, as no model may use them.
 
     Args:
         registry: Operators with their examples.
         operators: All versions of each operator.
-        every_version: Whether an example is run at every version to which it applies, not only at the first.
-        wanted: Versions by domain and name of an operator. Its examples are run at these, and at no other.
+        every_version: Whether an example is run at every version for which it holds, and not only at the first.
+        wanted: Versions by (domain, name) of an operator. Its examples are run at these versions, and at no other.
     """
     picks = []
     labels = _domain_labels(registry)
@@ -99,7 +99,10 @@ def pick_cases(
 
 
 def _domain_labels(registry: Registry) -> dict[str, str]:
-    """Return the prefix of case names by domain: the last word of the domain, or all words if it is not unique."""
+    """Return the prefix of case names by domain.
+
+    The prefix is the last word of the domain. If another domain has the same last word, it is all words.
+    """
     last = [domain_name(domain).rpartition(".")[2] for domain in registry.domains]
     labels = {"": ""}
     for domain, word in zip(registry.domains, last, strict=True):
@@ -114,7 +117,7 @@ def build_corpus(
 ) -> Corpus:
     """Check examples by their kernels, and return them as the files of a corpus with its manifest.
 
-    An example that cannot be a case, or that a judge contradicts, becomes a finding.
+    For an example that cannot be written as a case, or that an implementation contradicts, the corpus has a finding.
 
     Args:
         registry: Operators with their kernels.
@@ -152,8 +155,9 @@ def build_corpus(
 def write_corpus(folder: str, corpus: Corpus) -> WriteCounts:
     """Write a corpus to a folder, and return the counts of files written and removed.
 
-    Unchanged files are left alone; files of an earlier corpus that are no longer in it are removed. Raises UsageError
-    U102 to U104 if files of others are in the way, the manifest is damaged, or writing fails.
+    Files that are the same already are left alone. Files of an earlier corpus that the new one does not have are
+    removed. Raises UsageError U102 to U104 if files of others are in the way, the manifest is damaged, or writing
+    fails.
     """
     return write_folder(folder, AUTHOR, "corpus", corpus.files)
 
@@ -161,7 +165,7 @@ def write_corpus(folder: str, corpus: Corpus) -> WriteCounts:
 def _add_case(corpus: Corpus, registry: Registry, judge: Judge, judgements: Judgements, pick: Pick) -> None:
     """Add the files of a case, and its entry in the manifest, to a corpus.
 
-    Raises OpsetError T213 if the example cannot be written as a case, T211 or T212 if a judge contradicts it.
+    Raises OpsetError T213 if the example cannot be written as a case, T211 or T212 if an implementation contradicts it.
     """
     from opset.reference.example_models import model_of, value_of
     from opset.workflow.corpus.judging import case_tolerance
@@ -234,7 +238,7 @@ def _tensor_bytes(name: str, value: Any, type_: str) -> bytes:
 
 
 def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
-    """Add to an example's model the types of its outputs and the IR version that a case needs; return the model."""
+    """Add the types of outputs and the IR version that a case needs to a model, in place, and return the model."""
     from opset.reference.example_models import type_proto
 
     values = [each for each in example.outputs or () if each is not None]
@@ -254,7 +258,10 @@ def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
 
 
 def _output_types(model: Any, schema: OpSchema, example: Example) -> Iterator[str]:
-    """Yield the types of the outputs of a node that breaks a constraint; "" if the inputs do not decide the type."""
+    """Yield the type of each output of a node that breaks a constraint; "" if inputs and attributes do not decide it.
+
+    `model` is the ModelProto of the example, whose first node is the node.
+    """
     bound = {}
     for index, value in enumerate(example.inputs):
         if value is not None:

@@ -25,12 +25,12 @@ Case = tuple[str, str, int, str]
 
 
 def judgement_data(registry: Registry, judges: Mapping[str, str], agreed: Mapping[str, set[Case]]) -> dict[str, Any]:
-    """Return the content of judgements.json: the examples that other implementations do not confirm.
+    """Return the content of judgements.json: the examples that other implementations, the judges, do not confirm.
 
     Args:
         registry: Operators with their examples.
-        judges: Full names of the other implementations, the judges, by their short names.
-        agreed: Cases that each judge confirms, by its short name.
+        judges: Full names of the judges by their short names.
+        agreed: The cases that each judge confirms, by its short name; a case is (domain, operator, version, example).
     """
     operators = {}
     for domain in registry.domains:
@@ -49,9 +49,14 @@ def judgement_data(registry: Registry, judges: Mapping[str, str], agreed: Mappin
 def _disagreeing_versions(
     agreed: set[tuple[int, str]], examples: Iterable[Example], versions: Iterable[OpSchema]
 ) -> dict[str, list[int] | str]:
-    """Return by example the versions at which a judge does not confirm it; `agreed` has (version, example).
+    """Return the versions at which a judge does not confirm an example, by name of the example.
 
-    "*" in place of the versions stands for all of them, and in place of an example for all examples.
+    "*" stands for all versions of an example. {"*": "*"} stands for all versions of all examples.
+
+    Args:
+        agreed: (version, name of the example) for each case that the judge confirms.
+        examples: The examples of the operator.
+        versions: The versions of the operator.
     """
     by_example: dict[str, list[int] | str] = {}
     sinces = [each.since_version for each in versions]
@@ -65,7 +70,7 @@ def _disagreeing_versions(
 
 
 def digest(examples: Iterable[Example], versions: Iterable[OpSchema]) -> str:
-    """Return a hash of examples and version numbers, which does not depend on prose."""
+    """Return a hash of examples and version numbers; prose does not change it."""
     plain = [each._replace(doc="")._asdict() for each in examples]
     values = [[value for key, value in each.items() if key not in STATUSES] for each in plain]
     content = values, [each.since_version for each in versions]
@@ -73,7 +78,7 @@ def digest(examples: Iterable[Example], versions: Iterable[OpSchema]) -> str:
 
 
 def _examples_with_outputs(registry: Registry, name: str, domain: str) -> list[Example]:
-    """Return the examples of an operator that state outputs, and not those that break a constraint."""
+    """Return the examples of an operator that state outputs; examples that break a constraint state none."""
     return [each for each in registry.examples(name, domain) if each.outputs is not None]
 
 
@@ -86,7 +91,10 @@ class Judgements:
         self._known: dict[tuple[str, str], Mapping[str, Any] | None] = {}
 
     def agreeing_judges(self, schema: OpSchema, example: Example) -> list[str]:
-        """Return the names of the implementations that confirm an example at a version; [] if none is known to."""
+        """Return the full names of the other implementations that confirm an example at a version.
+
+        The result is [] if no implementation is known to, as for operators of other domains than the standard's.
+        """
         entry = self._operator_entry(schema.domain, schema.name)
         if entry is None or example.outputs is None:
             return []
@@ -99,7 +107,11 @@ class Judgements:
         return agreeing
 
     def _operator_entry(self, domain: str, name: str) -> Mapping[str, Any] | None:
-        """Return the entry of an operator in judgements.json; None if it has none, or if its examples changed since."""
+        """Return the entry of an operator in judgements.json.
+
+        None if there is no entry, if the registry has another operator of this name than the standard's, or if an
+        example was changed since the judges ran.
+        """
         key = domain, name
         if key not in self._known:
             entry = None

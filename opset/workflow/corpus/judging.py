@@ -24,9 +24,9 @@ LIMITS = Limits(max_steps=1_000_000, max_bytes=1 << 30, timeout=60)
 
 
 def case_tolerance(example: Example, expected: Sequence[Any]) -> tuple[dict[str, float], str]:
-    """Return the tolerances of a case's outputs by name ("rtol", "atol"), and the reason for them as text.
+    """Return the tolerances of a case by name ("rtol", "atol"), and the reason for them as text.
 
-    `expected` are the outputs.
+    `expected` are the expected outputs of the case, whose element types decide unless the example states a tolerance.
     """
     if example.tolerance is not None:
         return {"rtol": example.tolerance, "atol": example.tolerance}, "stated by the example"
@@ -57,7 +57,8 @@ class Judge:
     def judge_example(self, schema: OpSchema, example: Example) -> list[str]:
         """Return the names of this package's implementations that confirm an example, such as "kernel".
 
-        Raises OpsetError T211 if the kernel contradicts the example, T212 if a function body or a lowering does.
+        Raises OpsetError T211 if the kernel contradicts the example, T212 if a function body or a lowering contradicts
+        it, and BudgetExceeded if the budget is used up.
         """
         self._runner.clear_values()
         judges = ["kernel"] if self._is_right_by_kernel(schema, example) else []
@@ -66,7 +67,7 @@ class Judge:
         return judges
 
     def _is_right_by_kernel(self, schema: OpSchema, example: Example) -> bool:
-        """Whether the kernel confirms an example; False without a kernel, or without a package that it needs.
+        """Whether the kernel confirms an example; False if there is no kernel, or a package that it needs is missing.
 
         Raises OpsetError T211 if the kernel contradicts the example.
         """
@@ -89,8 +90,8 @@ class Judge:
     def _agreeing_implementations(self, schema: OpSchema, example: Example) -> Iterator[str]:
         """Yield the names of the function bodies and lowerings that confirm an example.
 
-        One that serves no such node, or needs a package that is missing, is left out. Raises OpsetError T212 if one
-        contradicts the example.
+        A function body or lowering is left out if it cannot express the example's node, or if a package that it needs
+        is missing. Raises OpsetError T212 if one contradicts the example.
         """
         for name, converted in self._expressions(schema, example):
             if converted.model is None:
@@ -106,7 +107,7 @@ class Judge:
             yield name
 
     def _expressions(self, schema: OpSchema, example: Example) -> Iterator[tuple[str, Conversion]]:
-        """Yield (name, conversion) for each function body or lowering of a version, applied to the example's model."""
+        """Yield (name, conversion) for each function body or lowering of a version, used on the example's model."""
         runner = self._runner
         opsets = {schema.domain: schema.since_version}
         if schema.function:

@@ -88,7 +88,8 @@ CLAIMS: RuleTable[ClaimResult] = RuleTable("opset.workflow.examples", ("claims",
 def check_claims(runner: ExampleRunner, schema: OpSchema, report: Examination) -> None:
     """Test the claims of a version's `change:` block on its examples, and add the results to a report.
 
-    A version without such a block has no claims. An adapter that is declared as written and is missing is a finding.
+    A version without such a block has no claims. If an adapter is declared as "written" and is missing, a finding is
+    added.
     """
     versions = runner.registry.versions(schema.name, schema.domain)
     position = versions.index(schema)
@@ -139,7 +140,7 @@ class ClaimTests:
         return (claim for claim in self._entries() if CLAIMS.by_code[claim.key].applies(claim))
 
     def _entries(self) -> Iterator[Claim]:
-        """Yield all claims of the `change:` block, also claims that examples cannot test, in the order of the guide."""
+        """Yield all claims of the `change:` block in the order of the guide, even claims that examples cannot test."""
         change = self.change
         if change.clarified and not change.meaning:
             yield Claim(self, "clarified", ("clarified",), "clarified")
@@ -159,9 +160,9 @@ class ClaimTests:
             yield Claim(self, "emulate", ("emulate", new), f"emulate: {{{new}: {old}}}", new, old)
 
     def examples(self, schema: OpSchema) -> Iterator[tuple[Example, list[Any]]]:
-        """Yield (example, outputs) for each example of a version that its kernel computes correctly.
+        """Yield (example, outputs of the kernel) for each example of a version that its kernel computes correctly.
 
-        Examples with random outputs are left out.
+        Examples with random outputs are left out. Raises RunError if a limit is exceeded.
         """
         for example in self.runner.examples(schema):
             values = None if is_random(example) else self.kernel_outputs(schema, example)
@@ -169,14 +170,17 @@ class ClaimTests:
                 yield example, values
 
     def kernel_outputs(self, schema: OpSchema, example: Example) -> list[Any] | None:
-        """Return the outputs that a version's kernel computes for an example, or None if it fails.
+        """Return the outputs that the kernel of a version computes for an example; None if the kernel fails.
 
         Raises RunError if a limit is exceeded.
         """
         return self.run_model(model_of(schema, example), example)
 
     def run_model(self, model: Any, example: Example) -> list[Any] | None:
-        """Return a model's outputs for an example's inputs, or None if it fails. Raises RunError at a limit."""
+        """Return the outputs of a ModelProto for an example's inputs; None if it fails.
+
+        Raises RunError if a limit is exceeded.
+        """
         try:
             return self.runner.run(model, example)
         except RunError as error:
@@ -185,29 +189,29 @@ class ClaimTests:
             return None
 
     def convert_example(self, example: Example) -> Any:
-        """Return an example of the older version, converted to the newer one, as a model; None if that is refused."""
+        """Return the ModelProto of an example of the older version, converted to the newer; None if that is refused."""
         if example.name not in self._converted:
             converted = conversion(self.runner, model_of(self.older, example), self.newer, self.newer.since_version)
             self._converted[example.name] = None if converted.model is None else converted.model.as_given()
         return self._converted[example.name]
 
     def operator_nodes(self, model: Any) -> list[Any]:
-        """Return the nodes of a model that call the operator whose claims are tested."""
+        """Return the nodes of a ModelProto that call the operator whose claims are tested."""
         operator = self.newer.name, self.newer.domain
         return [each for each in model.graph.node if (each.op_type, normalize_domain(each.domain)) == operator]
 
     def has_same_defaults(self, example: Example) -> bool:
-        """Whether each attribute of both versions that an example leaves out has the same default in both."""
+        """Whether all attributes of both versions that an example leaves out have the same defaults in both."""
         pairs = ((self.older.attributes.get(name), each) for name, each in self.newer.attributes.items())
         return all(old is None or old.default == new.default or new.name in example.attributes for old, new in pairs)
 
     def check_effect(
         self, schema: OpSchema, name: str, is_concerned: Callable[[Example, list[Any]], bool]
     ) -> ClaimResult:
-        """Return the result of testing that the attribute `name` has no effect on outputs of examples.
+        """Return the result of testing the claim that the attribute `name` has no effect on outputs.
 
-        Examples are computed with other values of the attribute; each that changes an output is a contradiction. An
-        example counts only if `is_concerned(example, outputs)` is true.
+        The kernel computes each example again with other values of the attribute. If an output changes, the example
+        contradicts the claim. Only examples for which `is_concerned(example, outputs)` is true are used.
         """
         attribute = schema.attributes[name]
         shown = False
@@ -228,11 +232,12 @@ class ClaimTests:
     ) -> str:
         """Return how outputs with the value that a claim states differ from the example's; "" if the claim may hold.
 
-        The claim is wrong only if the example's outputs are computed without the value, or with another one.
+        A difference counts only if another model gives the example's outputs: the model without the value, or with
+        another value. Otherwise, the claim may be right, and something else is wrong.
 
         Args:
             example: Example of the older version.
-            converted: Model of the example at the newer version, without the value.
+            converted: ModelProto of the example at the newer version, without the value.
             results: Outputs with the value that the claim states.
             others: Outputs with each other value that was tried; None if the model with it fails.
         """
@@ -244,9 +249,10 @@ class ClaimTests:
         return why if right or any(each is not None and not disagreements(example, each) for each in others) else ""
 
     def run_with_attribute(self, converted: Any, example: Example, name: str, value: Any) -> list[Any] | None:
-        """Return a converted example's outputs with the attribute `name` of its nodes set to `value`.
+        """Return the outputs of a converted example with the attribute `name` of its nodes set to `value`.
 
-        The result is None if there is no such node, or if it cannot be run.
+        `converted` is its ModelProto, which is not changed. The result is None if no node is of the operator, or if the
+        model fails.
         """
         model = pb.ModelProto()
         model.CopyFrom(converted)
@@ -260,9 +266,10 @@ class ClaimTests:
         return self.run_model(model, example)
 
     def run_with_input(self, converted: Any, example: Example, index: int, value: Any) -> list[Any] | None:
-        """Return a converted example's outputs with the constant `value` as input `index` of its node.
+        """Return the outputs of a converted example with the constant at input `index` of its node set to `value`.
 
-        The result is None if there is not exactly one such node, if its input is no constant, or if the model fails.
+        `converted` is its ModelProto, which is not changed. The result is None if not exactly one node is of the
+        operator, if the input is no constant, or if the model fails.
         """
         model = pb.ModelProto()
         model.CopyFrom(converted)
@@ -283,9 +290,10 @@ class ClaimTests:
         return self.run_model(model, example)
 
     def examples_of_type(self, element: str) -> Iterator[Example]:
-        """Yield examples of the newer version that have inputs of an element type.
+        """Yield examples of the newer version that have an input of the type tensor(`element`).
 
-        Other examples are cast to the type, if it can represent their elements.
+        An example without such an input is cast to the type, if the type can represent its elements; else it is left
+        out.
         """
         type_ = f"tensor({element})"
         for example, _ in self.examples(self.newer):
@@ -297,9 +305,9 @@ class ClaimTests:
                     yield retyped
 
     def _retype(self, example: Example, type_: str) -> Example:
-        """Return a copy of an example whose inputs have the type `type_`, if their type constraints allow it.
+        """Return a copy of an example whose inputs have the type `type_`; an input that may not have it stays as it is.
 
-        The elements are the same. The outputs get the type, too, but their elements are unknown.
+        Elements of inputs do not change. Outputs get the type, too, and their elements become unknown.
         """
         kinds = {name for name, types in self.newer.types.items() if type_ in types}
 
@@ -318,9 +326,10 @@ class ClaimTests:
         return example._replace(inputs=values(example.inputs, self.newer.inputs), outputs=unknown)
 
     def emulating_model(self, example: Example, values: Sequence[Any], new: str, old: str) -> Any:
-        """Return the model of an example with inputs cast from the type `new` to `old`, and outputs cast back.
+        """Return a ModelProto that computes an example of the type `new`, such as "float16", by the type `old`.
 
-        `values` are the example's outputs; outputs of the type `new` are cast back.
+        Inputs of the type `new` are cast to `old` first. An attribute that names the type `new` gets `old` instead.
+        Outputs are cast back if they have the type `new` in `values`, the outputs of the example.
         """
         model = with_standard(model_of(self.newer, example))
         (node,) = model.graph.node
@@ -350,8 +359,9 @@ class ClaimTests:
 def states_old_value(claim: Claim) -> bool:
     """Whether a claim `old: value` has to be tested.
 
-    It has if it is written in the YAML, or if `up` is derived, as the conversion then relies on the attribute's
-    default. It has not if the attribute was renamed, or the newer version no longer has it.
+    It has to be if the YAML states it. If the YAML does not, it has to be if the adapter up is derived, since
+    conversion then relies on the attribute's default. In no case is it tested if the attribute was renamed, or if the
+    newer version does not have it.
     """
     tests = claim.tests
     if claim.name not in tests.newer.attributes or tests.change.attributes[claim.name].renamed:
@@ -361,7 +371,7 @@ def states_old_value(claim: Claim) -> bool:
 
 @CLAIMS.rule("clarified", Claim)
 def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `clarified`: an example that is legal in both versions gives the same in both."""
+    """Yield the result of testing `clarified`: an example that both versions allow has the same outputs in both."""
     tests = claim.tests
     against = []
     shown = False
@@ -381,7 +391,7 @@ def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("derived moved", Claim)
 def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `up: derived`, `down: derived` or `renamed`: some example can be converted.
+    """Yield the result of testing `up: derived`, `down: derived` or `renamed: true`: some example can be converted.
 
     The outputs of the converted example are not compared.
     """
@@ -404,7 +414,10 @@ def check_ignored(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("only_for", Claim)
 def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `only_for: [types]`: without a value of these types, the attribute has no effect."""
+    """Yield the result of testing `only_for: [types]`: without these types, the attribute has no effect.
+
+    Examples that have none of the types are computed again with other values of the attribute, see `check_effect`.
+    """
     tests = claim.tests
     types = frozenset(claim.value)
 
@@ -446,7 +459,11 @@ def check_old(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("renamed values", Claim)
 def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `renamed` or `values`: an older attribute has another name, or translated values."""
+    """Yield the result of testing `renamed` or `values`.
+
+    An example of the older version must have the same outputs in the newer one if the attribute has its new name, and
+    its value is replaced as `values` says.
+    """
     tests = claim.tests
     name = claim.name
     facet = tests.change.attributes[name]
@@ -487,7 +504,7 @@ def check_undefined(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("input", Claim)
 def check_input(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `input: name`: as this input, the older attribute's value gives the same outputs."""
+    """Yield the result of testing `input: name`: the removed attribute's value gives the same outputs as this input."""
     tests = claim.tests
     name = claim.name
     input_name = claim.value
@@ -511,7 +528,7 @@ def check_input(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("negative", Claim)
 def check_negative(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `negative: true`: an axis counted from the end gives the same as from the front."""
+    """Yield the result of testing `negative: true`: an axis that is counted from the end gives the same outputs."""
     tests = claim.tests
     name = claim.name
     attribute = tests.newer.attributes[name]
@@ -543,7 +560,10 @@ def check_negative(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("emulate", Claim)
 def check_emulate(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `emulate: {new: old}`: inputs cast to `old`, and outputs back, change no output."""
+    """Yield the result of testing `emulate: {new: old}`.
+
+    If inputs of the type `new` are cast to `old`, and outputs back, all outputs must be the same.
+    """
     tests = claim.tests
     new = claim.name
     old = claim.value
@@ -573,7 +593,7 @@ def _is_number(type_: str) -> bool:
 
 
 def _is_representable(example: Example) -> bool:
-    """Whether the types of an example's inputs can represent the inputs' elements."""
+    """Whether the elements of an example's inputs have values in the inputs' types."""
     try:
         return all(each is None or value_of(each) is not None for each in example.inputs)
     except (OverflowError, ValueError):
@@ -588,9 +608,9 @@ def _cast_node(source: str, target: str, element: str) -> Any:
 
 
 def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
-    """Return the length of the list attribute `name` of the first node that has it.
+    """Return the length of the list attribute `name` of the first of `nodes` that has it.
 
-    Without such a node, it is the number of spatial dimensions, which the rank of the model's first input gives.
+    If no node has it, return the number of spatial dimensions: the rank of the model's first input minus 2.
     """
     stated = [each for node in nodes for each in node.attribute if each.name == name]
     if stated:
@@ -600,7 +620,7 @@ def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
 
 
 def _other_values(schema: OpSchema, attribute: Attribute, value: Any) -> list[Any]:
-    """Return up to MOST legal values of an attribute that differ from `value`."""
+    """Return up to MOST legal values of an attribute that differ from `value`, to try them on examples."""
     if attribute.kind == DATA_TYPE:
         return []
     values: list[Any] = []

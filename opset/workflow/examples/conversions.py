@@ -37,7 +37,10 @@ ULP = 6
 
 
 def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
-    """Convert an example to other versions and back, and add to a report whether its outputs stay the same."""
+    """Convert an example to other versions and back, and add to a report whether its outputs stay the same.
+
+    The versions are the result of `targets_of`.
+    """
     if why := _why_no_values(runner, schema, example):
         report.skip("conversion", why)
         return
@@ -60,11 +63,11 @@ def _why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) ->
 
 
 def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> list[int]:
-    """Return the versions to which an example of a version is converted: at least the next older and the next newer.
+    """Return the versions to which an example of a version is converted: always the next older and the next newer.
 
-    From the first and the last version of the example, it is also converted to the operator's first and last version;
-    other versions reach these by the same steps. If other operators can express the operator, it is converted below the
-    operator's first version, too; 0 stands for other operators at the same opset.
+    From the first and the last version for which the example holds, it is also converted to the operator's first and
+    last version. If other operators can express the operator, it is converted below the operator's first version, too;
+    then the number is that version minus 1, and 0 stands for other operators at the same opset.
     """
     numbers = [each.since_version for each in runner.registry.versions(schema.name, schema.domain)]
     at = numbers.index(schema.since_version)
@@ -114,9 +117,10 @@ def _check_conversion(
 
 
 def conversion(runner: ExampleRunner, model: Any, schema: OpSchema, target: int) -> Conversion:
-    """Return the conversion of a model to the opset `target` of an operator's domain.
+    """Return the conversion of a ModelProto to the opset `target` of an operator's domain.
 
-    If `target` is 0, the nodes of the operator are expressed by other operators, and the opsets stay.
+    If `target` is 0, the nodes of the operator are expressed by other operators, and the opsets stay. Raises
+    BudgetExceeded if the runner's budget is used up.
     """
     runner.budget.charge()
     if target:
@@ -126,14 +130,17 @@ def conversion(runner: ExampleRunner, model: Any, schema: OpSchema, target: int)
 
 
 def with_standard(model: Any, opset: int = RELEASES[-1].opset) -> Any:
-    """Add an import of ai.onnx at `opset` to a model that has none, in place, and return the model."""
+    """Add an import of ai.onnx at `opset` to a ModelProto that does not import it, in place, and return the model."""
     if not any(each.domain in ("", "ai.onnx") for each in model.opset_import):
         model.opset_import.add(domain="", version=opset)
     return model
 
 
 def adapter_failure(converted: Conversion) -> str:
-    """Return the reason if an adapter raised an error in a conversion, rather than a refusal; "" if none did."""
+    """Return the reason if a conversion ended because an adapter raised an error; "" if it did not.
+
+    An adapter that refuses a node raises no error.
+    """
     whys = (each.why for each in converted.refusals if each.code == LAYER.code and each.help != TRUST)
     return next(whys, "") if converted.model is None else ""
 
@@ -150,10 +157,10 @@ def _adapter_finding(runner: ExampleRunner, schema: OpSchema, example: Example, 
 def _check_values(
     runner: ExampleRunner, schema: OpSchema, example: Example, model: Any, way: str, step: tuple[int, int]
 ) -> list[Finding]:
-    """Return [finding T107] if a converted model computes other outputs than the example states, or fails; else [].
+    """Return [finding T107] if a converted model fails, or computes other outputs than the example states; else [].
 
-    If a limit is exceeded, the finding is T109. `way` is the versions of the conversion as text, such as "13 -> 11",
-    `step` the last two of them.
+    If a limit is exceeded, the finding is T109 instead. `model` is the ModelProto. `way` has the versions of the
+    conversion as text, such as "13 -> 11"; `step` has the last two of them.
     """
     try:
         differences = disagreements(example, runner.run(model, example))
@@ -169,7 +176,7 @@ def _check_values(
 
 
 def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, target: int) -> str:
-    """Return a text that says in which lines, and how, the adapters between two versions are declared; "" for none."""
+    """Return a text that says how and in which lines the adapters between two versions are declared; "" for none."""
     if not target:
         return ""
     versions = runner.registry.versions(schema.name, schema.domain)
@@ -199,13 +206,13 @@ class BodyRoutes(Routes):
         return Route(verdict, VersionChange(domain, op_type, schema.since_version, 0))
 
     def step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | None:
-        """Return the step that replaces a node of the operator by its function body, or None for any other operator."""
+        """Return the step that replaces a node of the operator by its function body; None for any other operator."""
         source = self._step.source
         return self._step if (op_type, domain) == (source.name, source.domain) else None
 
 
 def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int) -> Conversion:
-    """Return the conversion that replaces the nodes of an operator in a model by its function body for an opset."""
+    """Return the conversion of a ModelProto that replaces nodes of an operator by its function body for an opset."""
     target = Target({"": opset}, lowered=frozenset(((schema.name, schema.domain),)))
     return convert_model(load(model), target, registry, routes=BodyRoutes(registry, schema, opset))
 
@@ -213,9 +220,9 @@ def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int
 def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
     """Return the opsets of ai.onnx at which the function bodies of a version are tested, in ascending order.
 
-    They are the first and the last opset at which each body is used. The newest body is used up to the last opset of
-    the version, or in another domain than ai.onnx, up to the newest opset. For an operator of ai.onnx, the opset before
-    the version's own is tested as well, if a body is written for it or for an older one.
+    They are the first and the last opset at which each body is used. The newest body of an operator of ai.onnx is used
+    up to the last opset of the version; in any other domain, up to the newest opset. For an operator of ai.onnx, the
+    opset before the version's own is tested as well, if there is a body for this opset or an older one.
     """
     last = RELEASES[-1].opset
     keys = sorted({body.opset for body in schema.function})
@@ -228,11 +235,13 @@ def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
 
 
 def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
-    """Count in a report whether function bodies of a version compute the outputs that its kernel does for an example.
+    """Count in a report whether the function bodies of a version compute the same outputs as its kernel for an example.
 
-    Without a kernel, they have to compute the outputs that the example states; it is a finding if no body can be used
-    then. The test is skipped if the kernel does not compute the example, or if there is a kernel but no body can be
-    used. Nothing is counted for a version without function bodies.
+    Nothing is counted for a version without function bodies. If there is no kernel, the bodies have to compute the
+    outputs that the example states; if no body can be used then, that is a finding.
+
+    The test counts as skipped if the kernel does not compute the example. It also does if no body can be used, but
+    there is a kernel.
     """
     if not schema.function:
         return
@@ -269,9 +278,10 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
 
 
 def _body_difference(runner: ExampleRunner, example: Example, model: Any, expected: Sequence[Any] | None) -> str:
-    """Return how the outputs of a model that has the function body differ from `expected`, or "" if they do not.
+    """Return how the outputs of a model that has the function body differ from `expected`; "" if they do not.
 
-    If `expected` is None, they are compared with the outputs that the example states.
+    `model` is the ModelProto. If `expected` is None, or the outputs are random, they are compared with the outputs that
+    the example states.
     """
     try:
         actual = runner.run(model, example)

@@ -84,12 +84,10 @@ def examine(
 def subjects(
     registry: Registry, schemas: Iterable[OpSchema], parts: Collection[str], pattern: str = ""
 ) -> Iterator[Subject]:
-    """Yield the units of work: for each operator its examples, then its versions.
+    """Yield the units of work: for each operator its examples, then its versions; at last, each domain with functions.
 
-    At last comes one for each domain with functions.
-
-    `parts` are the things to examine: keys of PARTS, or "outcomes" of conversions. With a `pattern`, only examples
-    whose names contain it are yielded.
+    `parts` are the things to examine: keys of PARTS, or "outcomes" of conversions. If there is a `pattern`, only
+    examples whose names contain it are yielded, and neither versions nor domains.
     """
     chosen: dict[tuple[str, str], list[int]] = {}
     for schema in schemas:
@@ -141,7 +139,7 @@ def examine_subject(runner: ExampleRunner, subject: Subject, parts: Collection[s
 
 
 def _run_check(report: Examination, part: str, check: Callable[..., None], *subject: Any) -> None:
-    """Call `check` with a subject and the report; an OpsetError becomes findings of `part` in the report."""
+    """Call `check(*subject, report)`; if it raises an OpsetError, add the error's findings to `part` of the report."""
     try:
         check(*subject, report)
     except OpsetError as error:
@@ -149,7 +147,10 @@ def _run_check(report: Examination, part: str, check: Callable[..., None], *subj
 
 
 def check_kernel(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
-    """Add to a report whether the kernel of a version computes an example, or refuses it if the example says so."""
+    """Add to a report whether the kernel of a version computes the outputs that an example states.
+
+    If the example breaks a constraint, the kernel has to refuse it for this constraint.
+    """
     if why := runner.why_no_kernel(schema):
         if schema.function or schema.deprecated or runner.why_kernels_missing(schema):
             report.skip("kernel", why)  # a function body is tried beside it

@@ -31,7 +31,8 @@ def has_functions(registry: Registry, domain: str) -> bool:
 def check_functions(registry: Registry, domain: str, part: str, report: Examination) -> None:
     """Add to a report a finding for each function in Python files of a domain that no operator version calls.
 
-    `part`, a key of PARTS, says which kind of functions; other parts have none.
+    `part`, a key of PARTS, says which functions are checked: "kernel" the kernels, and so on. For a part without
+    functions of its own, nothing is checked.
     """
     if part not in LAYERS:
         return
@@ -63,10 +64,12 @@ _NEEDS = {
 
 
 def _versions_in_use(kind: str, versions: Sequence[OpSchema], sinces: Sequence[int]) -> set[int]:
-    """Return the versions such that a function registered under one of them is called for some operator version.
+    """Return the versions that the decorator of a function may name so that some version of the operator calls it.
 
-    `kind` is the name of the decorator, such as "kernel" or "up"; `sinces` are the versions under which functions are
-    registered, sorted.
+    Args:
+        kind: The name of the decorator, such as "kernel" or "up".
+        versions: All versions of the operator.
+        sinces: The versions under which functions are registered, sorted.
     """
     if kind in ("up", "down"):
         return {each.since_version for each in versions if each.change and getattr(each.change, kind) == "written"}

@@ -25,7 +25,10 @@ Structure = Any
 
 
 def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
-    """Add to a report whether inference agrees with an example of a version, with known sizes and with dim_params."""
+    """Add to a report whether inference agrees with an example of a version.
+
+    Inference runs with the sizes of inputs as numbers, and again with names (dim_params) in their place.
+    """
     if why := runner.why_not_inferred(schema):
         report.skip("inference", why)
         return
@@ -64,7 +67,10 @@ def _has_whole_numbers(value: ExampleValue) -> bool:
 
 
 def _is_small(value: ExampleValue) -> bool:
-    """Whether a value has stated elements, and either is of int64, int32 or bool or is a scalar or vector."""
+    """Whether a value has stated elements, and its shape or type lets inference compute with them.
+
+    The type is int64, int32 or bool, or the value is a scalar or vector.
+    """
     return is_dense(value) and (value.type in _WHOLE or value.shape is None or len(value.shape) < 2)
 
 
@@ -81,10 +87,11 @@ class _InferenceRun:
         """Whether a broken constraint is not reported, although all inputs are known."""
 
     def check(self, model: Any, sizes: dict[str, int]) -> Iterator[Finding]:
-        """Infer a model, and yield a finding if inference fails or a type contradicts the example.
+        """Infer a model, and yield a finding if inference fails or contradicts the outputs of the example.
 
-        Outputs that are not fully known are added to `gaps`. If the example breaks a constraint, the finding is that
-        inference reports another fault. `sizes` are the numbers that the dim_params of the model stand for.
+        If the example breaks a constraint, a finding is yielded if inference reports anything but this constraint.
+        Outputs that are not fully known are added to `gaps`. `sizes` are the numbers for which the dim_params of the
+        model stand.
         """
         try:
             result = infer(model, schemas=self.runner.registry, strict=True)
@@ -109,9 +116,9 @@ class _InferenceRun:
                 self.gaps += [gap] if inferred is None or inferred.kind == "tensor" else []
 
     def _check_constraint(self, result: Inference) -> Iterator[Finding]:
-        """Yield a finding if inference reports a fault other than the constraint that the example breaks.
+        """Yield a finding if inference reports another fault than the constraint that the example breaks.
 
-        If it reports nothing although it has all values, `unseen` is set.
+        If inference reports nothing although it knows the values of all inputs, `unseen` is set.
         """
         label = self.example.error
         # A contradiction (I101) follows from the broken constraint.
@@ -124,9 +131,9 @@ class _InferenceRun:
     def _output_disagreement(
         self, inferred: Type | None, value: ExampleValue, index: int, sizes: dict[str, int]
     ) -> str:
-        """Return how an inferred type contradicts the example's output `value` at an index; "" if it does not.
+        """Return how an inferred type contradicts `value`, the output at an index in the example; "" if it does not.
 
-        `sizes` are the numbers that dim_params stand for.
+        `sizes` are the numbers for which the dim_params of the model stand.
         """
         if inferred is None:
             return ""
@@ -140,7 +147,10 @@ class _InferenceRun:
         return f"{name}: inference gives {inferred}{sizes_text}; {self._expected_and_computed(value, index)}"
 
     def _expected_and_computed(self, value: ExampleValue, index: int) -> str:
-        """Return a text with the type and shape that an output has in the example, and that the kernel computes."""
+        """Return a text with the type and shape of an output: as the example states it, and as the kernel computes it.
+
+        `value` is the output in the example, `index` its index.
+        """
         shown = outline(value_of(value))
         outputs = None
         if not self.runner.why_no_kernel(self.schema):
@@ -171,7 +181,10 @@ def _is_complete(inferred: Type | None, sizes: dict[str, int]) -> bool:
 
 
 def structure_of(value: Any) -> Structure:
-    """Return the type and shape of a value: ("tensor", element type, shape), a list of such, {} for a map, or None."""
+    """Return the type and shape of a value: ("tensor", element type, shape) for a tensor.
+
+    For a sequence, the result is a list with the type and shape of each item; for a map, {}; for None, None.
+    """
     if isinstance(value, list | tuple):
         return [structure_of(item) for item in value]
     if isinstance(value, dict):
@@ -183,10 +196,10 @@ def disagreement(type_: Type | None, value: Structure, sizes: dict[str, int], bi
     """Return how an inferred type contradicts the type and shape of a value; "" if it does not.
 
     Args:
-        type_: Inferred type; None contradicts nothing.
-        value: Type and shape of the value.
-        sizes: Numbers that dim_params stand for.
-        bind: Whether a dim_param that is not in `sizes` gets the number in the value; it is added to `sizes`.
+        type_: Inferred type; if it is None, nothing is known, and nothing contradicts.
+        value: Type and shape of the value, as `structure_of` returns them.
+        sizes: The numbers for which dim_params stand.
+        bind: Whether a dim_param that is not in `sizes` is added to them, with the value's size as its number.
     """
     if type_ is None:
         return ""

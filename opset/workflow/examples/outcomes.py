@@ -53,7 +53,7 @@ class RecordingRoutes(Routes):
         self._events = events
 
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
-        """Return what Routes does, but with an adapter that adds an Event for each call."""
+        """Return the step that Routes finds, with its adapter replaced by one that also adds an Event for each call."""
         step = super()._find_step(domain, op_type, version, final)
         if isinstance(step, RouteStep) and step.adapter not in (None, lower_by_body):
             return step._replace(adapter=partial(self._call, step))
@@ -84,7 +84,7 @@ class RecordingRoutes(Routes):
 def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
     """Convert the examples of a version by each of its adapters, and return an Event for each call of an adapter.
 
-    An example with calls of a new kind is also converted in variants in which less is known about its inputs.
+    If an example gives an Event that no earlier example gave, it is converted again with less known about its inputs.
     """
     calls: set[Event] = set()
     routes = RecordingRoutes(registry, calls)
@@ -107,7 +107,10 @@ def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
 
 
 def summarize(events: Iterable[Event]) -> dict[str, RecordedOutcome]:
-    """Return the outcome of all events by transition, such as "13-11"; the events are of one operator."""
+    """Return what adapters did with the nodes of one operator, by transition, such as "13-11".
+
+    `events` are all recorded calls of the operator's adapters.
+    """
     results: dict[str, list[set[str]]] = {}
     refused: dict[str, set[tuple[str, str]]] = {}
     stays = set()
@@ -132,9 +135,9 @@ def summarize(events: Iterable[Event]) -> dict[str, RecordedOutcome]:
 
 
 def stale_tables(registry: Registry, operators: Iterable[tuple[str, str]], events: Set[Event]) -> list[Finding]:
-    """Return a finding for each operator of which conversions.json says something else than the events.
+    """Return a finding for each operator whose entry in conversions.json does not say what `events` say.
 
-    `operators` are domains and names; `events` are the recorded calls of adapters.
+    `operators` are (domain, name) of each operator; `events` are the recorded calls of adapters.
     """
     findings = []
     for (file, operator), outcomes in _outcomes_by_file(registry, operators, events).items():
@@ -147,10 +150,11 @@ def stale_tables(registry: Registry, operators: Iterable[tuple[str, str]], event
 
 
 def write_tables(registry: Registry, operators: Iterable[tuple[str, str]], events: Set[Event]) -> list[Path]:
-    """Write the outcomes of adapters into the files conversions.json of their operators, and return the paths.
+    """Write what adapters did into the files conversions.json of the operators' folders, and return their paths.
 
-    `operators` are domains and names; `events` are the recorded calls of adapters. Operators that a folder no longer
-    has are removed. Raises SchemaError T113 if a file cannot be read, UsageError U104 if it cannot be written.
+    Entries of operators that a folder no longer has are removed. `operators` are (domain, name) of each operator;
+    `events` are the recorded calls of adapters. Raises SchemaError T113 if a file cannot be read, UsageError U104 if
+    one cannot be written.
     """
     tables: dict[Path, Table] = {}
     for (file, operator), outcomes in _outcomes_by_file(registry, operators, events).items():
@@ -169,7 +173,7 @@ def _outcomes_by_file(
 ) -> dict[tuple[Path, str], dict[str, RecordedOutcome]]:
     """Return what adapters did, by transition, for each (path of conversions.json, name of the operator).
 
-    Operators of a domain whose Python files were not run are left out.
+    Operators of a domain whose adapters.py was not run are left out.
     """
     by_operator: dict[tuple[str, str], list[Event]] = {}
     for event in events:
@@ -217,7 +221,7 @@ def plain_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
 def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
     """Yield an example as models in which less is known about one input, or about all inputs.
 
-    Then yield it as models in which the inputs of a type constraint have another type of the constraint.
+    After these, yield models in which all inputs of one type constraint have another type of this constraint.
     """
     whole = _model_with_constants(schema, example)
     names = [value.name for value in whole.graph.input] + [tensor.name for tensor in whole.graph.initializer]
@@ -254,8 +258,8 @@ def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) ->
 def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequence[str], known: str) -> Any:
     """Return a copy of an example's model, `whole`, in which less is known about the inputs called `names`.
 
-    These lose their values. `known` says what stays known of them: SIZES; OPEN_SIZES, the rank alone; TYPE, the element
-    type alone; or NOTHING.
+    The values of these inputs are not known. `known` says which other facts are: SIZES, all sizes; OPEN_SIZES, the rank
+    alone; TYPE, the element type alone; NOTHING, no fact.
     """
     model = pb.ModelProto()
     model.CopyFrom(whole)
@@ -283,9 +287,9 @@ def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequ
 
 
 def _example_of_type(schema: OpSchema, example: Example, name: str, type_: str) -> Example:
-    """Return a copy of an example whose inputs of the type constraint `name` have the type `type_`.
+    """Return a copy of an example in which inputs of the type constraint `name` have the type `type_`.
 
-    Elements of inputs stay as they are, and so do outputs.
+    The elements of these inputs, and all outputs, stay as they are.
     """
     formals = schema.inputs
     inputs = tuple(

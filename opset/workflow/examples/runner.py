@@ -86,12 +86,15 @@ class Examination:
         return bool(sum(self.passed.values()) + sum(self.failed.values()))
 
     def count(self, part: str, findings: Sequence[Finding]) -> None:
-        """Count a test of a part (a key of PARTS) as failed if it has findings, which are added, and else as passed."""
+        """Count a test of `part`, a key of PARTS: as passed if `findings` is empty, else as failed.
+
+        The findings are added to the report.
+        """
         (self.failed if findings else self.passed)[part] += 1
         self.findings += findings
 
     def skip(self, part: str, reason: str) -> None:
-        """Count a test of a part (a key of PARTS) that was not run, for the reason given."""
+        """Count a test of `part`, a key of PARTS, that was not run for this reason."""
         self.skipped[part, reason] += 1
 
 
@@ -155,7 +158,7 @@ class ExampleRunner:
         return "" if hook is not None else self.why_kernels_missing(schema) or "there is no kernel"
 
     def why_kernels_missing(self, schema: OpSchema) -> str:
-        """Return why Python files with kernels of a version's domain were not run, or "" if all were run."""
+        """Return why the Python files with kernels of a version's domain were not run; "" if they were."""
         return self._kernels.left_out(schema.domain)
 
     def why_not_inferred(self, schema: OpSchema) -> str:
@@ -165,22 +168,26 @@ class ExampleRunner:
         return self.rules.left_out(schema.domain) or "there is no rule for its outputs"
 
     def lacks_written_adapter(self, schema: OpSchema, direction: str) -> bool:
-        """Whether a version declares its adapter `direction`, "up" or "down", as written, but there is none."""
+        """Whether the adapter of a version in a direction, "up" or "down", is declared as written, but does not exist.
+
+        False if the domain's adapters.py was not run.
+        """
         key = schema.domain, schema.name, schema.since_version, schema.family
         declared = getattr(schema.change, direction, "") == "written"
         return declared and not self._adapters.left_out(schema.domain) and self._adapters.find(direction, *key) is None
 
     def outputs(self, schema: OpSchema, example: Example) -> list[Any]:
-        """Return the outputs that a version's kernel computes for an example; they are kept for the next call.
+        """Return the outputs that the kernel of a version computes for an example; they are kept for the next call.
 
-        Raises RunError if it fails or there is no kernel, BudgetExceeded if the runner's budget is used up.
+        Raises RunError if the kernel fails or does not exist, BudgetExceeded if the runner's budget is used up.
         """
         return self.run(model_of(schema, example), example)
 
     def run(self, model: Any, example: Example) -> list[Any]:
-        """Return a model's outputs for an example's inputs; they are kept for the next call.
+        """Return the outputs of a ModelProto for an example's inputs; they are kept for the next call.
 
-        Raises RunError if it fails, also at the next call, and BudgetExceeded if the budget is used up.
+        Raises RunError if the model fails, and again at the next call; BudgetExceeded if the runner's budget is used
+        up.
         """
         key = self._model_identity(model), id(example)
         if key not in self._values:
@@ -196,9 +203,9 @@ class ExampleRunner:
         return result
 
     def evaluate(self, model: Any, feeds: Mapping[str, Any]) -> list[Any]:
-        """Return the outputs of a model, for inputs by name, as the strict evaluator computes them.
+        """Return the outputs of a ModelProto, as the strict evaluator computes them; `feeds` are inputs by name.
 
-        Raises RunError if it fails, BudgetExceeded if the budget is used up.
+        Raises RunError if the model fails, BudgetExceeded if the runner's budget is used up.
         """
         limits = self.budget.remaining_limits(self.limits)
         evaluator = ReferenceEvaluator(model, schemas=self.registry, limits=limits, seed=0, strict=True)
@@ -208,7 +215,10 @@ class ExampleRunner:
             self.budget.charge(evaluator.steps)  # which raises BudgetExceeded where it was the budget that ended it
 
     def _model_identity(self, model: Any) -> tuple[Any, ...]:
-        """Return a key for kept outputs, equal for models that have the same nodes at the same since_versions."""
+        """Return a key for kept outputs, which is equal for models that compute the same.
+
+        Such models have the same nodes, and each node the same since_version.
+        """
         imports = {normalize_domain(each.domain): each.version for each in model.opset_import}
         sinces = []
         for node in model.graph.node:
@@ -220,13 +230,13 @@ class ExampleRunner:
         return model.graph.SerializeToString(), tuple(sinces)
 
     def examples(self, schema: OpSchema) -> Iterator[Example]:
-        """Yield the operator's examples for a version that state outputs, and not those that break a constraint."""
+        """Yield the examples of an operator version, except examples that break a constraint."""
         for example in self.registry.examples(schema.name, schema.domain):
             if not example.error and example_versions(example, (schema.since_version,)):
                 yield example
 
     def place_of(self, schema: OpSchema, example: Example) -> str:
-        """Return path:line of an example in its operator's YAML file, or the path if it is not in the file."""
+        """Return path:line of an example in its operator's YAML file; only the path if it is not in the file."""
         path, root = self._document(schema)
         for each in _list_items(root, "examples"):
             name = each.value.get("name") if isinstance(each.value, dict) else None
@@ -235,17 +245,23 @@ class ExampleRunner:
         return path
 
     def place_of_key(self, schema: OpSchema, *keys: str) -> str:
-        """Return path:line of the key at the path `keys` in a version's YAML, or of the last key on it that exists."""
+        """Return path:line of the key in a version's YAML to which the path `keys` leads.
+
+        If a key of the path is missing, it is the line of the last one that exists.
+        """
         path, root = self._document(schema)
         at, _ = _find_key(root, schema.since_version, keys)
         return path if at is None else f"{path}:{at.line}"
 
     def has_key(self, schema: OpSchema, *keys: str) -> bool:
-        """Whether a version's YAML has the key at the path `keys`, so that the value is not just a default."""
+        """Whether a version's YAML states the key to which the path `keys` leads; if not, its value is a default."""
         return _find_key(self._document(schema)[1], schema.since_version, keys)[1]
 
     def _document(self, schema: OpSchema) -> tuple[str, YamlNode | None]:
-        """Return the path of an operator's file and its parsed YAML, None if it can no longer be read."""
+        """Return the path of an operator's file, and its parsed YAML.
+
+        The YAML is None if the file can no longer be read.
+        """
         key = schema.domain, schema.name
         if key not in self._files:
             folders = (FOLDER, *self.registry.folders)
@@ -260,15 +276,16 @@ class ExampleRunner:
 
 
 def _list_items(root: YamlNode | None, key: str) -> list[YamlNode]:
-    """Return the items of the list that a YAML document has under a key at its top; [] if there is no such list."""
+    """Return the items of the list at a key of a YAML document; [] if there is no such list."""
     node = root.value.get(key) if root is not None and isinstance(root.value, dict) else None
     return node.value if node is not None and isinstance(node.value, list) else []
 
 
 def _find_key(root: YamlNode | None, since: int, keys: Sequence[str]) -> tuple[YamlNode | None, bool]:
-    """Return the YAML node at the path `keys` in the version `since`, and whether it exists.
+    """Return the YAML node to which the path `keys` leads in the version `since`, and True.
 
-    If a key is missing, the node is the last one on the path that exists, None if there is no such version.
+    If a key is missing, return the node of the last one that exists, and False. If the version is missing, return None
+    and False.
     """
     for version in _list_items(root, "versions"):
         stated = version.value.get("since") if isinstance(version.value, dict) else None
@@ -284,7 +301,7 @@ def _find_key(root: YamlNode | None, since: int, keys: Sequence[str]) -> tuple[Y
 
 
 def freeze_arrays(feeds: dict[str, Any]) -> dict[str, Any]:
-    """Make the arrays of inputs read-only, and return the inputs; a kernel that changes one then fails."""
+    """Make the arrays of inputs read-only, in place, and return the inputs, so that a kernel that changes one fails."""
     for value in feeds.values():
         if hasattr(value, "flags"):
             value.flags.writeable = False
@@ -292,7 +309,10 @@ def freeze_arrays(feeds: dict[str, Any]) -> dict[str, Any]:
 
 
 def disagreements(example: Example, actual: Sequence[Any]) -> list[str]:
-    """Return a text for each computed output that differs from the example's; [] if none does."""
+    """Return a text for each computed output that differs from the output that the example states; [] if none does.
+
+    `actual` are the computed outputs in order, without outputs that are not requested.
+    """
     wanted = [(index, each) for index, each in enumerate(example.outputs or ()) if each is not None]
     if len(wanted) != len(actual):
         return [f"there are {len(actual)} outputs, and the example has {len(wanted)}"]
@@ -301,7 +321,10 @@ def disagreements(example: Example, actual: Sequence[Any]) -> list[str]:
 
 
 def difference(example: Example, wanted: ExampleValue, actual: Any) -> str:
-    """Return how a computed output differs from the example's beyond its tolerance; "" if they agree."""
+    """Return how a computed output differs from `wanted`, the output that the example states; "" if they agree.
+
+    Differences within the tolerance of the example do not count.
+    """
     if wanted.content is None and wanted.shape is not None:  # chance decides the elements
         same = outline(actual) == f"{wanted.type}{list(wanted.shape)}"
         return "" if same else f"it is {outline(actual)}, and {wanted.type}{list(wanted.shape)} is expected"
@@ -316,7 +339,10 @@ def limit_finding(schema: OpSchema, example: Example, place: str, error: RunErro
 
 
 def no_kernel_finding(runner: ExampleRunner, schema: OpSchema, why: str, example: Example | None = None) -> Finding:
-    """Return the finding T112: nothing computes an example or, if `example` is None, any example of a version."""
+    """Return the finding T112: nothing computes an example, for the reason `why`.
+
+    If `example` is None, the finding is about all examples of the version.
+    """
     what = f"the example '{example.name}'" if example is not None else "its examples"
     place = runner.place_of(schema, example) if example is not None else runner.place_of_key(schema, "since")
     help = "write a kernel: opset explain evaluating; or a function body"

@@ -50,6 +50,13 @@ BLOCKED = [
     ("the rank of B 'r' is not known", "(float[4,3] x) => (float y) { r = own.Op()  y = Add(x, r) }"),
     ("draws random numbers",
      "(float[4,3] x) => (float[4,3] y) <float r = {0.5}, bool t = {1}> { y = Dropout(x, r, t) }"),
+    ("has it, and is used for all of them", "(float[1] x, float[3] w) => (float[3] y) { y = Clip(w, x) }"),
+    ("has it, and is used for all of them", "(float[1] x, float[3] w) => (float[3] y) { y = Clip(w, , x) }"),
+    ("has it, and is used for all of them",
+     "(uint8[4] x, uint8[4,3] a, uint8[3,2] b) => (int32[4,2] y) { y = MatMulInteger(a, b, x) }"),
+    ("has it, and is used for all of them",
+     """(float[4] x, uint8[4,3] a, uint8 z, uint8[3,2] b, float r) => (uint8[4,2] y) {
+        y = QLinearMatMul(a, x, z, b, r, z, r, z) }"""),
     ("no matrix of rows", "(float[4] x) => (float[1,4] y) { y = ai.onnx.ml.Normalizer(x) }"),
     ("combines elements along axis 0",
      "(float[4] x) => (float[4] y) { y = ai.onnx.ml.Scaler <offset = [1.0], scale = [1.0]> (x) }"),

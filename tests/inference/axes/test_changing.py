@@ -8,6 +8,7 @@ from onnx import helper, numpy_helper
 import opset
 from opset.errors import InferenceError, UsageError
 from opset.inference.axes import changing
+from opset.inference.building import work
 from tests.cli.commands import run, save
 
 HEAD = '<ir_version: 9, opset_import: ["": 17]>'
@@ -141,6 +142,24 @@ def test_unused_constants_of_the_old_size_are_gone():
     assert [(tensor.name, [*numpy_helper.to_array(tensor)]) for tensor in onnx_of(resized).graph.initializer] == [
         ("s_resized", [0, 6])
     ]
+
+
+@pytest.mark.parametrize("steps", [1, 20, 150, 400])
+def test_limits_that_do_not_suffice_are_told_and_not_taken_for_a_node_in_the_way(steps):
+    chain = "  ".join(f"a{number + 1} = Relu(a{number})" for number in range(60))
+    text = f"{HEAD} g (float[2,3] a0) => (float[2,3] a60) {{ {chain} }}"
+    for change in (opset.change_sizes, lambda *given, **options: opset.infer(given[0], dims=given[1], **options)):
+        with pytest.raises(InferenceError) as caught:
+            change(opset.parse_model(text), {"a0.0": "N"}, limits=opset.Limits(max_steps=steps))
+        assert [each.code for each in caught.value.findings] == ["I401"]
+
+
+def test_a_budget_in_proportion_to_the_model_that_is_used_up_is_no_node_in_the_way(monkeypatch):
+    monkeypatch.setattr(work, "BASE_STEPS", 1)
+    monkeypatch.setattr(work, "STEPS_PER_BYTE", 0)
+    with pytest.raises(InferenceError) as caught:
+        opset.change_sizes(opset.parse_model(CLASSIFIER), {"x.0": "N"})
+    assert [each.code for each in caught.value.findings] == ["I401"]
 
 
 def onnx_of(model):

@@ -56,6 +56,8 @@ def test_it_is_like_the_nearest_release_that_is_known(cache):
     nearest = find_runtime(f"onnxruntime=={version}")
     assert (runtime.opsets, runtime.max_ir, runtime.release) == (nearest.opsets, nearest.max_ir, nearest.release)
     assert runtime.name == "installed:onnxruntime" and f"onnxruntime {version} is installed" in runtime.notes[0]
+    assert (runtime.title, runtime.how, runtime.lists_operators) == ("the installed onnxruntime", "measured", True)
+    assert runtime.notes[1:] == ("kernels are those for which a model of the node alone loads there",)
     assert later_releases(runtime) == []
     assert find_runtime("Installed:ORT").name == runtime.name
 
@@ -137,6 +139,18 @@ def test_a_child_that_does_not_start(cache, child, monkeypatch, start, words):
     with pytest.raises(opset.UsageError, match="T224") as caught:
         Loader("onnxruntime")
     assert words in caught.value.why
+
+
+@pytest.mark.parametrize(
+    ("interpreter", "why"),
+    [("", "there is no Python interpreter to start"), ("/nowhere/python", "No such file or directory")],
+)
+def test_a_child_whose_interpreter_is_not_there(cache, child, monkeypatch, interpreter, why):
+    child()
+    monkeypatch.setattr(sys, "executable", interpreter)
+    with pytest.raises(opset.UsageError, match="T224") as caught:
+        Loader("onnxruntime")
+    assert (caught.value.message, caught.value.why) == ("the installed onnxruntime cannot be asked", why)
 
 
 def test_a_model_with_which_the_child_dies_does_not_load(cache, child):

@@ -4,7 +4,10 @@ import pytest
 
 from opset.errors import SchemaError, UsageError
 from opset.opsets.runtimes import find_runtime, releases_of, runtime_names
+from opset.opsets.runtimes import names as names_of_runtimes
+from opset.opsets.runtimes.compiled import standard_tables
 from opset.opsets.runtimes.model import release_sort_key
+from opset.opsets.runtimes.names import later_releases, releases_named, table_named, tables_with, verify_name
 
 FOUND = [
     ("onnxruntime==1.17", "onnxruntime-cpu", "1.17"),
@@ -149,3 +152,87 @@ def test_files_that_do_not_go_together(tmp_path):
     with pytest.raises(SchemaError) as caught:
         find_runtime("npu==1.0", wrong)
     assert [each.place.partition(":")[0] for each in caught.value.finding_list] == [str(each) for each in wrong]
+
+
+@pytest.mark.parametrize("name", ["tensorrt", "onnxruntime:cuda", "onnxruntime-web:webgpu", "triton", "windows-ml"])
+def test_later_releases_are_those_behind(name):
+    every = releases_of(name)
+    for position in (0, 1, len(every) - 1):
+        later = later_releases(every[position])
+        assert [each.release for each in later] == [each.release for each in every[position + 1 :]]
+        for one, other in zip(later, every[position + 1 :], strict=True):
+            assert (one.opsets, one.max_ir, one.notes) == (other.opsets, other.max_ir, other.notes)
+            beside = [
+                (each.name, each.release) if each is not None else None
+                for runtime in (one, other)
+                for each in (runtime.fallback, runtime.kernels_of)
+            ]
+            assert beside[:2] == beside[2:]
+
+
+def test_what_a_release_has_of_another_runtime_is_taken_from_it():
+    (mobile, cpu) = (find_runtime(f"{name}==1.10") for name in ("onnxruntime-mobile", "onnxruntime"))
+    assert (mobile.kernels_of.name, mobile.kernels_of.release) == ("onnxruntime-cpu", "1.10")
+    assert (mobile.max_ir, mobile.match, mobile.lists_operators) == (cpu.max_ir, cpu.match, True)
+    assert mobile.union_types == cpu.union_types and mobile.opsets[""][1] <= cpu.opsets[""][1]
+    web = find_runtime("onnxruntime-web==1.30")
+    assert web.notes == tuple(f"onnxruntime-cpu: {each}" for each in web.kernels_of.notes) and web.notes
+    assert web.fallback is web.kernels_of.fallback is None
+
+
+def test_a_release_that_is_not_known_is_told_with_those_that_are():
+    with pytest.raises(UsageError) as caught:
+        find_runtime("windows-ml==0.1")  # none of its releases is a number
+    listed = "known: windows-10-1809, windows-10-1903, windows-10-2004, windows-11"
+    assert (caught.value.message, caught.value.help) == ("what windows-ml 0.1 accepts is not known", listed)
+    with pytest.raises(UsageError) as caught:
+        find_runtime("unity-sentis==1.0")
+    assert caught.value.help == "the oldest known one is 2.5; known: 2.5, 2.6"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("tensorrt", ""),
+        ("trt==1.0", ""),
+        ("installed:onnxruntime", ""),
+        ("tensorrrt", "no runtime 'tensorrrt' is known"),
+        ("installed:onnxruntime==1.17", "the installed runtime has one release alone"),
+        ("installed:tensorrt", "the installed 'tensorrt' cannot be asked"),
+    ],
+)
+def test_names_are_verified_without_their_releases(name, message):
+    if not message:
+        verify_name(name, standard_tables())
+        return
+    with pytest.raises(UsageError) as caught:
+        verify_name(name, standard_tables())
+    assert (caught.value.code, caught.value.message) == ("U101", message)
+
+
+def test_an_installed_runtime_has_no_table():
+    with pytest.raises(UsageError) as caught:
+        table_named("installed:onnxruntime", standard_tables())
+    assert caught.value.message == "an installed runtime has no releases to list"
+    assert caught.value.help == "opset targets probe onnxruntime shows what the installed runtime accepts"
+
+
+ANY = "[{versions: [1, null]}]"
+
+
+def test_operators_that_no_version_has_are_noted(tmp_path, monkeypatch):
+    text = NPU.format(fallback="tract").replace("Relu:", f"Reluu: {ANY}, Gelu: {ANY}, {{}}: {ANY}, Relu:")
+    listed = "ai.onnx has no {}, which {} lists"
+    (file,) = files(tmp_path, text.replace("{}", "Yyyy"))
+    (runtime,) = releases_named("npu", tables_with([file]))
+    assert runtime.notes == (listed.format("'Reluu' (did you mean Relu or PRelu or Selu?), 'Yyyy'", file),)
+    (file,) = files(tmp_path, text.replace("{}", f": {ANY}, ".join(f"X{number}y{number}" for number in range(8))))
+    (note,) = find_runtime("npu==1.0", [file]).notes
+    assert (
+        note.startswith("ai.onnx has no 'Reluu' (did you mean Relu or PRelu or Selu?), 'X0y0', ") and "'X6y6'" in note
+    )
+    assert "'X7y7'" not in note and " and 1 more" in note
+    monkeypatch.setattr(names_of_runtimes, "MAX_FILES", 1)
+    assert "npu" in tables_with([file])
+    with pytest.raises(UsageError, match="2 files of runtimes are given; at most 1 are read"):
+        tables_with([file, file])

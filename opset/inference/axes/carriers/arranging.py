@@ -16,13 +16,13 @@ from opset.schemas.constraints.violation import Violation
 def reshape(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Reshape, or None if the data does not have the axis.
 
-    If the shape that the node states holds the old size, it is replaced. Raises Blocked if elements of several slices
-    would be merged into one slice, or if no constant shape keeps the axis.
+    If the shape that the node states holds the old size, the node gets a shape that holds for any size. Raises Blocked
+    if elements of several slices would be merged into one slice, or if no constant shape keeps the axis.
     """
     place = step.place(0)
     if place is None:
         step.require_shared(1)
-        if any(map(step.is_sized, step.numbers(1, "shape") or ())):
+        if any(map(step.depends_on_axis, step.numbers(1, "shape") or ())):
             raise Blocked("its shape follows the axis, but its data does not have it")
         return None
     before = step.shape(0)
@@ -32,7 +32,7 @@ def reshape(step: AxisStep) -> Place | None:
     candidates = places_in(before, place, step.before, target)
     if not candidates:
         raise Blocked("it takes elements of several slices together")
-    if any(step.is_sized(size) for size in wanted):
+    if any(step.depends_on_axis(size) for size in wanted):
         candidates = [each for each in candidates if _resolves_to(step, wanted, zero_is_zero, each)]
         if not candidates:
             raise Blocked("it takes elements of several slices together at another size")
@@ -58,8 +58,8 @@ def _resolves_to(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, pla
 def _replace_stated_shape(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> None:
     """Replace the sizes `wanted` that a Reshape states, so that the resized axis is at `place` of its output.
 
-    The new sizes hold for any size of the axis. With `zero_is_zero`, 0 means 0. Raises Blocked if there are no such
-    sizes.
+    The new sizes hold for any size of the axis. With `zero_is_zero`, 0 in them means 0, as `allowzero` says. Raises
+    Blocked if there are no such sizes.
     """
     after = step.output_after(place)
     was = step.output_shape()
@@ -110,7 +110,8 @@ def transpose(step: AxisStep) -> Place | None:
 def unsqueeze(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Unsqueeze, or None if the input does not have it.
 
-    Each axis that is inserted in front of it moves it by one.
+    Each axis that is inserted in front of the resized axis moves it by one. Raises Blocked if the second input has the
+    resized axis.
     """
     step.require_shared(1)
     place = step.place(0)
@@ -155,8 +156,8 @@ def squeeze(step: AxisStep) -> Place | None:
 def concat(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Concat, or None if no input has it.
 
-    Inputs without it are repeated along it. Raises Blocked if inputs are joined along it, or have it in different
-    places.
+    An input without the axis is repeated along it. Raises Blocked if inputs are joined along the axis, if they have it
+    in different places, or if an input cannot be repeated.
     """
     found = {place for index in range(step.count) if (place := step.place(index)) is not None}
     if not found:
@@ -171,9 +172,9 @@ def concat(step: AxisStep) -> Place | None:
 
 
 def repeat_others(step: AxisStep, place: Place, indices: Sequence[int]) -> None:
-    """Repeat the inputs at `indices` that lack the resized axis, along `place`, so that all of them have it.
+    """Repeat each input at `indices` that lacks the resized axis along `place`, so that all of these inputs have it.
 
-    Raises Blocked if `place` holds more than the resized axis.
+    Raises Blocked if `place` holds more than the resized axis, or if an input cannot be repeated.
     """
     for index in indices:
         if step.place(index) is None:
@@ -199,15 +200,15 @@ def split(step: AxisStep) -> Place | None:
 def expand(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Expand, or None if neither data nor shape depend on it.
 
-    If the stated shape holds the old size, it is replaced. Raises Blocked if other sizes in the shape depend on the
-    axis, or if each slice would be repeated.
+    If the data has the axis and the node states the old size along it, the node gets 1 there, which keeps the size of
+    the data. Raises Blocked if another size in the shape depends on the axis, or if each slice would be repeated.
     """
     step.require_shared(1)
     shape = step.shape(0)
     wanted = step.numbers(1) or ()
     rank = max(len(shape), len(wanted))
     place = step.place(0)
-    sized = [axis + rank - len(wanted) for axis, size in enumerate(wanted) if step.is_sized(size)]
+    sized = [axis + rank - len(wanted) for axis, size in enumerate(wanted) if step.depends_on_axis(size)]
     if place is None:
         return _place_of_filling(step, wanted, ((1,) * (rank - len(shape)) + shape)[rank - len(wanted) :])
     aligned = place._replace(axis=place.axis + rank - len(shape))
@@ -235,17 +236,17 @@ def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequenc
     Raises:
         Blocked: two sizes depend on the axis, or the data has other elements along it.
     """
-    sized = [axis for axis, size in enumerate(wanted) if step.is_sized(size)]
+    sized = [axis for axis, size in enumerate(wanted) if step.depends_on_axis(size)]
     if not sized:
         return None
     if len(sized) > 1:
         raise Blocked("two sizes of its shape follow the axis")
     axis = sized[0]
     inner = quotient(wanted[axis], step.after)
-    if inner is None or step.is_sized(inner):
+    if inner is None or step.depends_on_axis(inner):
         raise Blocked(f"the size that its shape has along axis {axis} is no multiple of the number of slices")
     if available[axis] != 1:
-        if inner != 1 or step.call.schema.name != "Expand" or not step.follows(available[axis]):
+        if inner != 1 or step.call.schema.name != "Expand" or not step.is_old_size(available[axis]):
             raise Blocked(f"its data has {available[axis]} elements along an axis that follows the number of slices")
         step.narrow(0, axis + len(step.shape(0)) - len(wanted))
     return Place(axis + len(step.output_shape()) - len(wanted), 1, inner)
@@ -270,7 +271,7 @@ def tile(step: AxisStep) -> Place | None:
         raise Blocked("it is of a version before 6")
     repeats = step.numbers(1) or ()
     place = step.place(0)
-    sized = [axis for axis, size in enumerate(repeats) if step.is_sized(size)]
+    sized = [axis for axis, size in enumerate(repeats) if step.depends_on_axis(size)]
     if place is not None:
         if sized or repeats[place.axis] != 1:
             raise Blocked("it repeats the slices along the axis, or as many times as there are slices")

@@ -24,9 +24,9 @@ CONVERT_FIRST = "convert the model to opset 8 or newer first"
 def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
     """Return the place of the resized axis in the shape to which inputs broadcast, or None if none of them has it.
 
-    `indices` are the inputs. An input with the old size there, but without the axis, is cut to one slice if its slices
-    are equal. Raises Blocked if they may differ, if an input has another size than 1 there, or if two inputs have the
-    resized axis in different places.
+    `indices` are the indices of these inputs. An input without the resized axis may have size 1 along this place. If it
+    has the old size there, and its slices are equal, it is cut to one slice. Raises Blocked for any other input, or if
+    two inputs have the resized axis in different places.
     """
     rank = max(len(step.shape(index)) for index in indices)
     found = {
@@ -43,7 +43,7 @@ def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
         axis = place.axis - (rank - len(step.shape(index)))
         if step.place(index) is not None or axis < 0 or step.shape(index)[axis] == 1:
             continue
-        if not place.is_own or not step.follows(step.shape(index)[axis]):
+        if not place.is_own or not step.is_old_size(step.shape(index)[axis]):
             raise Blocked(f"{step.shape(index)[axis]} elements of another input stand along it")
         step.narrow(index, axis)
     return place
@@ -130,8 +130,8 @@ def along_one(step: AxisStep) -> Place | None:
 def loss(step: AxisStep) -> Sequence[Place | None] | None:
     """Return the places of the resized axis in the losses and the log-probabilities, or None if no input has it.
 
-    Raises Blocked if the losses are reduced, if the axis counts the classes, or if scores and labels do not both have
-    it in the same place.
+    Raises Blocked if the losses are reduced, or if the axis counts the classes. Raises Blocked, too, unless scores and
+    labels both have the axis in the same place.
     """
     step.require_shared(2)
     scores, labels = step.place(0), step.place(1)

@@ -60,7 +60,7 @@ def array_feature_extractor(step: AxisStep) -> Place | None:
 def feature_vectorizer(step: AxisStep) -> Place | None:
     """Return the first axis as the place of the resized axis, or None if no input has it.
 
-    Raises Blocked if an input is no matrix, or does not have it as its rows.
+    Raises Blocked if an input is no matrix, or if the resized axis is not the rows of every input.
     """
     places = {step.place(index) for index in range(step.count)}
     if places == {None}:

@@ -19,13 +19,14 @@ END = 2**63 - 1
 def slice_(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Slice, or None if the data does not have it.
 
-    An end that is the old size is replaced. Raises Blocked if the node takes only a part of the axis, or if an end
-    along another axis depends on the axis.
+    An end along the axis that is the old size is changed in the node to the largest integer, which takes all slices.
+    Raises Blocked if the node takes, or may mean to take, only a part of the axis. Raises Blocked, too, if another
+    input has the axis, if ends are not known, or if an end along another axis depends on it.
     """
     step.require_shared(1, 2, 3, 4)
     place = step.place(0)
     if place is None:
-        if any(map(step.is_sized, step.numbers(2, "ends") or ())):
+        if any(map(step.depends_on_axis, step.numbers(2, "ends") or ())):
             raise Blocked("an end follows the axis, but its data does not have it")
         return None
     rank = len(step.shape(0))
@@ -40,7 +41,7 @@ def slice_(step: AxisStep) -> Place | None:
             raise Blocked("it takes a part along the axis")
         _keep_end(step, place, ends, position, whole)
     for position, end in enumerate(ends):
-        if position not in positions and step.is_sized(end):
+        if position not in positions and step.depends_on_axis(end):
             raise Blocked("an end along another axis follows the axis")
     return place
 
@@ -99,7 +100,7 @@ def gather(step: AxisStep) -> Place | None:
 def gather_elements(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in data, indices and output, or None if no input has it.
 
-    An input without it is repeated. Raises Blocked if elements are picked along it.
+    An input without the axis is repeated along it. Raises Blocked if elements are picked along the axis.
     """
     return _same_place(step, step.call.attribute("axis"))
 
@@ -108,7 +109,7 @@ def gather_elements(step: AxisStep) -> Place | None:
 def scatter_elements(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in data, indices, updates and output, or None if no input has it.
 
-    An input without it is repeated. Raises Blocked if elements are written along it.
+    An input without the axis is repeated along it. Raises Blocked if elements are written along the axis.
     """
     return _same_place(step, step.call.attribute("axis"))
 
@@ -116,8 +117,8 @@ def scatter_elements(step: AxisStep) -> Place | None:
 def _same_place(step: AxisStep, along: int) -> Place | None:
     """Return the place of the resized axis, which must be the same in all inputs, or None if no input has it.
 
-    Inputs without it are repeated. Raises Blocked if places differ, or if the resized axis is `along`, the axis along
-    which the operator works.
+    An input without the axis is repeated along it. Raises Blocked if the places differ, or if the resized axis is
+    `along`, the axis along which the operator works.
     """
     found = {place for index in range(step.count) if (place := step.place(index)) is not None}
     if not found:
@@ -134,8 +135,8 @@ def _same_place(step: AxisStep, along: int) -> Place | None:
 def gather_nd(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of GatherND, or None if neither data nor indices have it.
 
-    The axis may be one of the `batch_dims` of both, an axis of the indices if there are no `batch_dims`, or an axis of
-    the data behind the indexed ones. Raises Blocked in any other case.
+    Three cases are possible: the axis is one of the `batch_dims` of both inputs; it is an axis of the indices, and
+    there are no `batch_dims`; or it is an axis of the data behind the indexed axes. Raises Blocked in any other case.
     """
     data, indices = step.place(0), step.place(1)
     shared = step.call.attribute("batch_dims") or 0
@@ -186,7 +187,7 @@ def trilu(step: AxisStep) -> Place | None:
 def reverse_sequence(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the data and the output, or None if no input has it.
 
-    Lengths without it are repeated. Raises Blocked if the axis is not `batch_axis`.
+    If the lengths do not have the axis, they are repeated along it. Raises Blocked if the axis is not `batch_axis`.
     """
     data, lengths = step.own_place(0), step.own_place(1)
     if data is None and lengths is None:

@@ -12,7 +12,8 @@ def matmul(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in a product of matrices, or None if neither factor has it.
 
     The axis may be an axis of stacked matrices, the rows of the left factor, or the columns of the right factor. Raises
-    Blocked if it is summed over, or if both factors have it in different places.
+    Blocked if the product sums over the axis, if both factors have the axis in different places, or if scales or zero
+    points may differ along it.
     """
     right = 3 if step.call.schema.name == "QLinearMatMul" else 1
     step.require_shared(*(index for index in range(step.count) if index not in (0, right)))
@@ -35,7 +36,7 @@ def matmul(step: AxisStep) -> Place | None:
         for index in (0, right):
             axis = place.axis - (rank - ranks[index])
             if index not in places and axis >= 0 and step.shape(index)[axis] != 1:
-                if not place.is_own or not step.follows(step.shape(index)[axis]):
+                if not place.is_own or not step.is_old_size(step.shape(index)[axis]):
                     raise Blocked(f"{step.shape(index)[axis]} matrices of the other input stand along it")
                 step.narrow(index, axis)
         return place
@@ -50,12 +51,13 @@ def matmul(step: AxisStep) -> Place | None:
 def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int) -> Place:
     """Return the place of the resized axis in a product of a matrix, or stacked matrices, and a vector.
 
-    Raises Blocked if the axis is summed over.
-
     Args:
-        places: the places by index of the input; at least one.
+        places: the places in the factors that have the axis, by index of the input; at least one.
         ranks: the ranks of both factors by index of the input.
         right: the index of the right factor.
+
+    Raises:
+        Blocked: the product sums over the axis, or both factors have it.
     """
     if len(places) > 1 or (right in places and ranks[right] < 2) or (0 in places and ranks[0] < 2):
         raise Blocked("it sums along the axis")
@@ -70,8 +72,9 @@ def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int)
 def gemm(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Gemm, or None if neither A nor B has it.
 
-    The axis may be the rows of A or the columns of B. Raises Blocked if it is summed over, if A and B both have it, or
-    if C does not fit.
+    The axis may be the rows of A or the columns of B. Raises Blocked if the product sums over the axis, if A and B both
+    have it, or for versions before 7. Raises Blocked, too, if C has the axis in another place, or has slices along it
+    that may differ.
     """
     places = {index: place for index in (0, 1) if (place := step.place(index)) is not None}
     if len(places) > 1:
@@ -93,7 +96,7 @@ def gemm(step: AxisStep) -> Place | None:
         if added is not None and (added._replace(axis=added.axis + 2 - rank) != place):
             raise Blocked("C has the slices along another axis")
         if added is None and axis >= 0 and step.shape(2)[axis] != 1:
-            if not place.is_own or not step.follows(step.shape(2)[axis]):
+            if not place.is_own or not step.is_old_size(step.shape(2)[axis]):
                 raise Blocked("C has another size along the axis")
             step.narrow(2, axis)
     return place

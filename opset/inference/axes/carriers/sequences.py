@@ -20,7 +20,7 @@ def construct(step: AxisStep) -> Place | None:
 
 @carries("SequenceInsert")
 def insert(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the elements and in the new one, or None if none has it.
+    """Return the place of the resized axis in the elements of the sequence and the new element, or None if none has it.
 
     An empty sequence fits any place. Raises Blocked if the places differ.
     """
@@ -77,7 +77,7 @@ def split(step: AxisStep) -> Place | None:
 def _common_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
     """Return the place of the resized axis that the inputs at `indices` have in common, or None if none has it.
 
-    Raises Blocked if they have it in different places, or only some have it.
+    Raises Blocked if the inputs have the axis in different places, or only some have it.
     """
     found = {step.place(index) for index in indices}
     if len(found) > 1:

@@ -20,7 +20,7 @@ Col2Im STFT
 def per_image(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the first input and the output, or None if the first input lacks it.
 
-    Raises Blocked if the axis is not the first axis there, or if another input has it.
+    Raises Blocked if the axis is not the first axis of the first input, or if another input has it.
     """
     step.require_shared(*range(1, step.count))
     place = step.place(0)
@@ -85,7 +85,8 @@ def dft(step: AxisStep) -> Place | None:
 def grid_sample(step: AxisStep) -> Place | None:
     """Return the first axis as the place of the resized axis, or None if neither images nor grids have it.
 
-    An input without it is repeated. Raises Blocked if an input has it as another axis.
+    If only one of the two inputs has the resized axis, the other is repeated along its first axis. Raises Blocked if an
+    input has the resized axis as another than its first axis.
     """
     if step.place(0) is None and step.place(1) is None:
         return None
@@ -102,7 +103,8 @@ def grid_sample(step: AxisStep) -> Place | None:
 def recurrent(step: AxisStep) -> Sequence[Place | None] | None:
     """Return the places of the resized axis in the three outputs, or None if the input sequences do not have it.
 
-    Initial states and lengths without it are repeated. Raises Blocked if the axis is not the axis of the batch.
+    Initial states and lengths without the axis are repeated along it. Raises Blocked if the axis is not the axis of the
+    batch.
     """
     step.require_shared(1, 2, 3, 7)
     place = step.own_place(0)
@@ -127,7 +129,8 @@ def recurrent(step: AxisStep) -> Sequence[Place | None] | None:
 def resize(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
-    A stated size along it is replaced. Raises Blocked if the node itself scales along it.
+    If the node states the old size along the axis, the node gets the new size. Raises Blocked if the node itself scales
+    along the axis, or may do so.
     """
     step.require_shared(1, 2, 3)
     place = step.place(0)
@@ -159,8 +162,9 @@ def resize(step: AxisStep) -> Place | None:
 def attention(step: AxisStep) -> Sequence[Place | None]:
     """Return the first axis as the place of the resized axis in each output.
 
-    Queries, keys, values, and keys and values of the past are repeated if they lack it. A mask without it is broadcast.
-    Raises Blocked if an input has it as another axis.
+    A query, key or value, or a past key or value, without the resized axis is repeated along its first axis. A mask
+    without it is broadcast. Raises Blocked if an input has the resized axis as another than its first axis, or if the
+    node has lengths of samples.
     """
     for index in (0, 1, 2, 4, 5):
         if not step.call.has(index):
