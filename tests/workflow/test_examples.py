@@ -25,6 +25,7 @@ from opset.inference.building.types import optional, sequence, tensor
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
 from opset.schemas.model import Attribute, Example, ExampleValue
+from opset.version_converter.routes import Verdict, VersionChange
 from opset.workflow.examples.claims import (
     Claim,
     ClaimTests,
@@ -36,10 +37,18 @@ from opset.workflow.examples.claims import (
     check_old,
     check_only_for,
 )
-from opset.workflow.examples.conversions import adapter_declarations, body_opsets, targets_of
+from opset.workflow.examples.conversions import BodyRoutes, adapter_declarations, body_opsets, targets_of
 from opset.workflow.examples.examination import PARTS, Subject, check_kernel, examine
 from opset.workflow.examples.functions import _versions_in_use
-from opset.workflow.examples.inference import _InferenceRun, check_inference, disagreement, structure_of
+from opset.workflow.examples.inference import (
+    _has_whole_numbers,
+    _InferenceRun,
+    _is_small,
+    check_inference,
+    disagreement,
+    is_dense,
+    structure_of,
+)
 from opset.workflow.examples.runner import PACKAGE_MISSING, Examination, ExampleRunner, disagreements, limit_finding
 
 SCALE = """\
@@ -1139,6 +1148,72 @@ def test_the_forms_in_which_an_example_is_inferred(monkeypatch, name, example, f
     chosen = next(each for each in registry.examples(name) if not each.error and (not example or each.name == example))
     check_inference(ExampleRunner(registry), schema, chosen, report)
     assert (tried, report.findings, report.gaps) == (forms, [], [])
+
+
+@pytest.mark.parametrize(
+    ("type_", "content", "shape", "dense", "whole", "small"),
+    [
+        ("tensor(int64)", [1], (1,), True, True, True),
+        ("tensor(bool)", [[True]], (1, 1), True, True, True),
+        ("tensor(int32)", [], (0,), True, True, True),
+        ("tensor(int64)", None, (1,), False, False, False),
+        ("tensor(float)", 1.0, None, True, False, True),
+        ("tensor(float)", [1.0], (1,), True, False, True),
+        ("tensor(float)", [[1.0]], (1, 1), True, False, False),
+        ("tensor(int16)", [[1]], (1, 1), True, False, False),
+        ("tensor(float)", None, (1,), False, False, False),
+        ("seq(tensor(int64))", [1], None, False, False, False),
+    ],
+)
+def test_what_inference_may_compute_with(type_, content, shape, dense, whole, small):
+    value = ExampleValue(type_, content, shape)
+    assert (is_dense(value), _has_whole_numbers(value), _is_small(value)) == (dense, whole, small)
+
+
+@pytest.mark.parametrize(
+    ("concerned", "varied", "shown", "against"),
+    [
+        ("abc", {"a": 1, "b": 2, "c": 2}, True, ["b", "c"]),
+        ("bc", {"a": 2, "b": 2, "c": 1}, True, ["b"]),
+        ("ac", {"a": 1, "b": 2, "c": 2}, True, ["c"]),
+        ("c", {"a": 2, "b": 2, "c": 1}, True, []),
+        ("abc", {"a": None, "b": None, "c": None}, False, []),
+        ("abc", {"a": None, "b": 2, "c": None}, True, ["b"]),
+        ("abc", {"a": 1, "b": None, "c": None}, True, []),
+        ("", {"a": 2, "b": 2, "c": 2}, False, []),
+    ],
+)
+def test_an_attribute_without_effect_is_tried_on_all_examples_that_it_concerns(concerned, varied, shown, against):
+    """Each example that is concerned is computed with other values, up to the first that makes a difference."""
+    tried = []
+
+    def kernel_outputs(schema, example):
+        tried.append((example.name, dict(example.attributes)))
+        return None if varied[example.name] is None else [np.array([varied[example.name]])]
+
+    examples = [(Example(name, 1, attributes={"b": 3}), [np.array([1])]) for name in "abc"]
+    tests = SimpleNamespace(examples=lambda schema: examples, kernel_outputs=kernel_outputs)
+    schema = replace(default_registry().schema("Relu", 14), attributes={"a": Attribute("a", "int", 0)})
+    found = ClaimTests.check_effect(tests, schema, "a", lambda example, values: example.name in concerned)
+    others = _other_values(schema, schema.attributes["a"], 0)
+    assert found.shown is shown and [each.name for each, _ in found.against] == against
+    assert [why for _, why in found.against] == [f"with a = {others[0]}, output 0: 2 instead of 1"] * len(against)
+    assert tried == [
+        (name, {"b": 3, "a": other}) for name in concerned for other in (others[:1] if varied[name] == 2 else others)
+    ]
+
+
+def test_one_operator_alone_is_expressed_by_its_body():
+    registry = default_registry()
+    gelu = registry.schema("Gelu", 20)
+    routes = BodyRoutes(registry, gelu, 20)
+    route = routes.route("Gelu", "", {"": 20}, {"": 20})
+    assert (route.verdict, route.change) == (Verdict.CONVERT, VersionChange("", "Gelu", 20, 0))
+    for name, domain in (("Relu", ""), ("Gelu", "com.acme")):
+        assert routes.route(name, domain, {"": 20}, {"": 20}).verdict is Verdict.KEEP
+        assert routes.step(domain, name, 20, 20) is None
+    step = routes.step("", "Gelu", 20, 20)
+    assert (step.source, step.target, step.version, step.lowers, step.touches) == (gelu, gelu, 20, True, True)
 
 
 def main():
