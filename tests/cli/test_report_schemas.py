@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from opset.cli import VERBS, cli
 from opset.cli.findings_formats import FORMATS, fingerprint
-from opset.cli.report_schemas import DIALECT, OTHERS, REPORTS, line_schema
+from opset.cli.report_schemas import DIALECT, OTHERS, REPORTS, _classes_in, line_schema
 from opset.errors import Finding
 from tests.cli.commands import REFUSED, SMALL, run, save
 from tests.schemas.texts import SCALE
@@ -221,3 +222,16 @@ def test_a_fingerprint_is_of_the_place_and_not_of_the_file():
     finding = Finding("C201", "no", "graph 'g', node 'n'")
     assert fingerprint(finding) == fingerprint(finding.in_file("a.onnx")) != fingerprint(finding._replace(place="x"))
     assert [*FORMATS] == ["sarif", "github", "junit"] and SMALL
+
+
+@dataclass
+class Plain:
+    """An object of a report."""
+
+    name: str
+
+
+def test_classes_in_a_type():
+    assert [*_classes_in(Plain)] == [Plain] and [*_classes_in(Finding)] == [Finding]
+    assert [*_classes_in(Plain | None)] == [Plain] and [*_classes_in(dict[str, Finding])] == [Finding]
+    assert [*_classes_in(Plain | Finding | int)] == [Plain, Finding] and [*_classes_in(str)] == []

@@ -87,6 +87,7 @@ def unused(*messages):
         ({"default": 2, "choices": (1, 2)}, [example(a=1), example()], []),
         ({"default": 2, "choices": (1, 2)}, [example(a=1), example(error="C1")], ["has the choice 2 of a"]),
         ({"default": 2, "choices": (1, 2, 4)}, [example()], ["sets a", *(f"has the choice {n} of a" for n in (1, 4))]),
+        ({"choices": ("none", "x")}, [example(a="x"), example()], ["has the choice 'none' of a"]),
         ({"choices": ("Up", "down")}, [example(a="UP"), example()], ["has the choice 'down' of a"]),
         ({"choices": ("x", "y", "z"), "type": "strings"}, [example(a=("x", "z"))], ["has the choice 'y' of a"]),
         ({"choices": (1, 2), "kind": DATA_TYPE}, [example(a=1)], []),
@@ -283,6 +284,9 @@ def test_an_example_of_nan_and_infinities(inputs, cases, element, evidence):
         "none": [(NOT_APPLICABLE, "none of its inputs is of floats", "types")],
     }
     assert found(check_nan_and_infinities, version) == (others[evidence] if isinstance(evidence, str) else evidence)
+    helps = {PASSED: "", NOT_APPLICABLE: "", MISSING: "add one: inputs: [{float: [.nan, .inf]}], or state why",
+             OPEN: "add an example, or state that it moves elements"}  # fmt: skip
+    assert all(each.help.startswith(helps[each.state]) for each in check_nan_and_infinities(version))
 
 
 @pytest.mark.parametrize(
