@@ -1,4 +1,4 @@
-"""What the conversion of one example counts as: right, wrong, refused or skipped; and what its adapters are said to do."""
+"""What the conversion of an example counts as: right, wrong, refused or skipped; what its adapters are said to do."""
 
 from types import SimpleNamespace
 
@@ -50,7 +50,7 @@ def running(result):
     ("actual", "expected", "why"),
     [
         (ONE, None, ""),
-        (FIVE, None, "output 0: 5 instead of 1"),
+        (FIVE, None, "output 0: 5.0 instead of 1.0"),
         (ONE, ONE, ""),
         (ONE, FIVE, "output 0: it is"),
         (away(ULP), ONE, ""),
@@ -236,7 +236,7 @@ def event(transition, made=None, refusal=None):
             [event("2-1", None, ("C204", "b")), event("2-1", None, ("C204", "a")), event("2-1", None, ("C204", "b"))],
             {"2-1": ((), (), False, (("C204", "a"), ("C204", "b")))},
         ),
-        ([event("2-1", None, ("C203", "a")), event("2-1", ("A",))], {"2-1": (("A",), (), False, ())}),
+        ([event("2-1", None, ("C206", "a")), event("2-1", ("A",))], {"2-1": (("A",), (), False, ())}),
     ],
 )
 def test_what_adapters_did_is_summed_up(events, outcomes):
