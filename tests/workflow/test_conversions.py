@@ -38,7 +38,8 @@ def away(count):
 def running(result):
     """A runner whose models and kernels give this result, or raise it."""
 
-    def run(*_):
+    def run(model, example):
+        assert example is EXAMPLE or example.name == "it"
         if isinstance(result, Exception):
             raise result
         return result
@@ -57,6 +58,7 @@ def running(result):
         (away(ULP + 1), ONE, f"output 0: it is {ULP + 1} units of the last digit from the kernel's result"),
         ([*ONE, *FIVE], [*ONE, *ONE], "output 1: it is"),
         ([np.array([1.0])], ONE, "output 0: "),
+        ([np.array([5])], [np.array([1])], "output 0: 5 instead of 1"),
         (RunError(Finding("R202", "no")), ONE, "the body cannot be computed: "),
     ],
 )
@@ -172,14 +174,17 @@ def test_an_example_that_is_converted_and_back(target, there, back, results, out
     _check_conversion(runner, RELU, EXAMPLE, target, report)
     if isinstance(outcome, str):
         assert [(each.target, each.example, each.codes) for each in report.refused] == [(target, "it", outcome)]
+        assert report.skipped == {("conversion", f"refused ({outcome})"): 1}
         assert report.findings == []
     elif outcome:
         code, message, way, ran = outcome
         (finding,) = report.findings
+        assert (report.passed, report.failed) == ({}, {"conversion": 1})
         assert (finding.code, finding.message) == (code, f"Relu 14: {message}{way}") and run == ran
         if code == "T107":
             assert finding.help == str((13, 14) if "->" in way[6:] else (14, target))
     else:
+        assert (report.passed, report.failed) == ({"conversion": 1}, {})
         assert report.findings == [] and report.refused == [] and run == [*results]
     returns = there.model is not None and target and "example" not in results and (not outcome or "-> 14" in outcome[2])
     assert asked == [("14", target), *([(next(iter(results)), 14)] if returns else [])]

@@ -41,6 +41,8 @@ from opset.workflow.examples.conversions import BodyRoutes, adapter_declarations
 from opset.workflow.examples.examination import PARTS, Subject, check_kernel, examine
 from opset.workflow.examples.functions import _versions_in_use
 from opset.workflow.examples.inference import (
+    OPEN,
+    SYMBOLIC,
     _has_whole_numbers,
     _InferenceRun,
     _is_small,
@@ -737,6 +739,7 @@ def test_how_a_type_is_not_that_of_a_value(type_, value, sizes, why, bound):
         ("Resize", 13, "nearest_mode", "floor", ["round_prefer_floor", "round_prefer_ceil", "ceil"]),
         ("Resize", 13, "exclude_outside", 0, [1]),
         ("Resize", 13, "cubic_coeff_a", 0.5, [0.0, 1.0, 2.0]),
+        ("Resize", 13, "cubic_coeff_a", 2.0, [0.0, 1.0, 0.5]),
         ("LSTM", 14, "hidden_size", 1, [0, 2, -1]),
         ("LSTM", 14, "layout", 1, [0]),
         ("LSTM", 14, "activations", ["Tanh", "Elu"], [["Relu"] * 2, ["Tanh"] * 2, ["Sigmoid"] * 2]),
@@ -1168,6 +1171,30 @@ def test_the_forms_in_which_an_example_is_inferred(monkeypatch, name, example, f
 def test_what_inference_may_compute_with(type_, content, shape, dense, whole, small):
     value = ExampleValue(type_, content, shape)
     assert (is_dense(value), _has_whole_numbers(value), _is_small(value)) == (dense, whole, small)
+
+
+@pytest.mark.parametrize(
+    ("type_", "form", "gaps"),
+    [
+        (None, SYMBOLIC, ["nothing"]),
+        (None, OPEN, []),
+        (tensor("float"), SYMBOLIC, ["float"]),
+        (tensor("float"), OPEN, []),
+        (tensor("float", (1,)), SYMBOLIC, []),
+        (sequence(tensor("float")), SYMBOLIC, []),
+    ],
+)
+def test_what_inference_does_not_know_of_an_output_is_a_gap(type_, form, gaps, monkeypatch):
+    result = SimpleNamespace(findings=[], type=lambda name: type_ if name == "output_1" else None)
+    monkeypatch.setattr("opset.workflow.examples.inference.infer", lambda model, **options: result)
+    example = Example("it", 14, outputs=(None, ExampleValue("tensor(float)", [1.0], (1,))))
+    runner = SimpleNamespace(registry=None)
+    run = _InferenceRun(runner, default_registry().schema("Relu", 14), example, form)
+    monkeypatch.setattr(run, "_output_disagreement", lambda *given: "")
+    assert [*run.check(None, {})] == []
+    assert [(each.operator, each.since, each.example, each.form, each.known) for each in run.gaps] == [
+        ("Relu", 14, "it", form, each) for each in gaps
+    ]
 
 
 @pytest.mark.parametrize(
