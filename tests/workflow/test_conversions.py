@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from onnx import helper
 
 from opset.errors import Finding, RunError
 from opset.model import proto as pb
@@ -22,7 +23,7 @@ from opset.workflow.examples.conversions import (
     with_standard,
 )
 from opset.workflow.examples.outcomes import summarize
-from opset.workflow.examples.runner import Examination
+from opset.workflow.examples.runner import Examination, ExampleRunner
 
 FLOATS = ExampleValue("tensor(float)", [1.0], (1,))
 EXAMPLE = Example("it", 13, inputs=(FLOATS,), outputs=(FLOATS,))
@@ -246,3 +247,27 @@ def event(transition, made=None, refusal=None):
 )
 def test_what_adapters_did_is_summed_up(events, outcomes):
     assert {key: tuple(each) for key, each in summarize(events).items()} == outcomes
+
+
+def model_of_nodes(*nodes, opset=17, domains=()):
+    graph = helper.make_graph(nodes, "g", [], [])
+    imports = [helper.make_opsetid("", opset), *(helper.make_opsetid(each, 1) for each in domains)]
+    return helper.make_model(graph, opset_imports=imports)
+
+
+def test_models_that_compute_the_same_have_one_identity():
+    """Nodes of the same versions are alike at any opset; subgraphs and functions are not looked into."""
+    identity = ExampleRunner(default_registry())._model_identity
+    relu, scale = helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Scale", ["x"], ["y"], domain="com.acme")
+    one, other = (model_of_nodes(relu, opset=each) for each in (14, 17))
+    assert identity(one) == identity(other) == (one.graph.SerializeToString(), (14,))
+    assert identity(model_of_nodes(relu, opset=13)) == (one.graph.SerializeToString(), (13,))
+    assert identity(model_of_nodes(scale, relu, domains=["com.acme"]))[1] == (-1, 14)
+    branch = helper.make_graph([relu], "b", [], [])
+    nested = helper.make_node("If", ["c"], ["z"], then_branch=branch, else_branch=branch)
+    inside = [model_of_nodes(nested, opset=each) for each in (16, 17)]
+    assert [identity(each) for each in inside] == [(each.SerializeToString(),) for each in inside]
+    later = model_of_nodes(relu, nested)
+    assert identity(later) == (later.SerializeToString(),)
+    one.functions.add(name="f")
+    assert identity(one) == (one.SerializeToString(),)
