@@ -12,7 +12,7 @@ from opset.opsets.hooks import TRUST
 from opset.opsets.registry import default_registry
 from opset.schemas.model import Example, ExampleValue
 from opset.version_converter.registration import LAYER
-from opset.workflow.examples import conversions
+from opset.workflow.examples import conversions, outcomes
 from opset.workflow.examples.conversions import (
     ULP,
     _body_difference,
@@ -227,7 +227,7 @@ def event(transition, made=None, refusal=None):
 
 
 @pytest.mark.parametrize(
-    ("events", "outcomes"),
+    ("events", "summary"),
     [
         ([], {}),
         ([event("2-1", ("A", "B"))], {"2-1": (("A", "B"), (), False, ())}),
@@ -245,8 +245,8 @@ def event(transition, made=None, refusal=None):
         ([event("2-1", None, ("C206", "a")), event("2-1", ("A",))], {"2-1": (("A",), (), False, ())}),
     ],
 )
-def test_what_adapters_did_is_summed_up(events, outcomes):
-    assert {key: tuple(each) for key, each in summarize(events).items()} == outcomes
+def test_what_adapters_did_is_summed_up(events, summary):
+    assert {key: tuple(each) for key, each in summarize(events).items()} == summary
 
 
 def model_of_nodes(*nodes, opset=17, domains=()):
@@ -271,3 +271,38 @@ def test_models_that_compute_the_same_have_one_identity():
     assert identity(later) == (later.SerializeToString(),)
     one.functions.add(name="f")
     assert identity(one) == (one.SerializeToString(),)
+
+
+@pytest.mark.parametrize(
+    ("calls", "converted", "events"),
+    [
+        ({}, "plain a, plain b, plain c", ""),
+        ({"plain a": "1", "varied a": "2"}, "plain a, varied a, plain b, plain c", "12"),
+        ({"plain a": "1", "plain b": "1"}, "plain a, varied a, plain b, plain c", "1"),
+        ({"plain a": "1", "varied a": "2", "plain b": "2", "plain c": "23"},
+         "plain a, varied a, plain b, plain c, varied c", "123"),
+        ({"plain a": "1", "plain b": "2", "plain c": "3"}, "plain a, varied a, plain b, varied b, plain c", "123"),
+        ({"plain a": "1x"}, "plain a, varied a, plain b, plain c", "1"),
+    ],
+)  # fmt: skip
+def test_an_example_that_shows_something_new_is_varied(calls, converted, events, monkeypatch):
+    """At most MOST_VARIED are, and only to the targets that are one step away; others' events are left out."""
+    tried = []
+
+    def convert(registry, routes, targets, models):
+        tried.append(models)
+        assert targets == (["far", "near"] if models.startswith("plain") else ["near"])
+        events = calls.get(models, "")
+        routes.update(("d", "Thin" if each != "x" else "Other", each, None, None) for each in events)
+
+    monkeypatch.setattr(outcomes, "MOST_VARIED", 2)
+    monkeypatch.setattr(outcomes, "RecordingRoutes", lambda registry, calls: calls)
+    monkeypatch.setattr(outcomes, "_targets", lambda *given: [("far", False), ("near", True)])
+    monkeypatch.setattr(outcomes, "_convert", convert)
+    monkeypatch.setattr(outcomes, "plain_forms", lambda schema, each: f"plain {each.name}")
+    monkeypatch.setattr(outcomes, "varied_forms", lambda schema, each: f"varied {each.name}")
+    given = [Example("broken", 1, error="C1"), *(Example(name, 1) for name in "abc"), Example("new", 2)]
+    registry = SimpleNamespace(examples=lambda name, domain: given if (name, domain) == ("Thin", "d") else None)
+    schema = SimpleNamespace(name="Thin", domain="d", since_version=1)
+    found = outcomes.record_outcomes(registry, schema)
+    assert ", ".join(tried) == converted and {each[2] for each in found} == {*events}
