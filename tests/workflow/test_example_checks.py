@@ -6,7 +6,7 @@ import pytest
 
 from opset.opsets.registry import default_registry
 from opset.schemas.constraints.signature import AXES, AXIS, DATA_TYPE
-from opset.schemas.model import OPTIONAL, Attribute, Example, ExampleValue, Parameter
+from opset.schemas.model import OPTIONAL, VARIADIC, Attribute, Example, ExampleValue, Parameter
 from opset.workflow.contribution.example_checks import (
     _constraint_against_scalars,
     _has_negative,
@@ -20,6 +20,7 @@ from opset.workflow.contribution.example_checks import (
     check_uses,
 )
 from opset.workflow.contribution.reviewed_version import MISSING, NOT_APPLICABLE, OPEN, PASSED
+from opset.workflow.contribution.type_checks import _example_of_type
 
 NAN, INFINITY = float("nan"), float("inf")
 
@@ -340,3 +341,22 @@ def test_which_constraints_examples_break():
     ]  # fmt: skip
     version.docs = SimpleNamespace(constraints={})
     assert found(check_constraints, version) == [(NOT_APPLICABLE, "it has no constraints", "since")]
+
+
+@pytest.mark.parametrize(
+    ("option", "inputs", "indices", "found"),
+    [
+        ("single", (VECTOR, INTEGERS), [0], ""),
+        ("single", (VECTOR, INTEGERS), [1], "it"),
+        ("single", (VECTOR, INTEGERS), [0, 1], "it"),
+        ("single", (INTEGERS,), [1], ""),
+        ("single", (None, INTEGERS), [0], ""),
+        (VARIADIC, (VECTOR, INTEGERS), [0], "it"),
+        (VARIADIC, (VECTOR, None, VECTOR), [0], ""),
+    ],
+)
+def test_an_example_that_has_a_type(option, inputs, indices, found):
+    formals = [Parameter(each, "T", option) for each in "XY"]
+    examples = [example("broken", INTEGERS, INTEGERS, error="C1"), example("it", *inputs), example("later", *inputs)]
+    one = _example_of_type(reviewed(examples, inputs=formals), indices, "tensor(int64)")
+    assert (one.name if one else "") == found
