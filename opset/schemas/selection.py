@@ -108,12 +108,13 @@ def _merge_targets(targets: Sequence[SelectionTarget]) -> list[SelectionTarget]:
     for target in targets:
         real = os.path.realpath(target.folder)
         known = merged.setdefault(real, target)
-        if known.whole:
+        if whole := [each for each in (known, target) if each.whole]:
+            # A folder that is found and named is named, whatever comes first; a file in it does not name its hooks.
+            merged[real] = whole[0]._replace(is_found=all(each.is_found for each in whole))
             continue
-        files = (*known.files, *(each for each in target.files if each not in known.files))
-        domains = known.domains | target.domains
-        both = SelectionTarget(known.folder, files, False, domains)
-        merged[real] = target if target.whole else both
+        files = [known.folder / each.parent.name / each.name for each in target.files]  # which a link may name
+        domains = known.domains | {known.folder / each.name for each in target.domains}
+        merged[real] = SelectionTarget(known.folder, tuple(dict.fromkeys((*known.files, *files))), False, domains)
     return [*merged.values()]
 
 

@@ -23,7 +23,7 @@ from opset.schemas.names import normalize_domain
 from opset.version_converter.adapter_calls import AdapterCall, call_adapter
 from opset.version_converter.context import Context
 from opset.version_converter.derivation import apply_derived, check_types, derive_adapter
-from opset.version_converter.helps import OTHER_TARGET, cast_help
+from opset.version_converter.helps import KEEP_OPERATOR, OTHER_TARGET, cast_help
 from opset.version_converter.replacement import bind_outputs
 from opset.version_converter.result import Action
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -297,7 +297,7 @@ class Crossing:
             if isinstance(step, Refusal):
                 raise _refusal_without_lowering(step, node.op_type)
             if step.impossible:
-                raise Refusal("C208", step.impossible, instead=_another_target(step, pending.operator[1], version))
+                raise Refusal("C208", step.impossible, KEEP_OPERATOR)
             try:
                 made = self._cross_transition(step, node) if step.touches else None
             except Refusal as refusal:
@@ -742,7 +742,7 @@ def _refusal_without_lowering(step: RouteStep | Refusal | None, op_type: str) ->
     """Return why an operator has no lowering: the user's hooks that may have one were not loaded, or there is none."""
     if isinstance(step, Refusal) and step.code == "C105":
         return step
-    return Refusal("C201", f"there is no lowering of {op_type}")
+    return Refusal("C201", f"there is no lowering of {op_type}", KEEP_OPERATOR)
 
 
 def _another_target(step: RouteStep, domain: str, version: int) -> str:

@@ -10,6 +10,8 @@ CAST = "cast the value to a type that version takes"
 KEEP = "keep the opset that the model has, or express what the node computes by other operators"
 OTHER_TARGET = "choose another release, or a provider that has it: opset targets show"
 """The help if a runtime does not run a node."""
+KEEP_OPERATOR = "keep the operator, or express what the node computes by other operators"
+"""The help if there is no lowering of an operator: another opset would not give one."""
 NEWER_OPSET = "use a newer opset, or give schemas for it"
 CONVERT_FOR = "convert the model for it: opset convert MODEL --for RUNTIME"
 _BY_CODE = {

@@ -2,6 +2,7 @@
 
 import io
 import json
+from xml.etree import ElementTree
 
 import pytest
 
@@ -160,3 +161,34 @@ def test_a_fingerprint_is_of_code_place_and_message():
     )
     others = [first._replace(**{key: "y"}) for key in ("code", "place", "message")]
     assert len({*map(fingerprint, [first, *others])}) == 4
+
+
+def test_a_code_that_has_no_title_is_its_own():
+    one = Finding("Z999", "no such thing")
+    ((rule,),) = [
+        each["tool"]["driver"]["rules"] for each in json.loads(written("sarif", report("m.onnx", one)))["runs"]
+    ]
+    assert rule["shortDescription"] == {"text": "Z999"}
+    assert written("github", report("m.onnx", one)).startswith("::error file=m.onnx,title=Z999 ::no such thing")
+
+
+@pytest.mark.parametrize(
+    ("about", "places", "suites"),
+    [
+        ("", [], []),
+        ("all", [], ["all"]),
+        ("", ["a.yaml:3:5", "b.yaml:3", "a.yaml:4:1", ""], ["a.yaml", "b.yaml", "."]),
+        ("all", ["a.yaml:3:5"], ["all"]),
+        ("", ["a:b.yaml", "c.yaml:1:2:3"], ["a:b.yaml", "c.yaml:1"]),
+    ],
+)
+def test_each_finding_is_at_its_file(about, places, suites):
+    stream = io.StringIO()
+    write_findings([Finding("S101", "it", place) for place in places], "junit", stream, about)
+    assert [each.get("name") for each in ElementTree.fromstring(stream.getvalue())] == suites
+
+
+def test_the_file_of_a_finding_comes_before_all_others():
+    stream = io.StringIO()
+    write_findings([Finding("S101", "it", "a.yaml:1:1", file="m.onnx")], "junit", stream, "all")
+    assert [each.get("name") for each in ElementTree.fromstring(stream.getvalue())] == ["all", "m.onnx"]

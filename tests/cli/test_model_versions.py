@@ -173,6 +173,8 @@ def test_streams_and_texts(folder):
         (["Softmax", "1", "13", "--set-version", "-o", "o"], "-o: for models, not for operators"),
         (["17", "21", "--allow-external-root", "."], "--allow-external-root: for models, not for operators"),
         (["Softmax", "13"], "a version is missing"),
+        (["1234567890", "13"], "a version is missing"),
+        (["²", "13"], "a version is missing"),
         (
             ["old.onnx", "new.onnx", "--set-version", "1.2", "-o", "out.onnx"],
             "error[U107] '1.2' is not a model version",

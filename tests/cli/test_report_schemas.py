@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,7 +13,7 @@ from jsonschema import Draft202012Validator
 from opset.cli import VERBS, cli
 from opset.cli.findings_formats import FORMATS, fingerprint
 from opset.cli.records import FindingTotal
-from opset.cli.report_schemas import DIALECT, OTHERS, REPORTS, _Schemas, line_schema
+from opset.cli.report_schemas import DIALECT, OTHERS, REPORTS, _classes_in, _Schemas, line_schema
 from opset.errors import Finding
 from tests.cli.commands import REFUSED, SMALL, run, save
 from tests.schemas.texts import SCALE
@@ -231,3 +232,16 @@ def test_a_class_within_a_report_is_referred_to():
     assert schemas.of_hint(object) == {}
     items = {"type": "array", "items": {"$ref": "#/$defs/FindingTotal"}}
     assert schemas.of_list(FindingTotal) == {"type": "object", "properties": {"listed": items}, "required": ["listed"]}
+
+
+@dataclass
+class Plain:
+    """An object of a report."""
+
+    name: str
+
+
+def test_classes_in_a_type():
+    assert [*_classes_in(Plain)] == [Plain] and [*_classes_in(Finding)] == [Finding]
+    assert [*_classes_in(Plain | None)] == [Plain] and [*_classes_in(dict[str, Finding])] == [Finding]
+    assert [*_classes_in(Plain | Finding | int)] == [Plain, Finding] and [*_classes_in(str)] == []

@@ -197,3 +197,29 @@ def test_closing_ends_all_processes():
     results = run_in_processes(started, ["a", "sleep", "sleep"], 3, lost)
     assert next(results) == "a!" and len(multiprocessing.active_children()) == 3
     results.close()
+
+
+def child_that(handles):
+    """Begin a child that waits for SIGTERM, and then exits after a moment if it handles the signal."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        if handles is not None:
+            signal.signal(signal.SIGTERM, lambda *_: (time.sleep(handles), os._exit(3)))
+        os.write(writer, b".")
+        time.sleep(60)
+        os._exit(4)
+    os.read(reader, 1)
+    os.close(reader)
+    os.close(writer)
+    return child
+
+
+def test_a_child_is_asked_to_end_before_it_is_ended():
+    assert supervision._end_child(child_that(None)) == -signal.SIGTERM
+    assert supervision._end_child(child_that(LATE)) == 3
+    child = os.fork()
+    if not child:
+        os._exit(5)
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    assert supervision._end_child(child) == 5  # without a signal

@@ -444,7 +444,13 @@ def test_lint_runs_no_code_of_a_folder_that_a_search_led_to(own, folder):
     (own.parent / "adapters.py").write_text("raise SystemExit('this was run')")
     (folder / "deep").mkdir()
     (folder / "schemas").rename(folder / "deep" / "schemas")
-    for arguments, runs in ((["."], False), (["deep/schemas"], True), ([".", "--allow-hooks"], True)):
+    for arguments, runs in (
+        (["."], False),
+        (["deep/schemas"], True),
+        ([".", "deep/schemas"], True),
+        (["deep/schemas", "."], True),
+        ([".", "--allow-hooks"], True),
+    ):
         result = run("lint", *arguments)
         assert ("this was run" in result.output) is runs and ("was not run" in result.stderr) is not runs
     assert "this was run" not in run("lint", "deep/schemas", "--no-hooks").output

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from opset.errors import ModelError
 from opset.model import proto as pb
-from opset.model.arrays import DTYPES, array_of, dense_of, message_of, tensor_of, value_of
+from opset.model.arrays import DTYPES, array_of, data_type_of, dense_of, message_of, tensor_of, value_of
 from opset.model.elements import ELEMENTS, STRING
 from tests.bounds import draws
 
@@ -253,3 +253,14 @@ def test_indices_fit_values_and_dims(indices, why):
     with pytest.raises(ModelError, match=why) as caught:
         dense_of(None, sparse)
     assert caught.value.code == "M206"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "number"),
+    [
+        ("<f4", 1), (">f4", 1), ("=f4", 1), (">i8", 7), ("u1", 2), ("?", 9), (">f2", 10), (">c16", 15), ("U3", STRING),
+        ("S1", STRING), ("O", STRING), ("M8[s]", None), ("f16", None),
+    ],
+)  # fmt: skip
+def test_the_element_type_of_a_dtype_in_any_byte_order(dtype, number):
+    assert data_type_of(np.dtype(dtype)) == number

@@ -13,7 +13,7 @@ from opset.errors import ModelError, UsageError
 from opset.model import load
 from opset.model.storage import atomic as files
 from opset.model.storage import reading, writing
-from opset.model.storage.external import findings
+from opset.model.storage.external import Folder, JoinedFolder, findings, leads_out
 
 DATA = bytes(range(256)) * 8
 
@@ -655,3 +655,47 @@ def test_the_output_beside_a_hub_snapshot_needs_no_copy(tmp_path):
     changed(restored).save(tmp_path / "out" / "m.onnx")
     assert (tmp_path / "out" / "model.onnx_data").read_bytes() == DATA
     assert not (tmp_path / "out" / "model.onnx_data").is_symlink()
+
+
+@pytest.mark.parametrize(
+    ("location", "out"),
+    [
+        ("w", False), ("a/w", False), ("a/../w", False), ("..w", False), ("a/../../w", True), ("../w", True),
+        ("..", True), ("/w", True), ("./../w", True), ("", False),
+    ],
+)  # fmt: skip
+def test_which_locations_lead_out_of_their_folder(location, out):
+    assert leads_out(location) is out
+
+
+def test_the_folder_of_a_model_to_which_another_was_joined(tmp_path):
+    """Each location is that of the model which it came from, also as it is seen from elsewhere."""
+    for name in ("one", "two", "one/in"):
+        (tmp_path / name).mkdir()
+    first, second = (Folder(str(tmp_path / name / "m.onnx")) for name in ("one", "two"))
+    one, two, elsewhere = (str(tmp_path / each) for each in ("one", "two", "one/in"))
+    assert [first.is_own(each) for each in (one, two)] == [True, False]
+    assert [first.location_from(each, "w") for each in (one, two, elsewhere)] == ["w", "../one/w", "../w"]
+    assert first.location_from(two, "/w") == "/w"
+
+    joined = JoinedFolder(first, second, {"../two/w": "w", "v": "../one/v"})
+    assert joined.path == one and joined.location_from(one, "w") == "w"
+    assert joined.location_from(two, "../two/w") == "w" and joined.location_from(two, "w") == "../one/w"
+    assert joined.real_path("../two/w") == os.path.join(os.path.realpath(two), "w")
+    assert (
+        joined.real_path("w") == joined.real_path("v").replace("/v", "/w") == os.path.join(os.path.realpath(one), "w")
+    )
+    assert not joined.is_own(one)
+    inside, outside = (JoinedFolder(first, second, {each: "w"}) for each in ("in/w", "../w"))
+    assert [inside.is_own(one), inside.is_own(two), outside.is_own(one)] == [True, False, False]
+
+
+def test_locations_that_lead_out_of_a_joined_folder_get_names_in_it(tmp_path):
+    first, second = (Folder(str(tmp_path / name / "m.onnx")) for name in ("one", "two"))
+    located = {"../two/w.bin": "w.bin", "v": "v", "/tmp/w.bin": "/tmp/w.bin", "../three/v": "../three/v"}
+    joined = JoinedFolder(first, second, located)
+    brought, moved = joined.brought_inside([*located, "w.bin"])
+    assert moved == {"../two/w.bin": "w_1.bin", "/tmp/w.bin": "w_2.bin", "../three/v": "v_1"}
+    assert [brought.real_path(each) for each in ("w_1.bin", "v", "v_1", "w.bin")] == [
+        os.path.join(os.path.realpath(tmp_path), each) for each in ("two/w.bin", "two/v", "three/v", "one/w.bin")
+    ]

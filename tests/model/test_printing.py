@@ -18,9 +18,9 @@ from onnx.backend.test.case.node import collect_testcases
 import opset
 from opset.errors import ModelError, UsageError
 from opset.model import proto as pb
-from opset.model.elements import ELEMENTS, STRING
+from opset.model.elements import ELEMENTS, NUMBERS, STRING
 from opset.model.proto import is_repeated
-from opset.model.text.printing import ELIDED, string_text, to_text
+from opset.model.text.printing import ELIDED, ROW, _bracket_rows, _entries_text, string_text, to_text
 from tests.bounds import draws, growth
 from tests.model.messages import messages
 from tests.model.test_syntax import READ_ALIKE, READERS, encoded
@@ -338,3 +338,73 @@ def test_time_is_linear():
 
     assert growth(lambda size: partial(to_text, made(size)), 100, 4) < 2
     assert growth(lambda size: partial(opset.parse_graph, to_text(made(size))), 100, 4) < 2
+
+
+@pytest.mark.parametrize(
+    ("domains", "raw", "names", "unset"),
+    [
+        ([None, None], [False, False], [None, None], "domain, name"),
+        (["", None], [False, False], ["", None], ""),
+        (["", ""], [False, False], ["", ""], ""),
+        ([None, None, ""], [False, False, False], ["", "", None], "domain"),
+        (["", "", None], [False, False, False], [None, None, ""], "name"),
+        ([None], [True], [None], "domain"),
+        ([None, None], [True, False], [None, ""], "domain"),
+        ([None, None], [True, False], ["", None], "domain, name"),
+        (["d"], [False], ["n"], ""),
+    ],
+)
+def test_what_most_nodes_leave_out_is_said_once(domains, raw, names, unset):
+    graph = pb.GraphProto(name="g")
+    for domain, is_raw, name in zip(domains, raw, names, strict=True):
+        node = graph.node.add(op_type="Constant", output=["y"])
+        tensor = node.attribute.add(name="value", type=4).t
+        tensor.data_type = 7
+        tensor.dims.append(1)
+        if is_raw:
+            tensor.raw_data = bytes(8)
+        else:
+            tensor.int64_data.append(0)
+        if domain is not None:
+            node.domain = domain
+        if name is not None:
+            tensor.name = name
+    first = again(graph).splitlines()[0]
+    assert first == (f"#: unset {unset}" if unset else "g () => () {")
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "values", "count", "text"),
+    [
+        ("uint4", "int32_data", [33, 3], 3, "{33, 3}"),
+        ("uint4", "int32_data", [1, 2], 4, "{1, 2}"),
+        ("uint4", "int32_data", [1], 3, None),
+        ("int4", "int32_data", [1, 2, 3], 3, None),
+        ("uint2", "int32_data", [1, 2], 5, "{1, 2}"),
+        ("int2", "int32_data", [255], 4, "{255}"),
+        ("uint8", "int32_data", [0, 255], 2, "{0, 255}"),
+        ("uint8", "int32_data", [0, 256], 2, None),
+        ("uint8", "int32_data", [-1, 0], 2, None),
+        ("uint8", "int32_data", [0], 2, None),
+        ("uint8", "int32_data", [], 0, "{}"),
+        ("float", "float_data", [0.5, 1], 2, "{0.5, 1.0}"),
+        ("float", "float_data", [0.5], 2, None),
+        ("complex64", "float_data", [0.5, 1], 1, "{0.5, 1.0}"),
+        ("complex64", "float_data", [0.5], 1, None),
+        ("string", "string_data", [b"a"], 1, '{"a"}'),
+        ("string", "string_data", [b"a"], 2, None),
+    ],
+)
+def test_entries_are_elements_if_they_are_as_many_and_in_range(kind, field, values, count, text):
+    tensor = pb.TensorProto(data_type=NUMBERS[kind])
+    getattr(tensor, field).extend(values)
+    assert _entries_text(tensor, field, count) == text
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_more_values_than_a_row_holds_are_in_rows(more):
+    values = [str(each) for each in range(2 * ROW + more)]
+    assert _bracket_rows(values[:ROW], "{", "}") == f"{{{', '.join(values[:ROW])}}}"
+    rows = [values[:ROW], values[ROW : 2 * ROW], values[2 * ROW :]][: 2 + more]
+    inside = ",\n    ".join(", ".join(row) for row in rows)
+    assert _bracket_rows(values, "[", "]") == f"[\n    {inside}\n  ]"

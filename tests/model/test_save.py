@@ -429,6 +429,19 @@ def test_what_a_killed_process_left_is_removed_unless_somebody_writes(tmp_path):
     assert sorted(os.listdir(tmp_path / "busy")) == sorted([".opset-0123456789abcdef.tmp", *stay])
 
 
+def test_a_folder_that_is_written_to_is_locked_for_all(tmp_path):
+    """Others may write as well, and nobody removes files."""
+    folder = files.OpenFolder(str(tmp_path))
+    folder.lock(())
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(descriptor)
+
+
 def test_a_file_with_holes_is_written_with_them(tmp_path):
     source, target = tmp_path / "sparse", tmp_path / "copy"
     with open(source, "wb") as file:

@@ -336,6 +336,10 @@ def test_a_rule_says_what_is_wrong(name, tmp_path):
         ([("opset: 13", PRODUCT), ("opset: 13\n    where: {axis: 1}", PRODUCT)], []),
         ([("opset: 13", PRODUCT), ("opset: 13\n    types: {T: float}", PRODUCT)], []),
         ([("opset: 7", "a = Constant <value_int = 1> () b = CastLike (a, X) Y = Mul (X, b)")], []),
+        ([("opset: 13", "a = Softmax <axis = 1.5> (X) Y = Mul (a, by)")],
+         ["the body of opset 13 has Softmax, of which the attribute 'axis' is of type float: "
+          "it has to be of type int"]),
+        ([("opset: 13", "a = Softmax <axis: int = @axis> (X) Y = Mul (a, by)")], []),
         ([("opset: 13", "a = Constant () Y = Mul (X, a)")],
          ["a Constant has one attribute, 'value' or 'value_' and a type"]),
         ([("opset: 13\n    where: {axis: given}", "a = Constant <value_int: int = @axis> () Y = Gather (X, a)")], []),

@@ -83,9 +83,37 @@ def test_what_is_in_the_same_folder_of_domains_is_one_target(paths, files, whole
     for others in (given, [*given[:-1], Path("link", paths.split()[-1])]):
         (target,) = select_operators(others).targets
         found = [each.as_posix().replace("link/", "").replace("lib/schemas/", "") for each in target.files]
-        assert (" ".join(dict.fromkeys(found)), target.whole, target.is_found) == (files, whole, False)
+        assert (" ".join(found), target.whole, target.is_found) == (files, whole, False)
         assert " ".join(sorted(each.name for each in target.domains)) == domains
     assert len({*map(str, select_operators(given).targets[0].files)}) == len(files.split())
+
+
+@pytest.mark.parametrize(
+    ("paths", "is_found"),
+    [
+        (". lib", True),
+        (". lib/schemas", False),
+        ("lib/schemas .", False),
+        (". lib/schemas/types.yaml", False),
+        ("lib/schemas/com.acme .", True),
+        (". lib/schemas/com.acme/Turn.yaml", True),
+        ("lib/schemas/com.acme/Turn.yaml . lib/schemas", False),
+        ("link/com.acme lib", True),
+    ],
+)
+def test_a_folder_that_is_found_and_named_is_named_and_a_part_of_it_is_not_enough(paths, is_found, tree):
+    (tree / "link").symlink_to("lib/schemas")
+    (target,) = select_operators(map(Path, paths.split())).targets
+    assert (" ".join(map(str, target.files)), target.whole, target.is_found) == (ALL, True, is_found)
+
+
+def test_what_a_link_names_is_checked_under_the_first_name(tree):
+    (tree / "link").symlink_to("lib/schemas")
+    scale, turn = Path("lib/schemas/com.acme/Scale.yaml"), Path("link/com.acme/Turn.yaml")
+    (target,) = select_operators([turn, scale, scale]).targets
+    assert target.files == (turn, Path("link/com.acme/Scale.yaml")) and target.folder == Path("link")
+    (target,) = select_operators([turn, scale.parent]).targets
+    assert target.has_file(Path("link/com.acme/New.yaml")) and not target.has_file(scale)
 
 
 def test_inside_of_the_folder_of_a_domain(tree, monkeypatch):

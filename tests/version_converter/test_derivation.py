@@ -162,7 +162,8 @@ def test_a_transition_that_is_declared_impossible_is_refused_with_the_reason(fol
         g (float[2] x) => (float[2] y) { y = com.acme.Scale <step = 5> (x) }""")
     with pytest.raises(ConversionError, match="Scale cannot be expressed by other operators of version 2") as caught:
         opset.lower(model, ["com.acme.Scale"], schemas=[folder])
-    assert (caught.value.code, caught.value.why) == ("C208", "no adapter is written for it")
+    help = "keep the operator, or express what the node computes by other operators"
+    assert (caught.value.code, caught.value.why, caught.value.help) == ("C208", "no adapter is written for it", help)
 
 
 def test_attributes_are_checked_also_where_nothing_moves(folder):

@@ -74,6 +74,7 @@ def test_an_operator_without_a_lowering_is_refused():
     with pytest.raises(ConversionError, match="Mul cannot be expressed by other operators of version 17") as caught:
         opset.lower(model, ["Mul"])
     assert (caught.value.code, caught.value.why) == ("C201", "there is no lowering of Mul")
+    assert caught.value.help == "keep the operator, or express what the node computes by other operators"
 
 
 def test_a_graph_of_operators_that_are_lowered_too_is_refused():

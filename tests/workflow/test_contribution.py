@@ -16,7 +16,7 @@ import pytest
 from opset.errors import Finding, UsageError
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
-from opset.schemas.model import Example, ExampleValue
+from opset.schemas.model import Example, ExampleValue, Parameter
 from opset.workflow.contribution.checklist import (
     STATES,
     ReviewedVersion,
@@ -25,7 +25,7 @@ from opset.workflow.contribution.checklist import (
     checks,
     markdown_lines,
 )
-from opset.workflow.contribution.checks import check_version_number
+from opset.workflow.contribution.checks import check_attributes, check_version_number
 from opset.workflow.contribution.reviewed_version import MISSING, NOT_APPLICABLE, OPEN, PASSED
 from tests.cli.commands import run, run_json
 from tests.test_docs import ROOT
@@ -240,6 +240,30 @@ def test_the_guide_has_every_point():
     text = (ROOT / "docs" / "contribution.md").read_text()
     rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(each.code for each in checks())
+
+
+@pytest.mark.parametrize(
+    ("inputs", "asked"),
+    [
+        (["T"], []),
+        (["tensor(int64)"], []),
+        (["T", "tensor(int64)", "tensor(uint8)", "tensor(bool)", "tensor(string)"], ["i1", "i2", "i3", "i4"]),
+        (["T", "tensor(float)", "seq(tensor(int64))"], []),
+        (["T", "T", "I", "M"], ["i2"]),
+        (["I", "I", "tensor(int8)"], ["i2"]),
+    ],
+)
+def test_inputs_that_might_be_attributes(inputs, asked):
+    types = {"T": ["tensor(int64)"], "I": ["tensor(int32)", "tensor(int64)"], "M": ["tensor(int32)", "tensor(float)"]}
+    formals = tuple(Parameter(f"i{at}", each) for at, each in enumerate(inputs))
+    schema = SimpleNamespace(inputs=formals, allowed_types=lambda each: types.get(each.type, [each.type]))
+    version = SimpleNamespace(schema=schema, place_of=lambda *keys: ".".join(keys))
+    help = "make it an attribute, or state why it has to be computed"
+    expected = [
+        (OPEN, f"the input {each} holds integers, flags or text alone", f"inputs.{each}", help) for each in asked
+    ]
+    met = [(PASSED, "no further input holds integers, flags or text alone", "inputs", "")]
+    assert [*map(tuple, check_attributes(version))] == (expected or met)
 
 
 def test_a_withdrawn_operator_of_the_standard_leads_to_what_replaces_it():

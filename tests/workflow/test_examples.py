@@ -25,6 +25,7 @@ from opset.inference.building.types import optional, sequence, tensor
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
 from opset.schemas.model import Attribute, Example, ExampleValue
+from opset.version_converter.routes import Verdict, VersionChange
 from opset.workflow.examples.claims import (
     Claim,
     ClaimTests,
@@ -36,10 +37,20 @@ from opset.workflow.examples.claims import (
     check_old,
     check_only_for,
 )
-from opset.workflow.examples.conversions import adapter_declarations, body_opsets, targets_of
+from opset.workflow.examples.conversions import BodyRoutes, adapter_declarations, body_opsets, targets_of
 from opset.workflow.examples.examination import PARTS, Subject, check_kernel, examine
 from opset.workflow.examples.functions import _versions_in_use
-from opset.workflow.examples.inference import _InferenceRun, check_inference, disagreement, structure_of
+from opset.workflow.examples.inference import (
+    OPEN,
+    SYMBOLIC,
+    _has_whole_numbers,
+    _InferenceRun,
+    _is_small,
+    check_inference,
+    disagreement,
+    is_dense,
+    structure_of,
+)
 from opset.workflow.examples.runner import PACKAGE_MISSING, Examination, ExampleRunner, disagreements, limit_finding
 
 SCALE = """\
@@ -728,6 +739,7 @@ def test_how_a_type_is_not_that_of_a_value(type_, value, sizes, why, bound):
         ("Resize", 13, "nearest_mode", "floor", ["round_prefer_floor", "round_prefer_ceil", "ceil"]),
         ("Resize", 13, "exclude_outside", 0, [1]),
         ("Resize", 13, "cubic_coeff_a", 0.5, [0.0, 1.0, 2.0]),
+        ("Resize", 13, "cubic_coeff_a", 2.0, [0.0, 1.0, 0.5]),
         ("LSTM", 14, "hidden_size", 1, [0, 2, -1]),
         ("LSTM", 14, "layout", 1, [0]),
         ("LSTM", 14, "activations", ["Tanh", "Elu"], [["Relu"] * 2, ["Tanh"] * 2, ["Sigmoid"] * 2]),
@@ -1140,6 +1152,96 @@ def test_the_forms_in_which_an_example_is_inferred(monkeypatch, name, example, f
     chosen = next(each for each in registry.examples(name) if not each.error and (not example or each.name == example))
     check_inference(ExampleRunner(registry), schema, chosen, report)
     assert (tried, report.findings, report.gaps) == (forms, [], [])
+
+
+@pytest.mark.parametrize(
+    ("type_", "content", "shape", "dense", "whole", "small"),
+    [
+        ("tensor(int64)", [1], (1,), True, True, True),
+        ("tensor(bool)", [[True]], (1, 1), True, True, True),
+        ("tensor(int32)", [], (0,), True, True, True),
+        ("tensor(int64)", None, (1,), False, False, False),
+        ("tensor(float)", 1.0, None, True, False, True),
+        ("tensor(float)", [1.0], (1,), True, False, True),
+        ("tensor(float)", [[1.0]], (1, 1), True, False, False),
+        ("tensor(int16)", [[1]], (1, 1), True, False, False),
+        ("tensor(float)", None, (1,), False, False, False),
+        ("seq(tensor(int64))", [1], None, False, False, False),
+    ],
+)
+def test_what_inference_may_compute_with(type_, content, shape, dense, whole, small):
+    value = ExampleValue(type_, content, shape)
+    assert (is_dense(value), _has_whole_numbers(value), _is_small(value)) == (dense, whole, small)
+
+
+@pytest.mark.parametrize(
+    ("type_", "form", "gaps"),
+    [
+        (None, SYMBOLIC, ["nothing"]),
+        (None, OPEN, []),
+        (tensor("float"), SYMBOLIC, ["float"]),
+        (tensor("float"), OPEN, []),
+        (tensor("float", (1,)), SYMBOLIC, []),
+        (sequence(tensor("float")), SYMBOLIC, []),
+    ],
+)
+def test_what_inference_does_not_know_of_an_output_is_a_gap(type_, form, gaps, monkeypatch):
+    result = SimpleNamespace(findings=[], type=lambda name: type_ if name == "output_1" else None)
+    monkeypatch.setattr("opset.workflow.examples.inference.infer", lambda model, **options: result)
+    example = Example("it", 14, outputs=(None, ExampleValue("tensor(float)", [1.0], (1,))))
+    runner = SimpleNamespace(registry=None)
+    run = _InferenceRun(runner, default_registry().schema("Relu", 14), example, form)
+    monkeypatch.setattr(run, "_output_disagreement", lambda *given: "")
+    assert [*run.check(None, {})] == []
+    assert [(each.operator, each.since, each.example, each.form, each.known) for each in run.gaps] == [
+        ("Relu", 14, "it", form, each) for each in gaps
+    ]
+
+
+@pytest.mark.parametrize(
+    ("concerned", "varied", "shown", "against"),
+    [
+        ("abc", {"a": 1, "b": 2, "c": 2}, True, ["b", "c"]),
+        ("bc", {"a": 2, "b": 2, "c": 1}, True, ["b"]),
+        ("ac", {"a": 1, "b": 2, "c": 2}, True, ["c"]),
+        ("c", {"a": 2, "b": 2, "c": 1}, True, []),
+        ("abc", {"a": None, "b": None, "c": None}, False, []),
+        ("abc", {"a": None, "b": 2, "c": None}, True, ["b"]),
+        ("abc", {"a": 1, "b": None, "c": None}, True, []),
+        ("", {"a": 2, "b": 2, "c": 2}, False, []),
+    ],
+)
+def test_an_attribute_without_effect_is_tried_on_all_examples_that_it_concerns(concerned, varied, shown, against):
+    """Each example that is concerned is computed with other values, up to the first that makes a difference."""
+    tried = []
+
+    def kernel_outputs(schema, example):
+        tried.append((example.name, dict(example.attributes)))
+        return None if varied[example.name] is None else [np.array([varied[example.name]])]
+
+    examples = [(Example(name, 1, attributes={"b": 3}), [np.array([1])]) for name in "abc"]
+    tests = SimpleNamespace(examples=lambda schema: examples, kernel_outputs=kernel_outputs)
+    schema = replace(default_registry().schema("Relu", 14), attributes={"a": Attribute("a", "int", 0)})
+    found = ClaimTests.check_effect(tests, schema, "a", lambda example, values: example.name in concerned)
+    others = _other_values(schema, schema.attributes["a"], 0)
+    assert found.shown is shown and [each.name for each, _ in found.against] == against
+    assert [why for _, why in found.against] == [f"with a = {others[0]}, output 0: 2 instead of 1"] * len(against)
+    assert tried == [
+        (name, {"b": 3, "a": other}) for name in concerned for other in (others[:1] if varied[name] == 2 else others)
+    ]
+
+
+def test_one_operator_alone_is_expressed_by_its_body():
+    registry = default_registry()
+    gelu = registry.schema("Gelu", 20)
+    routes = BodyRoutes(registry, gelu, 20)
+    route = routes.route("Gelu", "", {"": 20}, {"": 20})
+    assert (route.verdict, route.change) == (Verdict.CONVERT, VersionChange("", "Gelu", 20, 0))
+    for name, domain in (("Relu", ""), ("Gelu", "com.acme")):
+        assert routes.route(name, domain, {"": 20}, {"": 20}).verdict is Verdict.KEEP
+        assert routes.step(domain, name, 20, 20) is None
+    step = routes.step("", "Gelu", 20, 20)
+    assert (step.source, step.target, step.version, step.lowers, step.touches) == (gelu, gelu, 20, True, True)
 
 
 def main():

@@ -358,3 +358,40 @@ def test_the_folder_of_a_command_is_removed_when_its_case_ends(tmp_path):
     with pytest.raises(UsageError, match="T224"):
         missing.begin(Request(b"", {}, [], "", ""))
     assert (missing._folder, missing._process) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "found"),
+    [
+        ("onnxruntim", {}, ("T224", "there is no such program", "did you mean onnxruntime? name one of")),
+        ("onnxruntim --fast", {}, ("T224", "there is no such program", "name one of onnxruntime, onnx, opset, or")),
+        ("", {}, ("T224", "there is no such program", "name one of")),
+        ("sh -c x", {"python": "python"}, ("U103", "", "they are for the runtimes onnxruntime, onnx, opset")),
+        ("sh -c x", {"providers": ("CPU",)}, ("U103", "", "they are for the runtimes onnxruntime, onnx, opset")),
+        ("onnx", {"providers": ("CPU",)}, ("U103", "", "--runtime onnxruntime")),
+        ("onnx", {"python": "no/python"}, ("T224", "there is no program no/python", "name the interpreter")),
+    ],
+)
+def test_runtimes_that_are_not_found(text, options, found):
+    with pytest.raises(UsageError) as raised:
+        runtimes.find_runtime(text, text.split(), **options)
+    (finding,) = raised.value.findings
+    assert (finding.code, finding.why) == found[:2] and finding.help.startswith(found[2])
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "command", "memory"),
+    [
+        ("sh -c x", {}, ("sh", "-c", "x"), None),
+        ("sh", {"memory": 5}, ("sh",), 5),
+        ("onnx", {}, ("onnx",), runtimes.MEMORY),
+        ("onnx", {"memory": 5}, ("onnx",), 5),
+        ("onnxruntime", {"providers": ("A", "B")}, ("onnxruntime", "A", "B"), None),
+        ("opset", {}, ("opset", str(runtimes.WORKER.parents[2])), runtimes.MEMORY),
+    ],
+)
+@pytest.mark.parametrize("name", ["", "mine"])
+def test_how_a_runtime_is_run(text, options, command, memory, name):
+    found = runtimes.find_runtime(text, text.split(), name=name, **options)
+    head = (sys.executable, str(runtimes.WORKER)) if text in runtimes.BUILT_IN else ()
+    assert (found.name, found.command, found.memory) == (name or text, (*head, *command), memory)

@@ -206,6 +206,23 @@ def test_the_program_needs_neither_opset_nor_protobuf_and_answers_on_a_descripto
     assert b'{"absent": "KeyError' in done.stdout and not done.stderr
 
 
+def test_the_program_takes_all_options_of_its_runtime(tmp_path):
+    """Those of opset are folders, of which the first has the package."""
+    for name, version in (("first", "1st"), ("second", "2nd")):
+        package = tmp_path / name / "opset"
+        (package / "model").mkdir(parents=True)
+        (package / "__init__.py").write_text(f"__version__ = {version!r}")
+        (package / "model" / "__init__.py").touch()
+        (package / "model" / "arrays.py").write_text("array_of = tensor_of = None")
+        (package / "model" / "proto.py").write_text("TensorProto = None")
+    command = [sys.executable, str(WORKER), "opset", str(tmp_path / "first"), str(tmp_path / "second")]
+    for options, version in ((command, b"1st"), (command[:-1], b"1st"), ([*command[:-2], command[-1]], b"2nd")):
+        done = subprocess.run(
+            options, stdin=subprocess.DEVNULL, capture_output=True, env={"OPSET_ANSWERS": "1"}, check=True, timeout=60
+        )
+        assert done.stdout.endswith(b'{"version": "%s"}' % version) and not done.stderr
+
+
 def served(monkeypatch, name, *messages):
     """What the program sends that serves a runtime, and is sent these messages."""
     (coming, given), (read, answers) = os.pipe(), os.pipe()

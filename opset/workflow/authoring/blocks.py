@@ -55,7 +55,7 @@ def locate_versions(path: str, root: YamlNode, lines: list[str]) -> list[Version
             help = "opset lint --fix DIR writes the layout of operator files"
             place = f"{path}:{node.line}:{node.column}"
             raise UsageError(Finding("U103", message, place, why, help))
-        while end > start + 1 and _is_outside(lines[end - 1], column):
+        while _is_outside(lines[end - 1], column):
             end -= 1
         ends = [*keys[1:], end]
         blocks = dict(zip(node.keys, zip(keys, ends, strict=True), strict=True))

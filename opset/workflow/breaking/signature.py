@@ -53,7 +53,7 @@ def _parameter_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 def _parameter_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each input or output that has another name at the same position."""
     for side in SIDES:
-        for old, new in (pair.side_difference(side, "renamed") or {}).items():
+        for old, new in pair.side_difference(side, "renamed").items():
             yield RuleFinding(f"the {side[:-1]} {old!r} is called {new!r} now", (side, new))
 
 
@@ -77,7 +77,7 @@ def _parameter_reordered(pair: VersionPair) -> Iterator[RuleFinding]:
 def _parameter_option(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each input or output that became required, optional or variadic."""
     for side in SIDES:
-        for name, (old, new) in (pair.side_difference(side, "arity") or {}).items():
+        for name, (old, new) in pair.side_difference(side, "arity").items():
             yield RuleFinding(f"the {side[:-1]} {name!r} was {old} and is {new} now", (side, name))
 
 
@@ -88,10 +88,10 @@ def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
     Yield another one if its values must all have one type in only one of the two versions.
     """
     for side in SIDES:
-        for name, (fewest, least) in (pair.side_difference(side, "min_arity") or {}).items():
+        for name, (fewest, least) in pair.side_difference(side, "min_arity").items():
             moved = "may be fewer" if least < fewest else "have to be more"
             yield RuleFinding(f"values of the variadic {side[:-1]} {name!r} {moved}: {fewest} -> {least}", (side, name))
-        for name, (_, one) in (pair.side_difference(side, "homogeneous") or {}).items():
+        for name, (_, one) in pair.side_difference(side, "homogeneous").items():
             now = "have to be of one type" if one else "may be of several types"
             yield RuleFinding(f"values of the variadic {side[:-1]} {name!r} {now} now", (side, name))
 
@@ -371,7 +371,7 @@ def _parameters(pair: VersionPair) -> tuple[dict[tuple[str, str], Parameter], di
     old: dict[tuple[str, str], Parameter] = {}
     new: dict[tuple[str, str], Parameter] = {}
     for side in SIDES:
-        names = pair.side_difference(side, "renamed") or {}
+        names = pair.side_difference(side, "renamed")
         old |= {(side, names.get(each.name, each.name)): each for each in getattr(pair.old.schema, side)}
         new |= {(side, each.name): each for each in getattr(pair.new.schema, side)}
     return old, new
@@ -384,7 +384,7 @@ def _retyped_parameters(pair: VersionPair) -> Iterator[tuple[str, str, Parameter
     """
     old, new = _parameters(pair)
     for (side, name), each in new.items():
-        if name in (pair.side_difference(side, "retyped") or {}):
+        if name in pair.side_difference(side, "retyped"):
             yield side, name, old[side, name], each
 
 

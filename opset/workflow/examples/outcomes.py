@@ -99,8 +99,6 @@ def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
         _convert(registry, routes, [target for target, _ in targets], plain_forms(schema, example))
         if not calls <= events and varied < MOST_VARIED:
             varied += 1
-            events |= calls
-            calls.clear()
             _convert(registry, routes, near, varied_forms(schema, example))
         events |= calls
     return {event for event in events if event[:2] == (schema.domain, schema.name)}

@@ -297,6 +297,17 @@ def test_an_older_state_of_which_one_file_cannot_be_read(repository):
     assert "HEAD:schemas/com.acme/Thick.yaml" in result.stderr
 
 
+def test_a_revision_has_its_own_type_sets_beside_those_of_the_standard(repository):
+
+    Path("schemas/types.yaml").write_text("mine: [floats, ints]\n")
+    write(Path("schemas"), Thin=THIN.replace("T: [double, float]", "T: [mine, indices]"))
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "two")
+    assert against("HEAD").stdout == "1 operator of com.acme at HEAD beside now: no breaks, no warnings, no notices\n"
+    Path("schemas/types.yaml").write_text("mine: [floats, ints, bool]\n")
+    assert rules("HEAD") == ["B182", "B131"]
+
+
 @pytest.mark.parametrize(("link", "to"), [("com.acme/Thick.yaml", "Thin.yaml"), ("com.example", "com.acme")])
 def test_a_link_in_a_revision_is_not_followed(repository, link, to):
     os.symlink(to, f"schemas/{link}")

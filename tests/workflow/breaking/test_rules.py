@@ -314,6 +314,58 @@ def test_type_constraints_that_type_nothing_are_named_when_they_come_or_go():
     assert not compare(with_one, with_one, rules=["B135"]).findings
 
 
+@pytest.mark.parametrize(
+    ("nodes", "types", "refusing"),
+    [
+        (("Relu", "Relu"), (["double", "string"], ["double", "string"]), ""),  # it was so before
+        (("Relu", "Relu"), (["double"], ["double", "string"]), "Relu"),
+        (("Relu", "Neg"), (["double", "string"], ["double", "string"]), "Neg"),
+        (("Relu", "Neg"), (["double", "string"], ["double"]), ""),
+    ],
+)
+def test_types_that_a_body_refuses_are_reported_of_a_version_that_was_edited(nodes, types, refusing):
+    (body,) = golden.state("B152", "old").operators["com.acme", "Thin"].versions[1].schema.function
+    states = (
+        edited(
+            "B152",
+            {
+                "function": (body._replace(nodes=f"Y = {node} (X)"),),
+                "types": {"T": tuple(f"tensor({each})" for each in allowed)},
+            },
+        )
+        for node, allowed in zip(nodes, types, strict=True)
+    )
+    refused = f"the function body of opset 13 cannot take tensor(string): {refusing} 13 does not allow tensor(string)"
+    found = compare(*states, rules=["B183"]).findings
+    assert [each.message for each in found] == [f"{refused} as X"] * bool(refusing)
+
+
+@pytest.mark.parametrize(
+    ("added", "gap", "several"),
+    [
+        ((), "", ""),
+        ((2,), "", ""),
+        ((3,), "the opset was raised from 1 to 3", ""),
+        ((2, 3), "", "versions came in 2 new opsets: 2, 3"),
+        ((4, 5, 7), "the opset was raised from 1 to 4", "versions came in 3 new opsets: 4, 5, 7"),
+    ],
+)
+def test_the_numbers_of_new_opsets(added, gap, several):
+    state = golden.state("B152", "old")
+    ((key, operator),) = state.operators.items()
+    (version,) = operator.versions.values()
+    more = {since: replace(version, schema=replace(version.schema, since_version=since)) for since in added}
+    new = replace(state, operators={key: replace(operator, versions={**operator.versions, **more})})
+    for rule, message, help in (
+        ("B107", gap, "use 2 as the since_version"),
+        ("B108", several, "what is released together is in one opset"),
+    ):
+        expected = [(message, help, added[0 if rule == "B107" else -1])] if message else []
+        assert [
+            (each.message, each.help, each.version) for each in compare(state, new, rules=[rule]).findings
+        ] == expected
+
+
 def test_bodies_that_change_places_are_named():
     (body,) = golden.state("B152", "old").operators["com.acme", "Thin"].versions[1].schema.function
     later = body._replace(opset=18)
