@@ -120,6 +120,8 @@ LEFT = model_of("y = Relu (x)", 17, more=', "com.acme": 3')
         (SCALER, 13, [], {"": 13, "ai.onnx.ml": 3}),
         (SCALER, {"ml": 3}, ["C209 0 (Scaler): 1"], {"": 17, "ai.onnx.ml": 3}),
         (SCALER, {"ml": 2}, None, None),
+        (model_of("y = Relu (x)", 2000), 13, ["C104 graph 'm', opset_import: 0"], {"": 13}),
+        (model_of("y = Relu (x)", 2000), {}, ["C104 graph 'm', opset_import: 0"], {"": 21}),
         (LEFT, {}, [], {"": 17, "com.acme": 3}),
     ],
 )  # fmt: skip
