@@ -1,5 +1,6 @@
 """What the conversion of an example counts as: right, wrong, refused or skipped; what its adapters are said to do."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -306,3 +307,21 @@ def test_an_example_that_shows_something_new_is_varied(calls, converted, events,
     schema = SimpleNamespace(name="Thin", domain="d", since_version=1)
     found = outcomes.record_outcomes(registry, schema)
     assert ", ".join(tried) == converted and {each[2] for each in found} == {*events}
+
+
+@pytest.mark.parametrize(
+    ("stated", "differing"),
+    [
+        (None, "1-2, 2-1"),
+        ({}, "1-2, 2-1"),
+        ({"Thin": {"2-1": "b"}}, "1-2"),
+        ({"Thin": {"1-2": "a", "2-1": "b"}}, ""),
+        ({"Thin": {"1-2": "x", "2-1": "b", "3-2": "c"}, "Other": {}}, "1-2, 3-2"),
+    ],
+)
+def test_a_table_that_does_not_say_what_adapters_do_is_stale(stated, differing, monkeypatch):
+    monkeypatch.setattr(outcomes, "read_table", lambda file: stated)
+    table = Path("schemas/com.acme/conversions.json")
+    monkeypatch.setattr(outcomes, "_outcomes_by_file", lambda *given: {(table, "Thin"): {"1-2": "a", "2-1": "b"}})
+    found = [(each.code, each.place, each.why) for each in outcomes.stale_tables(None, [], set())]
+    assert found == ([("T113", str(table), f"transitions {differing}")] if differing else [])
