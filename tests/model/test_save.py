@@ -499,9 +499,10 @@ def test_without_hard_links_a_file_that_appears_is_not_replaced_either(model, tm
 
 AS_ANOTHER_USER = """
 import os, sys
-import numpy, opset
-from opset.model.storage import atomic, external, writing
+import opset
 folder = sys.argv[1]
+os.mkdir(f"{folder}/imported")  # all modules are, which another user may not read
+opset.load(f"{folder}/read/in/m.onnx").save(f"{folder}/imported/m.onnx")
 os.geteuid() or os.setuid(65534)
 model = opset.load(f"{folder}/read/in/m.onnx")
 assert model.payload(model.proto.graph.initializer[0]) == b"0123456789abcdef"

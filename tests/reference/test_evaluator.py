@@ -452,9 +452,17 @@ def test_all_operators_that_cannot_be_computed_are_told_at_once():
     assert codes(caught) == ["R201", "R201"]
 
 
-@given(st.binary(max_size=300))
+def _has_graph(data):
+    """Whether bytes are a model with a graph, if only an empty one, as b":\\0" is."""
+    try:
+        return onnx.ModelProto.FromString(data).HasField("graph")
+    except Exception:
+        return False
+
+
+@given(st.binary(max_size=300).filter(lambda data: not _has_graph(data)))
 def test_bytes_that_are_no_model_are_refused(data):
-    with pytest.raises(opset.ModelError) as caught:  # the bytes of a model with a graph are not drawn
+    with pytest.raises(opset.ModelError) as caught:
         ReferenceEvaluator(data)
     assert caught.value.code in ("M102", "M103", "M109")
 
