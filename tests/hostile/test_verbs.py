@@ -23,6 +23,8 @@ ALL_FORMS = "OPSET_ALL_FORMS" in os.environ
 """Whether every attack runs on every form of a verb, as the judge `attacks` asks; else forms and verbs take turns."""
 EVERY = 8
 """Of how many verbs one takes its turn of an attack that is `alone`, as it takes long."""
+LAPS = 3
+"""Of how many verbs one takes its turn of any other attack."""
 TOGETHER = 20
 """Commands that share a process."""
 BOUNDED = ["--max-steps", "100000", "--max-bytes", "200M", "--timeout", "0.5"]
@@ -509,7 +511,7 @@ def commands(built, tmp_path):
                 is_turn = turn == 0 and (ALL_FORMS or number % EVERY == verbs.index(verb) % EVERY)
             else:
                 lap, place = divmod(number, len(forms))
-                is_turn = ALL_FORMS or (place == turn and lap % 2 == verbs.index(verb) % 2)
+                is_turn = ALL_FORMS or (place == turn and lap % LAPS == verbs.index(verb) % LAPS)
             if is_turn:
                 folder = built(table, name)
                 it = folder / each.file
