@@ -133,10 +133,7 @@ class Use:
 
         The result is () if they are unknown, or one of them is no integer.
         """
-        scope, name = self.scope, self.inputs[position]
-        while scope is not None and name not in scope.types:
-            scope = scope.parent
-        found = None if scope is None else scope.constants.get(name)
+        found = None if self.scope is None else self.scope.computed_elements(self.inputs[position])
         whole = found is not None and all(isinstance(each, int) for each in found.values)
         return tuple(found.values) if found is not None and whole else ()
 
@@ -629,7 +626,7 @@ def demands_of(index: ModelIndex, inference: Inference, names: Iterable[str]) ->
 def suitable_demands(
     model: Model, registry: Registry, limits: Limits, names: Iterable[str]
 ) -> tuple[Inference | None, dict[str, Demand]]:
-    """Return the inference of a model, and the demands on those of its inputs that `names` names, by name.
+    """Return the inference of a model, and by name the demands on the inputs in `names`.
 
     If inference fails, the result is (None, {}). Of `limits`, only the time counts.
     """

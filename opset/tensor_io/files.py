@@ -144,7 +144,7 @@ def _names_to_read(names: Iterable[str], declared: Sequence[ValueInfo], role: st
 
 
 def values_in_stream(stream: IO[bytes], declared: Sequence[ValueInfo], role: str, limit: int) -> dict[str, Any]:
-    """Return the values of a JSON object, by name, that arrives in a stream; the parameters are those of `read_values`.
+    """Return the values by name of a JSON object in a stream; `read_values` describes the parameters.
 
     The stream may have no end: at most `limit` bytes, and MAX_JSON, are read. Raises RunError R105 with all problems.
     """
@@ -165,7 +165,7 @@ def values_in_stream(stream: IO[bytes], declared: Sequence[ValueInfo], role: str
 
 
 def values_in_json(text: bytes | str, declared: Sequence[ValueInfo], role: str, limit: int) -> dict[str, Any]:
-    """Return the values of a JSON object by name; the parameters are those of `read_values`.
+    """Return the values by name of a JSON object; `read_values` describes the parameters.
 
     A value whose name is not in `declared` is returned as parsed JSON; the evaluator refuses it. Raises ValueError with
     all problems.

@@ -30,7 +30,7 @@ def random_inputs(
     limits: Limits,
     demands: Mapping[str, Demand] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return random values, by name, for those of `inputs` that have no given value.
+    """Return random values by name for the inputs without a given value.
 
     If nothing is demanded, floats are normally distributed around 0, integers are 0 to 3 (as far as the type has them),
     and text is short words. A sequence or map of tensors has two entries, an optional has a value.

@@ -66,7 +66,7 @@ class ReferenceRunner:
         trace: Callable[[str, str, Any], None] | None = None,
         max_steps: int | None = None,
     ) -> list[Any]:
-        """Return the outputs of the model, in order; the parameters are those of `Runner.run`.
+        """Return the outputs of the model in order; `Runner.run` describes the parameters.
 
         Raises RunError if the model does not run, BudgetExceeded if the budget is used up before.
         """

@@ -358,8 +358,8 @@ def _coverage_of(type_: Type | None) -> str:
 def _findings_of(engine: Engine, certain: bool = True) -> Iterator[Finding]:
     """Yield a finding for each contradiction and problem in bodies that certainly run.
 
-    If not `certain`, yield those of all other bodies instead: bodies that a condition guards, and bodies that are never
-    run. In these, the model may avoid errors on purpose.
+    If not `certain`, yield the findings of the other bodies instead: a condition guards them, or nothing runs them. The
+    model may avoid their errors on purpose.
     """
     for scope in engine.all_scopes():
         if (scope.unused or scope.guarded) == certain:

@@ -80,16 +80,20 @@ class Scope:
             scope = scope.parent
         return None
 
-    def is_followed(self, name: str) -> bool:
-        """Whether the elements of a value, of this body or one around it, were computed by a node or passed in."""
+    def computed_elements(self, name: str) -> Constant | None:
+        """Return the elements of a value of this body or one around it, None unless a node or a call gave them."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.constants:
-                return True
+                return scope.constants[name]
             if name in scope.types:
-                return False
+                return None
             scope = scope.parent
-        return False
+        return None
+
+    def is_followed(self, name: str) -> bool:
+        """Whether the elements of a value, of this body or one around it, were computed by a node or passed in."""
+        return self.computed_elements(name) is not None
 
     def resolve_attribute(self, attribute: Any) -> Any:
         """Return the AttributeProto itself, or the AttributeProto of the enclosing function's call to which it refers.

@@ -266,8 +266,8 @@ _REDUCTIONS: dict[str, Any] = {"add": operator.add, "mul": operator.mul, "max": 
 def scatter_9(call: Call) -> Shape:
     """Return the shape of the data.
 
-    If it is unknown, each size is None, and the rank is that of the indices or updates. Raises Unknown if no rank is
-    known, Violation C1 to C3 if axis or indices do not fit the data.
+    If the shape is unknown, each size is None; indices or updates give the rank. Raises Unknown if no rank is known,
+    Violation C1 to C3 if axis or indices do not fit the data.
     """
     # Before version 11 no index is negative.
     _check_element_indices(call, 0 if call.version < 11 else None)

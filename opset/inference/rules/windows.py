@@ -56,7 +56,7 @@ def conv(call: Call, output: int, x: int, w: int, bias: int | None = None) -> Sh
 def pool(call: Call, output: int, x: int) -> Shape:
     """Return the output shape of a pool: batch and channels, then the number of windows along each axis.
 
-    Batch and channels are those of the input at index `x`. A size is None if it is unknown. Raises Violation C2 or C4
+    The input at index `x` gives batch and channels. A size is None if it is unknown. Raises Violation C2 or C4
     for illegal windows.
     """
     kernel = required_attribute(call, "kernel_shape")

@@ -607,7 +607,8 @@ class Reader(Tokens):
         left = list(keys)
         for _ in self.list_items(">", empty=False):
             if self.kind != "word" or self.text not in left:
-                self.fail(f"a key ({', '.join(left)})", why="a key is not repeated" * (self.text in keys))
+                why = "a key is not repeated" if self.text in keys else ""
+                self.fail(f"a key ({', '.join(left)})", why=why)
             left.remove(self.text)
             key = self.advance()
             self.expect(":")

@@ -10,12 +10,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from opset.errors import Finding, FindingList, OpsetError, RunError, safe_text
 from opset.inference.building.gradient_graphs import DOMAIN as TRAINING
 from opset.inference.building.gradient_graphs import gradient_graph, is_gradient
+from opset.inference.building.types import join_types
 from opset.model.attributes import attribute_type, attribute_value
 from opset.model.graph.index import Body, ModelIndex, bodies_below
 from opset.model.graph.walking import function_key, subgraphs
@@ -78,15 +79,12 @@ class Compiler:
     def complete_declaration(self, body: Body, declared: ValueInfo) -> ValueInfo:
         """Return the declaration of a value of a body, with what inference knows of the value in all its scopes."""
         types = [scope.type_of(declared.name) for scope in self._scopes.get(body.label, ())]
-        known = [type_ for type_ in types if type_ is not None and type_.text is not None]
-        if not known or len(known) < len(types) or {type_.text for type_ in known} != {declared.type or known[0].text}:
+        common = reduce(join_types, types) if types else None
+        if common is None or common.text is None or declared.type not in (None, common.text):
             return declared
-        shapes = {type_.shape for type_ in known}
-        shape = None
-        if None not in shapes and len({len(each) for each in shapes if each is not None}) == 1:
-            columns = zip(*(each for each in shapes if each is not None), strict=True)
-            shape = tuple(sizes[0] if len({*sizes}) == 1 and isinstance(sizes[0], int) else None for sizes in columns)
-        return replace(declared, type=known[0].text, shape=declared.shape if shape is None else shape)
+        sizes = declared.shape if common.shape is None else common.shape
+        shape = None if sizes is None else tuple(size if isinstance(size, int) else None for size in sizes)
+        return replace(declared, type=common.text, shape=shape)
 
     def _compile(self, root: Body, outputs: list[str], imports: Mapping[str, int], bound: Mapping[str, Any]) -> Program:
         """Compile a body after the bodies inside it, since the values that these capture have to be known."""
