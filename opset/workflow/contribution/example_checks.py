@@ -101,11 +101,13 @@ def _unused_inputs(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
     Only examples with outputs count.
     """
     for index, formal in enumerate(version.schema.inputs):
-        if formal.option == OPTIONAL and (examples := [*version.examples_with_outputs]):
-            is_given = [len(each.inputs) > index and each.inputs[index] is not None for each in examples]
-            for has in {True, False} - {*is_given}:
-                why = f"no example {'gives' if has else 'leaves out'} the optional input {formal.name}"
-                yield why, version.place_of("inputs", formal.name)
+        if formal.option == OPTIONAL:
+            lists = [each.inputs for each in version.examples_with_outputs]
+            is_given = {len(inputs) > index and inputs[index] is not None for inputs in lists}
+            for has, verb in ((True, "gives"), (False, "leaves out")):
+                if has not in is_given:
+                    place = version.place_of("inputs", formal.name)
+                    yield f"no example {verb} the optional input {formal.name}", place
 
 
 def _edge_evidence(version: ReviewedVersion, name: str, examples: Iterable[Example], help: str) -> Evidence:
