@@ -24,7 +24,7 @@ from opset.model.storage.tensor import tensor_values
 from opset.opsets.amendments import operators_amended_after
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES, release_with
-from opset.preparation import Freeze, read_model
+from opset.preparation import Freeze, copy_model, read_model
 from opset.schemas import quirks
 from opset.schemas.names import domain_name
 from opset.version_converter.body_conversion import BodyConversion
@@ -147,8 +147,14 @@ def convert_model(
 
     # Limits of the caller hold for inference too.
     inference = LazyInference(model, index, registry, budget if limits.as_dict() else None)
-    if dims:
-        _state_outputs(index, inference)
+    if dims and (types := _output_types_to_state(index, inference)):
+        if model is given:
+            model = copy_model(model)
+            index = index_model(model.proto, registry.domains)
+            index.notes = [*notes]
+            inference = LazyInference(model, index, registry, budget if limits.as_dict() else None)
+        for position, type_ in types.items():
+            index.main.proto.output[position].type.CopyFrom(type_)
     if index.functions and target.runtime is not None and not target.runtime.local_functions:
         inlining = _inline_functions(model, index, target.runtime, registry, limits)
         if inlining.model is None:
@@ -517,14 +523,23 @@ def _begin_again(start: Conversion) -> Conversion:
     return Conversion(start.source, start.target, start.ir_version, notes=[*start.notes])
 
 
-def _state_outputs(index: ModelIndex, inference: LazyInference) -> None:
-    """Write the sizes of the main graph's outputs into the model of the index, if inference knows them as numbers."""
+def _output_types_to_state(index: ModelIndex, inference: LazyInference) -> dict[int, Any]:
+    """Return TypeProtos with the sizes that inference knows as numbers, by position of the main graph's output.
+
+    An output whose stated type has these sizes already is left out. The model is not changed.
+    """
     from opset.inference.building.types import fill_proto, map_sizes
 
-    for value in index.main.proto.output:
+    types: dict[int, Any] = {}
+    for position, value in enumerate(index.main.proto.output):
         type_ = map_sizes(inference.type(index.main, value.name), lambda size: size if isinstance(size, int) else None)
         if type_ is not None:
-            fill_proto(value.type, type_, False)
+            stated = pb.TypeProto()
+            stated.CopyFrom(value.type)
+            fill_proto(stated, type_, False)
+            if stated != value.type:
+                types[position] = stated
+    return types
 
 
 def has_target(index: ModelIndex, target: Target) -> bool:
