@@ -24,7 +24,7 @@ _BY_CODE = {
 
 
 def help_of_code(code: str) -> str:
-    """Return the help for refusals with this code that have none of their own; a general advice for other codes."""
+    """Return the help for refusals with this code that have none of their own; general advice for other codes."""
     return _BY_CODE.get(code, KEEP)
 
 
