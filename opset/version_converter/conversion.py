@@ -154,14 +154,9 @@ def convert_model(
 
     # Limits of the caller hold for inference too.
     inference = LazyInference(model, index, registry, budget if limits.as_dict() else None)
-    if dims and (types := _output_types_to_state(index, inference)):
-        if model is given:
-            model = copy_model(model)
-            index = index_model(model.proto, registry.domains)
-            index.notes = [*notes]
-            inference = LazyInference(model, index, registry, budget if limits.as_dict() else None)
-        for position, type_ in types.items():
-            index.main.proto.output[position].type.CopyFrom(type_)
+    if dims:
+        model, inference = _state_outputs(model, inference, registry, is_given=model is given)
+        index = inference.index
     if index.functions and target.runtime is not None and not target.runtime.local_functions:
         inlining = _inline_functions(model, index, target.runtime, registry, limits)
         if inlining.model is None:
@@ -554,23 +549,32 @@ def _begin_again(start: Conversion) -> Conversion:
     return Conversion(start.source, start.target, start.ir_version, notes=[*start.notes])
 
 
-def _output_types_to_state(index: ModelIndex, inference: LazyInference) -> dict[int, Any]:
-    """Return TypeProtos with the sizes that inference knows as numbers, by position of the main graph's output.
+def _state_outputs(
+    model: Model, inference: LazyInference, registry: Registry, *, is_given: bool
+) -> tuple[Model, LazyInference]:
+    """Write the sizes of the main graph's outputs into the model, if inference knows them as numbers.
 
-    An output whose stated type has these sizes already is left out. The model is not changed.
+    Returns the model and its inference. With `is_given`, the model is the user's: then the sizes are written into a
+    copy, which is made only if an output does not state them already.
     """
     from opset.inference.building.types import fill_proto, map_sizes
 
-    types: dict[int, Any] = {}
-    for position, value in enumerate(index.main.proto.output):
-        type_ = map_sizes(inference.type(index.main, value.name), lambda size: size if isinstance(size, int) else None)
+    main, types = inference.index.main, dict[int, Any]()
+    for position, value in enumerate(main.proto.output):
+        type_ = map_sizes(inference.type(main, value.name), lambda size: size if isinstance(size, int) else None)
         if type_ is not None:
             stated = pb.TypeProto()
             stated.CopyFrom(value.type)
             fill_proto(stated, type_, False)
             if stated != value.type:
                 types[position] = stated
-    return types
+    if types and is_given:
+        model, notes = copy_model(model), inference.index.notes
+        inference = inference.for_model(model, index_model(model.proto, registry.domains))
+        inference.index.notes = notes
+    for position, type_ in types.items():
+        model.proto.graph.output[position].type.CopyFrom(type_)
+    return model, inference
 
 
 def has_target(index: ModelIndex, target: Target) -> bool:
