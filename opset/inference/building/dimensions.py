@@ -40,11 +40,7 @@ class TooComplex(Exception):
 
 
 class Function:
-    """A function of sizes as part of an expression: `floor` of a quotient, `max`, `min` or `broadcast`.
-
-    `arguments` are its operands; `floor` has two, numerator and denominator. The constructor raises TooComplex if the
-    function has too many parts.
-    """
+    """A function of sizes as part of an expression: `floor` (numerator, denominator), `max`, `min` or `broadcast`."""
 
     __slots__ = ("_hash", "arguments", "name", "size", "text")
 
@@ -231,10 +227,7 @@ def product(sizes: Iterable[Size]) -> Size:
 
 
 def apply_to_sizes(function: Callable[..., Size | None], *sizes: Size | None) -> Size | None:
-    """Return `function(*sizes)`, or None if a size is None, which means unknown, or the function raises TooComplex.
-
-    The function is not called if a size is None; its other errors are raised.
-    """
+    """Return `function(*sizes)`, or None if a size is unknown (None) or the function raises TooComplex."""
     for size in sizes:
         if size is None:
             return None
@@ -245,41 +238,31 @@ def apply_to_sizes(function: Callable[..., Size | None], *sizes: Size | None) ->
 
 
 def product_if_known(sizes: Iterable[Size | None]) -> Size | None:
-    """Return the product of sizes.
+    """Return the product of sizes, or None if a size is unknown (None) or the product too complex.
 
-    It is 0 if any size is 0, even if another one is unknown (None). Otherwise, the result is None if a size is unknown
-    or the product is too large an expression.
+    If any size is 0, the product is 0, also beside unknown sizes.
     """
     factors = list(sizes)
     return 0 if 0 in factors else apply_to_sizes(lambda *known: product(known), *factors)
 
 
 def sum_if_known(sizes: Iterable[Size | None]) -> Size | None:
-    """Return the sum of sizes, or None if a size is unknown (None) or the sum is too large an expression."""
+    """Return the sum of sizes, or None if a size is unknown (None) or the sum too complex."""
     return apply_to_sizes(lambda *known: sum(known, start=0), *sizes)
 
 
 def ceil_div(size: Size, divisor: Size) -> Size:
-    """Return size / divisor, rounded up.
-
-    Raises ZeroDivisionError for the divisor 0, TooComplex if the result is too large.
-    """
+    """Return the quotient of two sizes, rounded up. Raises ZeroDivisionError for the divisor 0, or TooComplex."""
     return -(-size // divisor)
 
 
 def maximum(*sizes: Size) -> Size:
-    """Return the largest of at least one size; a symbolic `max` if that depends on variables.
-
-    For example, of N and N + 1 it is N + 1; of N and 4, max(4, N).
-    """
+    """Return the largest size: N + 1 of N and N + 1, the symbolic max(4, N) of N and 4. At least one size is needed."""
     return _extreme_size("max", sizes, lambda a, b: at_most(a, b) is True)
 
 
 def minimum(*sizes: Size) -> Size:
-    """Return the smallest of at least one size; a symbolic `min` if that depends on variables.
-
-    For example, of N and N + 1 it is N; of N and 4, min(4, N).
-    """
+    """Return the smallest size: N of N and N + 1, the symbolic min(4, N) of N and 4. At least one size is needed."""
     return _extreme_size("min", sizes, lambda a, b: at_most(b, a) is True)
 
 
@@ -304,8 +287,7 @@ def broadcast(*sizes: Size) -> Size:
 def equal(left: Size | None, right: Size | None) -> bool | None:
     """Return True if two sizes are equal for all values of their variables, False if for no values, else None.
 
-    For example, N and N + 1 give False, N and 3 give None. The result is also None if a size is unknown (None), or if
-    the answer is not found.
+    N and N + 1 give False, N and 3 None. The result is also None if a size is unknown (None) or no answer is found.
     """
     if left is None or right is None:
         return None
@@ -329,8 +311,7 @@ def equal(left: Size | None, right: Size | None) -> bool | None:
 def at_most(left: Size | None, right: Size | None) -> bool | None:
     """Return True if left <= right for all values of the variables, False if for no values, else None.
 
-    For example, N and N + 1 give True, N and 3 give None. The result is also None if a size is unknown (None), or if
-    the answer is not found.
+    N and N + 1 give True, N and 3 None. The result is also None if a size is unknown (None) or no answer is found.
     """
     if left is None or right is None:
         return None
@@ -346,34 +327,27 @@ def at_most(left: Size | None, right: Size | None) -> bool | None:
 def less(left: Size | None, right: Size | None) -> bool | None:
     """Return True if left < right for all values of the variables, False if for no values, else None.
 
-    For example, N and N + 1 give True, N and 3 give None. The result is also None if a size is unknown (None), or if
-    the answer is not found.
+    N and N + 1 give True, N and 3 None. The result is also None if a size is unknown (None) or no answer is found.
     """
     more = at_most(right, left)
     return None if more is None else not more
 
 
 def lower_bound(size: Size) -> int | None:
-    """Return a number that a size is never below, or None if no such number is found.
-
-    Variables are at least 0, so for N + 2 it is 2. The bound need not be the best one.
-    """
+    """Return a number that a size is never below (2 for N + 2, as N is at least 0), or None if none is found."""
     return _bounds_of(size)[0]
 
 
 def upper_bound(size: Size) -> int | None:
-    """Return a number that a size never exceeds, or None if no such number is found.
-
-    Variables are at least 0, so for 5 - N it is 5. The bound need not be the best one.
-    """
+    """Return a number that a size never exceeds (5 for 5 - N, as N is at least 0), or None if none is found."""
     return _bounds_of(size)[1]
 
 
 def parse_size(text: str) -> Size | None:
     """Return the size whose text (`str`) is exactly `text`, or None if there is no such size.
 
-    "batch - size" is a difference. "batch-size" gives None, because a difference has spaces; callers take such a text
-    for the name of one variable. Within a larger size, such a name is in quotes: `2*"batch-size"`.
+    "batch - size" is a difference, but "batch-size" gives None; callers take it for the name of one variable. Within a
+    larger size, such a name is in quotes: `2*"batch-size"`.
     """
     if len(text) > 2 * _LONG_NAME * MAX_SIZE:
         return None
@@ -399,19 +373,14 @@ def _fits_64_bits(number: int) -> bool:
 
 
 def _terms_of(size: Size) -> tuple[tuple[Monomial, int], ...]:
-    """Return the terms of a size as pairs (product of variables and functions, coefficient).
-
-    The constant has the product (). A number is one such term, also 0.
-    """
+    """Return the terms of a size as (product of variables and functions, coefficient); a number has the product ()."""
     return size.terms if isinstance(size, Dim) else (((), size),)
 
 
 def _canonical_size(terms: dict[Monomial, int]) -> Size:
-    """Return the size that is the sum of `terms`; an int if no variable remains.
+    """Return the sum of `terms`, coefficients by product of variables and functions, in canonical form.
 
-    `terms` has the coefficient of each product of variables and functions; the constant has the key (). The order of
-    the terms does not matter, and terms with coefficient 0 are dropped, so that equal sums are equal objects. Raises
-    TooComplex if the sum is too large.
+    It is an int if no variable remains. The constant has the key (). Raises TooComplex if the sum is too large.
     """
     kept = [term for term in terms.items() if term[1]]
     if not kept:
@@ -437,9 +406,9 @@ def _only_atom(size: Size) -> Atom | None:
 
 
 def _flatten(name: str, sizes: Iterable[Size]) -> Iterator[Size]:
-    """Yield the sizes, but for each that is a function called `name` the arguments of that function.
+    """Yield the sizes, but the arguments of each that is a function called `name`: M, N, 3 for "max", max(M, N), 3.
 
-    For "max", the sizes max(M, N) and 3 become M, N, 3. Functions within the arguments are not taken apart.
+    Functions within the arguments are not taken apart.
     """
     for size in sizes:
         atom = _only_atom(size)
@@ -449,8 +418,7 @@ def _flatten(name: str, sizes: Iterable[Size]) -> Iterator[Size]:
 def _floor_quotient(size: Size, divisor: Size) -> Size:
     """Return size / divisor, rounded down, in canonical form: (2*N + M) // 2 is N + floor(M/2).
 
-    A divisor with variables counts as not 0. Raises ZeroDivisionError for the divisor 0, TooComplex for too large a
-    result.
+    A divisor with variables counts as not 0. Raises ZeroDivisionError for the divisor 0, or TooComplex.
     """
     if divisor == 0:
         raise ZeroDivisionError
@@ -497,10 +465,7 @@ def _floor_quotient(size: Size, divisor: Size) -> Size:
 
 
 def _exact_quotient(size: Dim, divisor: Dim) -> Size | None:
-    """Return size / divisor if the division is exact, such as N for N*M / M.
-
-    The result is None if there is a remainder, or the quotient is too large.
-    """
+    """Return size / divisor, such as N for N*M / M, or None if there is a remainder or the quotient is too complex."""
     monomial, by = divisor.terms[0]
     lead = Counter(monomial)
     left: Size = size
@@ -526,10 +491,7 @@ def _exact_quotient(size: Dim, divisor: Dim) -> Size | None:
 
 
 def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
-    """Return a size and its divisor without the factors that all terms of both share: (2*N*M, 4*N) gives (M, 2).
-
-    Numbers and variables are cancelled, and functions that are factors.
-    """
+    """Return a size and its divisor without the factors that all terms of both share: (2*N*M, 4*N) gives (M, 2)."""
     terms = (*_terms_of(size), *_terms_of(divisor))
     factor = gcd(*(coefficient for _, coefficient in terms))
     shared = reduce(and_, (Counter(monomial) for monomial, _ in terms))
@@ -545,10 +507,9 @@ def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
 
 
 def _extreme_size(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size], bool]) -> Size:
-    """Return the largest or smallest of sizes, as a function "max" or "min" (`name`) if several are left.
+    """Return the "max" or "min" (`name`) of sizes: a size, or a function of that name if several are left.
 
-    `covered(a, b)` returns whether `a` can be left out because `b` is kept. Raises TooComplex if too many sizes are
-    left.
+    `covered(a, b)` returns whether `a` can be left out because `b` is kept. Raises TooComplex if too many are left.
     """
     kept: list[Size] = []
     for size in dict.fromkeys(_flatten(name, sizes)):
@@ -577,10 +538,7 @@ _Bounds = tuple[int | None, int | None]
 
 
 def _bounds_of(size: Size) -> _Bounds:
-    """Return (lower, upper) bound of a size for all values of its variables; None for a bound that is not found.
-
-    Both are inclusive: N + 2 gives (2, None).
-    """
+    """Return (lower, upper) bound of a size, both inclusive, None for one that is not found: (2, None) for N + 2."""
     if isinstance(size, int):
         return size, size
     charge(len(size.terms))
@@ -597,10 +555,9 @@ def _bounds_of(size: Size) -> _Bounds:
 
 
 def _close_bounds_of(size: Size) -> _Bounds:
-    """Return (lower, upper) bound of a size, with more effort than `_bounds_of`; None for a bound that is not found.
+    """Return (lower, upper) bound of a size, with more effort than `_bounds_of`; None for one that is not found.
 
-    For example, N - floor(N/2) is at least 0, because floor(N/2) is at most N/2. Large sizes get the bounds of
-    `_bounds_of`.
+    For example, N - floor(N/2) is at least 0, because floor(N/2) is at most N/2. A large size gets no more effort.
     """
     low, high = _bounds_of(size)
     if isinstance(size, int) or size.size > MAX_BOUND_SIZE:
@@ -686,10 +643,7 @@ _VARIABLE = re.compile(r"[^\W\d][\w.]*")
 
 
 def _size_text(size: Size) -> str:
-    """Return the text of a size as it appears within a larger expression.
-
-    There, names that do not look like a variable are in quotes, such as "a-b".
-    """
+    """Return the text of a size as part of a larger expression; a name that could be misread ("a-b") is in quotes."""
     if isinstance(size, int):
         return str(size)
     terms = list(size.terms)
@@ -734,7 +688,7 @@ def _atom_text(atom: Atom) -> str:
 def _operand_text(size: Size, operator: str) -> str:
     """Return the text of an operand of a division, in brackets if needed: "N*M", "(N + 1)".
 
-    `operator` is "/" for the numerator, "" for the divisor; a divisor that is a product is in brackets.
+    `operator` is "/" for the numerator, "" for the divisor.
     """
     text = _size_text(size)
     simple = isinstance(size, int) or (len(size.terms) == 1 and (operator == "/" or "*" not in text))
