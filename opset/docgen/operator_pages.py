@@ -145,6 +145,7 @@ def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str,
     }
 
     def row(each: dict[str, Any], linked: set[str]) -> dict[str, Any]:
+        """Return the row of a range of targets; its codes are links unless in `linked`, and are added there."""
         low, high = each["targets"]
         refused = each["kind"] == "refuse"
         direct = {*each["codes"]} if refused else {code for step in each["steps"] for code in direct_codes[step]}
@@ -257,7 +258,7 @@ def _opset_spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int
 
 
 def _implementations_data(data: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the notes on what runtimes do with an operator: {"title", "notes"} for each runtime.
+    """Return the notes on what runtimes do with an operator: {"title", "notes"} for each tested runtime.
 
     `data` has the plain data of each version of the operator. A note that does not hold for all versions lists those
     for which it holds.

@@ -41,7 +41,7 @@ class RecordedOutcome(NamedTuple):
     refused: tuple[tuple[str, str], ...]
 
     def as_json(self) -> str:
-        """Return the outcome as JSON on one line."""
+        """Return {"always", "sometimes", "stays", "refused"} as JSON on one line; "refused" is {code: [reason, …]}."""
         by_code: dict[str, list[str]] = {}
         for code, why in self.refused:
             by_code.setdefault(code, []).append(why)
