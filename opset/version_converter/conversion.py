@@ -145,6 +145,35 @@ def convert_model(
     limits, size = limits or Limits(), model.proto.ByteSize()
     budget = Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size, max_bytes=BASE_BYTES + BYTES_PER_BYTE * size)
 
+    try:
+        return _convert_prepared(given, model, index, target, registry, dims, limits, routes, budget)
+    except BudgetExceeded as exhausted:  # before any node was converted
+        conversion = begin_conversion(index, target_for_model(target, index.opsets), dims)
+        conversion.refusals.append(Finding("C401", "the conversion was stopped", "model", exhausted.why, ALLOW_MORE))
+        return conversion
+
+
+def _convert_prepared(
+    given: Model,
+    model: Model,
+    index: ModelIndex,
+    target: Target,
+    registry: Registry,
+    dims: Mapping[str, int | str] | None,
+    limits: Limits,
+    routes: Routes | None,
+    budget: Budget,
+) -> Conversion:
+    """Return the conversion of a model that was read and prepared; the arguments are those of `convert_model`.
+
+    Raises BudgetExceeded if the budget is used up before any node is converted.
+
+    Args:
+        given: The model as the user gave it, to tell whether anything has changed.
+        model: The model after it was read and prepared.
+        index: The index of `model`.
+        budget: The work that the conversion may do, within `limits`.
+    """
     # Limits of the caller hold for inference too.
     inference = LazyInference(model, index, registry, budget if limits.as_dict() else None)
     if dims:
@@ -308,56 +337,6 @@ def distance_to(index: ModelIndex, target: Target) -> int:
 def needless_imports(proto: Any, target: Target) -> list[str]:
     """Return the domains that a ModelProto imports, but that no node or function uses and the target does not name."""
     return [domain for domain in unused_imports(proto) if domain not in target.opsets]
-
-
-class NodeLack(NamedTuple):
-    """A node that a runtime does not run as it is: location, operator, since_version (0 if unknown), and the reason."""
-
-    place: str
-    op_type: str
-    domain: str
-    since: int
-    why: str
-
-
-def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[NodeLack]:
-    """Yield each node that a runtime does not run as it is, with the reason.
-
-    Nodes that the runtime runs, but computes wrongly, are left out.
-
-    Args:
-        model: The model, as it was loaded.
-        runtime: One release of a runtime.
-        registry: The operators that are known.
-
-    Raises:
-        ModelError: The model is malformed.
-        BudgetExceeded: The nodes need more steps than the size of the model allows.
-    """
-    from opset.version_converter.trials import availability_at
-
-    model, index = read_model(model, registry, ())
-    budget = Budget(Limits(), max_steps=BASE_STEPS + STEPS_PER_BYTE * model.proto.ByteSize(), max_bytes=BASE_BYTES)
-    newest = registry.domains[""]
-    routes = routes_of(registry, release_with(min(index.opsets.get("", newest), newest)).name)
-    inference = LazyInference(model, index, registry)
-    task = Task(Target(index.opsets, runtime=runtime), registry, routes, budget, inference)
-    facts = _facts_of(model, index, task)
-    availability = availability_at(runtime, routes, by_function=True)
-    for body in index.bodies:
-        versions = facts[body].versions
-        for position, (op_type, domain) in enumerate(body.operators):
-            if index.functions and body.function_key(position) in index.functions:
-                if not runtime.local_functions:
-                    why = f"{runtime.title} {runtime.release} runs no functions that a model defines"
-                    yield NodeLack(body.location(position), op_type, domain, 0, why)
-                continue
-            opset = versions.get(domain, 0)
-            schema = registry.schema(op_type, opset, domain)
-            lack = availability.find_lack(body.nodes[position], opset, facts[body])
-            if lack is not None and not lack.is_wrong:
-                since = schema.since_version if schema is not None else 0
-                yield NodeLack(body.location(position), op_type, domain, since, lack.why)
 
 
 def _facts_of(model: Model, index: ModelIndex, task: Task) -> Mapping[Body, ValueFacts]:
