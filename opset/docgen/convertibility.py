@@ -56,17 +56,16 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
+from opset.docgen.derived_changes import Data, DerivedChanges, Key, element_of, enumeration, refusal_data
 from opset.docgen.outcomes import RecordedOutcome, tables_of, transition_id
 from opset.docgen.proofs import lowering_key, proof_kind, transition_key
 from opset.errors import OpsetError
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.opsets.registry import Registry
-from opset.schemas.constraints.signature import DATA_TYPE
 from opset.schemas.function_bodies import body_nodes
-from opset.schemas.model import OPTIONAL, SINGLE, OpSchema
+from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name, normalize_domain
 from opset.version_converter.body_lowering import lower_by_body
-from opset.version_converter.derivation import ATTRIBUTE_ELEMENTS, Counterpart
 from opset.version_converter.registration import stated_reasons
 from opset.version_converter.rewrite import Refusal
 from opset.version_converter.routes import RouteStep, routes_of
@@ -84,13 +83,10 @@ _STAYS = "The node stays as it is."
 _CHECKED = "The node stays as it is, unless it is refused."
 UNRECORDED = RecordedOutcome((), (), True, ())
 NOT_RECORDED = " Nothing records which operators it makes, and why it refuses nodes: `opset test --record` does."
-Key = tuple[str, str]
-"""Domain and name of an operator."""
 Reason = tuple[str, str]
 """Code of a refusal, and why."""
 Span = tuple[int, int]
 """First and last opset of a range."""
-Data = dict[str, Any]
 MOST_VERSIONS, MOST_TARGETS = 64, 256
 """Versions of an operator that a table has, and ranges of targets in which all operators of a domain are followed."""
 
@@ -471,7 +467,7 @@ class Convertibility:
         if step.code == "C201":
             why = f"`{key[1]}` came with version {since}, and nothing older expresses it"
         data = head | {"kind": REFUSE, "how": "", "proof": "", "text": why, "also": [], "operators": []}
-        data["refusals"] = [_refusal_data(step.code, why)]
+        data["refusals"] = [refusal_data(step.code, why)]
         return ConversionRow(data, frozenset(), frozenset(), frozenset([step.code]), False, None, 0)
 
     def _describe_transition(self, key: Key, step: RouteStep, head: Data) -> ConversionRow:
@@ -482,7 +478,7 @@ class Convertibility:
             step: The transition.
             head: Entries of the row's data that are known: "id", "direction", "from", "to" and "opset".
         """
-        derived = _DerivedChanges(step)
+        derived = DerivedChanges(step)
         text = " ".join(derived.does)
         how = "derived"
         also: list[str] = []
@@ -509,7 +505,7 @@ class Convertibility:
             # What an adapter makes of the operator itself has to be of types that the other side takes, too.
             kept = [refusal for refusal in refusals if outcome.stays or refusal["code"] == "C202"]
             refused = (*outcome.refused, *stated_reasons(step.adapter))
-            refusals = [_refusal_data(*each) for each in refused] + ([] if step.lowers else kept)
+            refusals = [refusal_data(*each) for each in refused] + ([] if step.lowers else kept)
         next_version = step.target.since_version if not step.lowers and not step.derived.renamed else None
         if step.derived.renamed:
             renamed = frozenset([(step.target.domain, step.target.name)])
@@ -563,7 +559,7 @@ def _first_opset_of_types(step: RouteStep) -> int:
     """
     if step.source.domain:
         return 0
-    taken = {_element_name(type_) for types in step.source.types.values() for type_ in types}
+    taken = {element_of(type_) for types in step.source.types.values() for type_ in types}
     return max((ELEMENTS[NUMBERS[name]].opset for name in taken if name in NUMBERS), default=0)
 
 
@@ -581,11 +577,11 @@ def _operators_of_bodies(schema: OpSchema, opset: int) -> tuple[frozenset[Key], 
         used.append(names - {("", "CastLike")} | casts)
     refusals = []
     if all(body.where for body in bodies):
-        refusals.append(_refusal_data("C201", "no function body serves the node's attributes and inputs"))
+        refusals.append(refusal_data("C201", "no function body serves the node's attributes and inputs"))
     if all(body.types for body in bodies):
-        refusals.append(_refusal_data("C202", "no function body is exact for the node's types"))
+        refusals.append(refusal_data("C202", "no function body is exact for the node's types"))
     if any(body.types or body.emulate or "CastLike" in body.nodes for body in bodies):
-        refusals.append(_refusal_data("C203", "the type of an input is not known"))
+        refusals.append(refusal_data("C203", "the type of an input is not known"))
     certain = frozenset.intersection(*map(frozenset, used)) - {("", "Cast")} if used else frozenset()
     return frozenset().union(*used), certain, refusals
 
@@ -604,201 +600,6 @@ def summary_of(adapter: Callable[..., Any]) -> str:
     if isinstance(adapter, partial):
         adapter = adapter.func
     return " ".join((inspect.getdoc(adapter) or "").split("\n\n")[0].split())
-
-
-class _DerivedChanges:
-    """The changes of nodes in a transition, and the refusals, as they follow from the two versions' signatures.
-
-    `does` has the changes as sentences, `refusals` the refusals as plain data, `operators` the operators that are
-    added.
-    """
-
-    def __init__(self, step: RouteStep) -> None:
-        """Fill `does`, `refusals` and `operators` for a transition between two versions of an operator."""
-        self.does: list[str] = []
-        self.refusals: list[Data] = []
-        self.operators: frozenset[Key] = frozenset()
-        self._source, self._derived = step.source, step.derived
-        self._since = step.derived.target.since_version
-        if step.derived.renamed:
-            self.does.append(f"Replace by `{step.derived.target.name}`.")
-        self._describe_attributes()
-        self._describe_rewrites()
-        self._describe_inputs()
-        self._describe_types()
-
-    def _refuse(self, why: str, code: str = "C204", **more: Any) -> None:
-        """Append a refusal to `refusals`: its code, its reason `why`, and `more` as further entries of its data."""
-        self.refusals.append(_refusal_data(code, why) | more)
-
-    def _describe_attributes(self) -> None:
-        """Append changes to `does`, and refusals, for attributes that only one of the two versions has.
-
-        Defaults that have to be stated, and attributes that must have a certain value, are among these.
-        """
-        derived, since = self._derived, self._since
-        for name in derived.drop:
-            self.does.append(f"Drop `{name}`, which never had an effect.")
-        for name in derived.unsupported:
-            self._refuse(f"`{name}` is given, and version {since} has no equal")
-        for name, old in derived.must_equal.items():
-            default = self._source.attributes[name].default
-            types = _enumeration(sorted(derived.only_for.get(name, ())))
-            with_types = f", with {types}" if types else ""
-            self.does.append(f"Drop `{name}`.")
-            if default is not None and default != old:
-                means = f"which means {_value_text(default)}, and version {since} means {_value_text(old)}"
-                why = f"`{name}` is absent{with_types}, {means}"
-                self._refuse(why if old is not None else f"`{name}` has no equal at version {since}")
-            why = f"`{name}` is given" if old is None else f"`{name}` is not {_value_text(old)}"
-            self._refuse(f"{why}{with_types}: version {since} has no such attribute")
-        for name, undefined in derived.undefined.items():
-            self._refuse(f"`{name}` is {_value_text(undefined)}, which has no meaning before version {since}")
-        for here, there, value in derived.set_defaults:
-            absent = "it" if here == there else f"`{here}`"
-            where = f" where {absent} is absent" if here in self._source.attributes else ""
-            self.does.append(f"State `{there}` as {_value_text(value)}{where}.")
-
-    def _describe_rewrites(self) -> None:
-        """Append changes and refusals for attributes whose name, type, range or values differ between the versions."""
-        derived, since = self._derived, self._since
-        for pair in derived.rewrite:
-            self.does += _rewrites_of(pair)
-            if pair.is_restricted or pair.source.type != pair.target.type:
-                legal = [f"`{pair.target.range}`"] if pair.target.range else []
-                legal = [_value_text(choice) for choice in pair.target.choices] or legal
-                listed = f" ({_enumeration(legal, 'or')})" if legal else ""
-                self._refuse(f"`{pair.source.name}` has a value that version {since} does not have{listed}")
-        for name in derived.from_front:
-            self.does.append(f"Count negative values of `{name}` from the front.")
-            self._refuse(f"`{name}` is negative, and the rank is not known", "C207")
-
-    def _describe_inputs(self) -> None:
-        """Append changes and refusals for attributes that become inputs, and for inputs that become attributes.
-
-        Refusals for inputs and outputs that the target version lacks, or requires, are added, too.
-        """
-        derived, since, target = self._derived, self._since, self._derived.target
-        for name, position in derived.to_input.items():
-            formal = target.inputs[position]
-            self.does.append(f"Write `{name}` as a constant for the input `{formal.name}`.")
-            if formal.option == SINGLE and self._source.attributes[name].default is None:
-                self._refuse(f"`{name}` is absent, and its input is required at version {since}")
-            kind = "float" if self._source.attributes[name].type in ("float", "floats") else "int64"
-            if f"tensor({kind})" not in target.allowed_types(formal):
-                self._refuse(f"`{name}` is given, and the input `{formal.name}` does not take {kind}", "C202")
-        for position, name in derived.to_attribute.items():
-            declared, formal = target.attributes[name], self._source.inputs[position]
-            self.does.append(f"Write the constant input `{formal.name}` as the attribute `{name}`.")
-            self._refuse(f"the input `{formal.name}` is computed at run time", "C205")
-            if declared.required and formal.option == OPTIONAL:
-                self._refuse(f"the input `{formal.name}` is absent")
-            held = ATTRIBUTE_ELEMENTS.get(declared.type.removesuffix("s"), ())
-            names = sorted({_element_name(each) for each in self._source.allowed_types(formal)}.difference(held))
-            if names:
-                self._refuse(f"the attribute cannot hold {_enumeration(names)}", "C202", types=names)
-            if not declared.type.endswith("s"):
-                self._refuse(f"the input `{formal.name}` is no single number")
-            if declared.choices or declared.range:
-                self._refuse(f"`{name}` has a value that version {since} does not have")
-        if derived.narrower:
-            self._describe_missing()
-
-    def _describe_missing(self) -> None:
-        """Append refusals for inputs and outputs that the target version lacks, and for those that only it requires."""
-        source, target, since = self._source, self._derived.target, self._since
-        for word, here, there in (("input", source.inputs, target.inputs), ("output", source.outputs, target.outputs)):
-            moved = self._derived.to_attribute if word == "input" else {}
-            for position, formal in enumerate(here):
-                if position in moved:
-                    continue
-                if position >= len(there):
-                    self._refuse(f"the {word} `{formal.name}` is used, which version {since} does not have")
-                elif formal.option != SINGLE and there[position].option == SINGLE:
-                    self._refuse(f"the {word} `{formal.name}` is left out, which version {since} requires")
-        if target.max_input < source.max_input and len(source.inputs) <= len(target.inputs):
-            self._refuse(f"the node has more inputs than version {since} takes")
-        if target.max_output < source.max_output and len(source.outputs) <= len(target.outputs):
-            self._refuse(f"the node has more outputs than version {since} has")
-
-    def _describe_types(self) -> None:
-        """Append changes and refusals for types that the source version allows and the target version does not.
-
-        Types that are computed in a wider one are changes in `does`; Cast is added to `operators` for them. All others
-        are refused. So are inputs that may have different types at the source version only.
-        """
-        derived, source, target, since = self._derived, self._source, self._derived.target, self._since
-        lost: dict[tuple[str, tuple[str, ...]], None] = {}
-        tied: dict[str, list[str]] = {}
-        bound: set[str] = set()
-        for each in derived.type_restrictions:
-            here = (source.outputs if each.outputs else source.inputs)[each.position]
-            there = (target.outputs if each.outputs else target.inputs)[each.position]
-            missing = tuple(sorted(set(source.allowed_types(here)).difference(target.allowed_types(there))))
-            if missing:
-                lost[here.type if here.type in source.types else here.name, missing] = None
-            else:
-                bound.add(there.type)
-            if here.name not in tied.setdefault(there.type, []):
-                tied[there.type].append(here.name)
-        emulated = {f"tensor({name})" for name in derived.emulate}
-        for name, types in lost:
-            names = [_element_name(type_) for type_ in types if type_ not in emulated]
-            if names:
-                self._refuse(f"version {since} does not take {_enumeration(names)} as `{name}`", "C202", types=names)
-        for names in (tied[type_] for type_ in tied if type_ in bound):
-            both = _enumeration([f"`{name}`" for name in names])
-            self._refuse(f"{both} are of different types, which version {since} does not allow", "C202")
-        if derived.type_restrictions or derived.emulate:
-            self._refuse("the type of an input or output is not known", "C203")
-        for narrow, wide in derived.emulate.items():
-            self.does.append(f"Compute {narrow} in {wide}: cast the inputs to it, and the outputs back.")
-            self.operators |= {("", "Cast")}
-
-
-def _rewrites_of(pair: Counterpart) -> list[str]:
-    """Return sentences on how a conversion rewrites an attribute that both versions have: its values, name and type.
-
-    For example, ["Write `axis` as `axes`."]. The list is empty if nothing differs.
-    """
-    here, there = pair.source, pair.target
-    does = [f"Write {_value_text(old)} as {_value_text(new)} in `{here.name}`." for old, new in pair.values.items()]
-    if here.name != there.name:
-        does.append(f"Write `{here.name}` as `{there.name}`.")
-    if here.type != there.type:
-        kind = "the name of the element type" if there.kind == DATA_TYPE and there.type == "string" else there.type
-        kind = "the number of the element type" if there.kind == DATA_TYPE and there.type == "int" else kind
-        does.append(f"Write `{there.name}` as {kind}.")
-    return does
-
-
-def _refusal_data(code: str, why: str) -> Data:
-    """Return a refusal as plain data, {"code": code, "why": why}."""
-    return {"code": code, "why": why}
-
-
-def _value_text(value: Any) -> str:
-    """Return the value of an attribute as Markdown: text in backticks, a float in at most seven digits.
-
-    A mapping {"all": 1} stands for any list in which every element is 1: "a list of 1".
-    """
-    if isinstance(value, dict):
-        return f"a list of {_value_text(value['all'])}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value_text, value))}]"
-    if isinstance(value, float):
-        return f"{value:.7g}"
-    return f"`{value}`" if isinstance(value, str) else str(value)
-
-
-def _element_name(type_: str) -> str:
-    """Return the element type of a tensor type ("float" for "tensor(float)"); any other type unchanged."""
-    return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
-
-
-def _enumeration(names: Sequence[str], word: str = "and") -> str:
-    """Return names as text: "a, b and c"; `word` stands before the last one."""
-    return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 def _spans_between(changes: Iterable[int], newest: int) -> list[Span]:
@@ -820,7 +621,7 @@ def _range_text(fate: Fate, transitions: Sequence[ConversionRow]) -> str:
     if fate.kind in (KEEP, CHECK):
         return _STAYS if fate.kind == KEEP else _CHECKED
     made = {key for transition in transitions for key in transition.made}
-    names = _enumeration([f"`{_full_name(key)}`" for key in sorted(made, key=_sort_key)])
+    names = enumeration([f"`{_full_name(key)}`" for key in sorted(made, key=_sort_key)])
     if fate.kind == LOWER and transitions[-1].data["text"].endswith(NOT_RECORDED):
         return "Expressed by older operators."
     if fate.kind == LOWER:

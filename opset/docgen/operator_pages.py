@@ -28,7 +28,8 @@ from opset.catalog import (
 )
 from opset.docgen.body import body_picture
 from opset.docgen.code import highlight
-from opset.docgen.convertibility import GENERAL, Convertibility, Key
+from opset.docgen.convertibility import GENERAL, Convertibility
+from opset.docgen.derived_changes import Key
 from opset.docgen.markup import formula, html, inline
 from opset.docgen.paths import Paths, tag_anchor
 from opset.docgen.python_examples import python_parts

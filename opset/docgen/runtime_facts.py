@@ -11,7 +11,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeVar
 
-from opset.docgen.convertibility import Convertibility, Key
+from opset.docgen.convertibility import Convertibility
+from opset.docgen.derived_changes import Key
 from opset.file_names import slug
 from opset.model.elements import NUMBERS
 from opset.opsets.registry import Registry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from opset.docgen.convertibility import Key
+from opset.docgen.derived_changes import Key
 from opset.docgen.index_pages import IndexPage, cell, index_page, link, part, table
 from opset.docgen.operator_pages import Site
 from opset.docgen.paths import Paths
