@@ -195,6 +195,8 @@ def check_since(since: int, own: int, released: int, name: str) -> Finding | Non
     if least <= since <= MAX_VERSION:
         return None
     why = f"the newest version of {name} is {own}" if own >= released else f"version {released} is released"
+    if since < 1:
+        why = "versions are counted from 1"
     help = f"versions go from {least} to {MAX_VERSION}"
     return Finding("U103", f"--since {since} is not possible", why=why, help=help)
 
