@@ -260,7 +260,7 @@ class _Parser:
     """
 
     def __init__(self, text: str) -> None:
-        """Split a text into tokens. Raises ValueError if it has more than MAX_LENGTH characters, or one of no token."""
+        """Split a text into tokens. Raises ValueError if it is too long, or has characters that begin no token."""
         if len(text) > MAX_LENGTH:
             raise ValueError(f"a pattern has at most {MAX_LENGTH} characters")
         self.text = text
