@@ -66,7 +66,8 @@ class Budget:
         """Count steps; raise BudgetExceeded if they are too many, or if time is up."""
         self.steps += steps
         if self.steps > self.max_steps:
-            raise BudgetExceeded("steps", f"more than {self.max_steps:,} steps are needed")
+            are = "step is" if self.max_steps == 1 else "steps are"
+            raise BudgetExceeded("steps", f"more than {self.max_steps:,} {are} needed")
         if self._deadline is not _NEVER:
             self.check_time()
 

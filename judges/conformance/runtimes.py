@@ -37,7 +37,8 @@ from opset.opsets.releases import release_with
 from opset.opsets.runtimes import Runtime, find_runtime
 from opset.version_converter import Target, target_of
 from opset.version_converter.availability import NOTES_OF_FAULTS
-from opset.version_converter.conversion import convert_model, find_lacks
+from opset.version_converter.conversion import convert_model
+from opset.version_converter.survey import Survey
 
 AGREES = 0.995
 """The least share of a table that has to be right."""
@@ -154,13 +155,15 @@ def judge_table(job: tuple[str, Case, int]) -> Iterator[Any]:
     if conversion.model is None:
         return Verdict(case.name, operator, "refused", Trial(""), str(conversion.refusals[0].why))
     model = conversion.model.as_given()
-    lacks = [*find_lacks(opset.load(model), runtime, default_registry())]
+    found = Survey(opset.load(model), default_registry()).find_lacks(runtime)
+    lacks = [each for each in found if each.place != "opset_import"]
     yield "runtime"
     trial = try_model(spec, model, None)
     if _LOCALE.search(trial.why):
         return Verdict(case.name, operator, "refused", Trial(NEEDS_LOCALE))
     why = lacks[0].why if lacks else ""
-    operator = lacks[0].op_type if lacks else operator
+    op_type, runs_not, _ = lacks[0].message.partition(" does not run on ") if lacks else ("", "", "")
+    operator = op_type if runs_not else operator
     return Verdict(f"{case.name} at {version}", operator, FAILS if lacks else LOADS, trial, why)
 
 

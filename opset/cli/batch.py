@@ -25,6 +25,7 @@ from opset.cli.inputs import (
     Output,
     Stamp,
     expand_inputs,
+    name_input,
     output_for,
     refuse_output_as_input,
     roots_option,
@@ -446,7 +447,7 @@ def write_report(
         stream: The destination of these lines.
         errors: The destination of errors, stderr by default.
     """
-    name = "stdin" if report.input == STREAM else safe_text(report.input)
+    name = name_input(report.input)
     if lines:
         stream.write(f"{style_text(name, 'bold', stream)}: {lines[0]}\n")
         stream.writelines(f"{line}\n" for line in lines[1:])

@@ -11,13 +11,14 @@ from typing import IO, Any, NamedTuple
 
 import click
 
+from opset.budget import ALLOW_MORE, BudgetExceeded
 from opset.checker.checking import check_context, select_codes
 from opset.checker.table import CheckContext, CheckOptions, Mend
 from opset.cli import output
 from opset.cli.assumed_opsets import Assumed, assume_option, read_assumed
 from opset.cli.batch import Reporting, Verb, VerbCall, load_input, process_files, writing_options
 from opset.cli.configuration import rule_choice, target_files, target_option
-from opset.cli.inputs import STREAM, Input
+from opset.cli.inputs import STREAM, Input, name_input
 from opset.cli.records import BatchReport, FindingTotal, ModelReport
 from opset.errors import CODES, KEPT, SHOWN, Finding, FindingList, ModelError, SchemaError, UsageError, safe_text
 from opset.model import Model
@@ -259,28 +260,39 @@ def _difference(before: Model, after: Model, source: Input, notes: list[str]) ->
 
 
 def _find_lacks(model: Model, settings: CheckSettings, call: VerbCall, registry: Registry) -> FindingList:
-    """Return the reasons why a runtime does not take a model as it is, and the refusals if no conversion helps."""
+    """Return the reasons why a runtime does not take a model as it is, and the refusals if no conversion helps.
+
+    A reason at the place of a refusal is left out. If the limits of the work are used up, C401 says so.
+    """
     from opset.version_converter import convert_model, target_of
     from opset.version_converter.survey import Survey
 
     target = target_of(None, runtime=settings.runtime, registry=registry, targets=settings.files)
     assert target.runtime is not None
+    lacks = FindingList()
     try:
-        lack = Survey(model, registry, call.limits).find_lack(target.runtime)
-        if lack is None:
-            return FindingList()
+        lacks.extend(Survey(model, registry, call.limits).find_lacks(target.runtime))
+        if not lacks:
+            return lacks
         conversion = convert_model(model, target, registry, {}, call.limits)
     except ModelError:  # the rules have told why
         return FindingList()
+    except BudgetExceeded as exhausted:
+        lacks.append(Finding("C401", "the check for the runtime was stopped", "model", exhausted.why, ALLOW_MORE))
+        return lacks
     if not conversion.refusals:
-        lack = lack._replace(help=f"rewrite it for the runtime: opset convert --for {safe_text(settings.runtime)}")
-    return FindingList([lack, *(each for each in conversion.refusals if each != lack)])
+        help = f"rewrite it for the runtime: opset convert --for {safe_text(settings.runtime)}"
+        return FindingList((lack._replace(help=help) for lack in lacks), lacks.omitted)
+    refused = {refusal.place for refusal in conversion.refusals}
+    told = FindingList(lack for lack in lacks if lack.place not in refused)
+    told += conversion.refusals
+    return told
 
 
 def _write_report(report: ModelReport[CheckReport], stream: IO[str], quiet: bool) -> None:
     """Write the changes that mended one model, the findings on it, and their number."""
     if report.internal_error:
-        sys.stderr.write(f"{safe_text(report.input)}: {report.internal_error}\n")
+        sys.stderr.write(f"{name_input(report.input)}: {report.internal_error}\n")
         return
     result = report.result
     if result is not None and not quiet:
@@ -294,7 +306,7 @@ def _write_report(report: ModelReport[CheckReport], stream: IO[str], quiet: bool
         counts = f"{errors}, {warnings}" if report.errors else "no findings"
         if result.mended_count:
             counts = f"{result.mended_count:,} mended{'; left:' if report.errors else ','} {counts}"
-        stream.write(f"{safe_text(report.input)}: {counts}\n")
+        stream.write(f"{name_input(report.input)}: {counts}\n")
         stream.writelines(f"  note: {safe_text(note)}\n" for note in result.notes)
         if report.output not in (None, STREAM):
             stream.write(f"  wrote {safe_text(report.output)}\n")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import click
 
-from opset.errors import Finding, ModelError, UsageError
+from opset.errors import Finding, ModelError, UsageError, safe_text
 from opset.model.storage.parts import TEXT_SUFFIX
 from opset.model.storage.remote import is_remote, list_models, local_path, mark_of
 
@@ -74,6 +74,11 @@ class Stamp(NamedTuple):
 def parse_input(argument: str) -> Input:
     """Return the one model that an argument names."""
     return Input(STREAM, text=argument == TEXT_STREAM) if argument in (STREAM, TEXT_STREAM) else Input(argument)
+
+
+def name_input(path: str) -> str:
+    """Return how messages name an input: its path, or "stdin" for "-" and "text:-"."""
+    return "stdin" if path in (STREAM, TEXT_STREAM) else safe_text(path)
 
 
 def expand_inputs(arguments: Iterable[str], *, products: bool) -> list[Input]:

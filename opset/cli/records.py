@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from opset.cli import output
-from opset.cli.inputs import STREAM
+from opset.cli.inputs import STREAM, name_input
 from opset.errors import CODES, Finding, FindingList, NodeLocation, NodeReference, safe_text
 from opset.plain_text import count_text
 from opset.schemas.names import qualified_name
@@ -114,7 +114,7 @@ def brief_line(report: ModelReport[Any], view: View, words: Mapping[str, str]) -
         parts.append(f"{first.code} {safe_text(first.message)}{f' and {more:,} more' if more else ''}")
     if report.output not in (None, STREAM):
         parts.append(f"wrote {safe_text(report.output)}")
-    return f"{safe_text(report.input)}: {', '.join(parts)}"
+    return f"{name_input(report.input)}: {', '.join(parts)}"
 
 
 def report_of_json(data: Mapping[str, Any], revive: Callable[[Mapping[str, Any]], Any] | None) -> ModelReport[Any]:

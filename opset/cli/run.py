@@ -19,7 +19,7 @@ from opset.cli import BROKEN_PIPE, INTERNAL, output, supervision
 from opset.cli.batch import load_input
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.findings_formats import FORMATS, write_findings
-from opset.cli.inputs import STREAM, TEXT_STREAM, dims_option, freeze_option, parse_input, roots_option
+from opset.cli.inputs import STREAM, TEXT_STREAM, dims_option, freeze_option, name_input, parse_input, roots_option
 from opset.cli.limits import limits_options
 from opset.errors import (
     MOST,
@@ -462,7 +462,7 @@ def _report_lines(report: RunReport) -> list[str]:
     """Return the report as lines."""
     if report.outputs is None:
         return []
-    name = "stdin" if report.model in (STREAM, TEXT_STREAM) else safe_text(report.model)
+    name = name_input(report.model)
     head = f"{style_text(name, 'bold', sys.stdout)}:"
     lines = [head if report.seed is None else f"{head} inputs drawn with --seed {report.seed}"]
     lines += [f"  note: {safe_text(note)}" for note in report.notes]

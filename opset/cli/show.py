@@ -15,7 +15,7 @@ from opset.catalog import changes, example_data, operator_set, schema_data
 from opset.cli import output
 from opset.cli.batch import load_input
 from opset.cli.configuration import registry_for, schemas_option
-from opset.cli.inputs import MODEL_SUFFIXES, STREAM, TEXT_STREAM, parse_input
+from opset.cli.inputs import MODEL_SUFFIXES, STREAM, TEXT_STREAM, name_input, parse_input
 from opset.cli.operator_sets import domain_with_versions, opset_lines
 from opset.cli.operators import change_lines, example_lines, schema_lines, version_at, versions_of
 from opset.description.contents import (
@@ -179,7 +179,7 @@ def _model_lines(contents: ModelContents) -> list[str]:
     facts += [["", f"… and {len(opsets) - SHOWN:,} more"]] if len(opsets) > SHOWN else []
     facts += [*content_rows(contents), ["nodes", f"{contents.nodes:,}"]]
     rows = operator_rows(contents.operators, contents.functions)
-    name = "stdin" if contents.model in (STREAM, TEXT_STREAM) else safe_text(contents.model)
+    name = name_input(contents.model)
     title = style_text(name, "bold", sys.stdout)
     return [title, *table_lines([fact for fact in facts if fact[1] or not fact[0]]), "", *table_lines(rows, right=[2])]
 

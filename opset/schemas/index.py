@@ -355,10 +355,10 @@ def _read_beside_index(name: str) -> dict[str, Any] | None:
     """
     stamp = standard_index()["stamp"]
     try:
-        data: dict[str, Any] = json.loads((FOLDER / name).read_bytes())
+        data = json.loads((FOLDER / name).read_bytes())
     except (OSError, ValueError):
         return None
-    return data if data["stamp"] == stamp else None
+    return data if isinstance(data, dict) and data.get("stamp") == stamp else None
 
 
 def _read_index(path: Path) -> dict[str, Any] | None:
@@ -369,9 +369,9 @@ def _read_index(path: Path) -> dict[str, Any] | None:
     try:
         head, *lines = path.read_bytes().splitlines()
         index: dict[str, Any] = json.loads(head)
-        if sum(map(len, index["operators"].values())) != len(lines):
+        if "stamp" not in index or sum(map(len, index["operators"].values())) != len(lines):
             return None
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # of another form, each in its own way
         return None
     rest = iter(lines)
     index["operators"] = {domain: dict(zip(names, rest, strict=False)) for domain, names in index["operators"].items()}

@@ -133,7 +133,8 @@ class _Answers:
         facts: Hashable = tuple(fits), tuple(sorted(runtime.opsets)), limit is None or limit >= ir_version
         taken = _find_answer(self._as_it_is, runtime, facts)
         if taken is None:
-            taken = all(runtime.kernels(*each) for each in survey.unknown) and survey.find_lack(runtime) is None
+            has_operators = all(runtime.kernels(*each) for each in survey.unknown)
+            taken = has_operators and next(survey.find_lacks(runtime), None) is None
             self._as_it_is.append((runtime, facts, taken))
         if taken:
             return AS_IT_IS
@@ -211,7 +212,7 @@ def _find_obstacle(survey: Survey, releases: Sequence[Runtime], answers: Sequenc
     target = _target_at(runtime, survey)
     outcome = SurveyOutcome((), {}) if target is None else survey.convert(target)
     if not outcome.refusals:
-        lack = survey.find_lack(runtime)
+        lack = next(survey.find_lacks(runtime), None)
         finding = lack or Finding("U101", "which opsets it takes is not known")
         return Obstacle(runtime.release, finding.code, finding.message, finding.why, 0)
     finding, _ = max(outcome.refusals, key=lambda each: each[1])

@@ -342,11 +342,12 @@ class Survey:
             for body in self.index.bodies
         ]
 
-    def find_lack(self, runtime: Runtime) -> Finding | None:
-        """Return the first reason why a release of a runtime does not run the model as it is, None if it runs it.
+    def find_lacks(self, runtime: Runtime) -> Iterator[Finding]:
+        """Yield each reason why a release of a runtime does not run the model as it is, those of the whole model first.
 
-        A node that the runtime runs, but computes wrongly, is no reason. Raises BudgetExceeded if reading constants of
-        the nodes needs more steps than the budget allows.
+        Nodes come form by form. A node that the runtime runs, but computes wrongly, is no reason; nor is a call of a
+        function that the model defines, since functions are reasons of the whole model. Raises BudgetExceeded if
+        reading constants of the nodes needs more steps than the budget allows.
         """
         from opset.version_converter.trials import availability_at
 
@@ -356,22 +357,22 @@ class Survey:
             if version is not None and not (least or 1) <= version <= (most or version):
                 limit = f"at most {most}" if most is not None and version > most else f"at least {least}"
                 why = f"the model imports {domain_name(domain)} {version}"
-                return Finding("C209", f"{label} takes {domain_name(domain)} {limit}", "opset_import", why, CONVERT_FOR)
+                yield Finding("C209", f"{label} takes {domain_name(domain)} {limit}", "opset_import", why, CONVERT_FOR)
         ir_version = index.proto.ir_version
         if runtime.max_ir is not None and ir_version > runtime.max_ir:
             why = f"the model has IR version {ir_version}"
-            return Finding("C209", f"{label} takes IR version {runtime.max_ir} at most", "ir_version", why, CONVERT_FOR)
+            yield Finding("C209", f"{label} takes IR version {runtime.max_ir} at most", "ir_version", why, CONVERT_FOR)
         target = Target(dict.fromkeys(runtime.opsets, 0), runtime=runtime)
-        if needless := needless_imports(index.proto, target):
-            why = f"nothing uses the import of {domain_name(needless[0])}"
-            return Finding("C209", f"{label} may not know a domain", "opset_import", why, CONVERT_FOR)
-        for finding in find_foreign_types(index, runtime):
-            return finding
+        for domain in needless_imports(index.proto, target):
+            why = f"nothing uses the import of {domain_name(domain)}"
+            yield Finding("C209", f"{label} may not know a domain", "opset_import", why, CONVERT_FOR)
+        yield from find_foreign_types(index, runtime)
         if not runtime.lists_operators:
-            return None
-        if index.functions and not runtime.local_functions:
-            why = f"the model has {function_label(min(index.functions))}"
-            return Finding("C209", f"{label} runs no functions that a model defines", "functions", why, CONVERT_FOR)
+            return
+        if not runtime.local_functions:
+            for function in sorted(index.functions):
+                why = f"the model has the function {function_label(function)}"
+                yield Finding("C209", f"{label} runs no functions that a model defines", "functions", why, CONVERT_FOR)
         newest = self.registry.domains[""]
         routes = routes_of(self.registry, release_with(min(index.opsets.get("", newest), newest)).name)
         availability = availability_at(runtime, routes, by_function=True)
@@ -381,10 +382,9 @@ class Survey:
                 op_type, domain = body.operators[each.node]
                 lack = availability.find_lack(body.nodes[each.node], facts.versions.get(domain, 0), facts)
                 if lack is not None and not lack.is_wrong:
-                    return Finding(
-                        "C209", f"{op_type} does not run on {label}", body.location(each.node), lack.why, CONVERT_FOR
-                    )
-        return None
+                    for member in each.members:
+                        place = body.location(member)
+                        yield Finding("C209", f"{op_type} does not run on {label}", place, lack.why, CONVERT_FOR)
 
 
 class FormsConversion(BodyConversion):

@@ -39,8 +39,8 @@ def probe_runtime(
     Args:
         runtime: The runtime, as `installed_runtime` returns it.
         registry: The operators.
-        operator: The only operator to try: "Gelu", "ai.onnx.ml.Scaler"; by default all of the standard.
-        progress: Called with the number of operators that are done, and of all.
+        operator: The only operator to try: "Gelu", "ai.onnx.ml.Scaler"; "" for all of ai.onnx and ai.onnx.ml.
+        progress: Called after each operator with two numbers: of operators that are done, and of all.
 
     Raises:
         UsageError: U105 if there is no such operator, T224 if the runtime no longer answers.
@@ -78,7 +78,7 @@ def probe_runtime(
 
 
 def runtime_text(document: Mapping[str, Any]) -> str:
-    """Return the content of a runtime's file as YAML, an entry on each line."""
+    """Return the content of a runtime's file, as `probe_runtime` returns it, as YAML with a line for each entry."""
     from opset.schemas.yaml.printer import flow
 
     lines = ["# Written by opset targets probe. --target FILE makes it a name for --for: opset explain runtimes"]
@@ -97,9 +97,10 @@ def runtime_text(document: Mapping[str, Any]) -> str:
 
 
 def _limits(runtime: Runtime, registry: Registry) -> dict[str, tuple[int, int]]:
-    """Return (lowest, highest) version with which the runtime loads a node, by domain, and under "ir" for the IR.
+    """Return (lowest, highest) opset with which the runtime loads a node, by domain, and under "ir" the IR versions.
 
-    Only the highest versions are tried. The lowest versions are taken from the tables of runtimes.
+    An example is {"": (7, 21), "ai.onnx.ml": (1, 4), "ir": (1, 10)}; without "ai.onnx.ml" if no opset of it loads. Only
+    the highest numbers are tried. The lowest ones are taken from the tables of runtimes, or 1.
     """
     from opset.model import proto as pb
 
@@ -123,7 +124,7 @@ def _limits(runtime: Runtime, registry: Registry) -> dict[str, tuple[int, int]]:
 def _loads(
     runtime: Runtime, node: Any, imports: Mapping[str, int], inputs: Sequence[str], outputs: Sequence[str]
 ) -> bool:
-    """Whether the runtime loads a model of one NodeProto, with inputs of the shape [2, 2].
+    """Return whether the runtime loads a model of one NodeProto, with inputs of the shape [2, 2].
 
     `imports` are the opsets by domain; `inputs` and `outputs` are types, such as "tensor(float)".
     """
@@ -133,10 +134,12 @@ def _loads(
 def _entries(
     runtime: Runtime, registry: Registry, domain: str, name: str, limits: Mapping[str, tuple[int, int]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the entry of a runtime's file for each version of an operator, oldest first.
+    """Yield the entry of a runtime's file for each version of an operator, oldest first: {"versions": [13, 13], …}.
 
-    A version is left out if no opset that the runtime loads has it, or if it withdraws the operator. For a version that
-    the runtime does not load, the entry is {}. `limits` are the result of `_limits`.
+    Further keys are "types", the types that load, or for operators with graphs "unasked", the type constraints that
+    this does not tell; and "constant_inputs". For a version that the runtime does not load, the entry is {}. A version
+    is left out if no opset that the runtime loads has it, or if it withdraws the operator. `limits` are the result of
+    `_limits`.
     """
     least, most = limits.get(domain, (1, 0))
     examples = [each for each in registry.examples(name, domain) if not each.error]
@@ -167,8 +170,8 @@ def _loading_trials(
 ) -> list[Trial]:
     """Return trials, models of one example each, that the runtime loads; [] if it loads none.
 
-    These are trials of the examples as they are. If none of them loads, they have constants for all inputs but the
-    first, and if none of those loads either, other types.
+    If it loads examples as they are, these are returned. If it loads none of them, the same with constants for all
+    inputs but the first are tried, and at last the first two with other types.
     """
     trials = [trial for each in examples if (trial := _trial_of(runtime, schema, each, imports)) is not None]
     others = (
@@ -215,9 +218,10 @@ def _with_constants(trial: Trial) -> Trial:
 
 
 def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]:
-    """Return the types with which the runtime loads one of the trials, by type constraint of the operator.
+    """Return the types with which the runtime loads one of the trials, by type constraint: {"T": ["float", "float16"]}.
 
-    A type constraint is left out if all its types are loaded, or if no trial has a value with this type constraint.
+    They are sorted, and tensors are named by their element type. A type constraint is left out if all its types are
+    loaded, or if no trial has a value with this type constraint.
     """
     types: dict[str, list[str]] = {}
     for parameter, allowed in schema.types.items():
@@ -234,10 +238,10 @@ def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]
 
 
 def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema) -> bool:
-    """Whether the runtime loads a trial if all its values of one element type get another element type together.
+    """Return whether the runtime loads a trial if all its values of one element type get another element type together.
 
     The two element types are taken from `trial` and from `other`, a copy in which only values of the type constraint
-    `parameter` have another type.
+    `parameter` have another type. The result is False if no input has this type constraint.
     """
     places = enumerate(_type_constraints(schema.inputs, len(trial.inputs)))
     position = next((at for at, name in places if name == parameter and trial.inputs[at].type), None)
@@ -255,10 +259,11 @@ def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema
 
 
 def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[str, Trial]]:
-    """Yield (type, trial) for each type of the type constraint `parameter`: a copy of `trial` with values of this type.
+    """Yield (type, copy of the trial) for each type of the type constraint `parameter`: its values have this type.
 
-    The trial itself is yielded, too, with its own type. If no input has the type constraint, but an output whose type
-    an attribute names, the attribute and this output are changed. If no such output exists either, nothing is yielded.
+    The trial itself is yielded, too, with its own type. If no input has the type constraint, but an output does whose
+    type an attribute names, the attribute and this output are changed. If there is no such output either, nothing is
+    yielded.
     """
     places = (*zip(trial.inputs, _type_constraints(schema.inputs, len(trial.inputs)), strict=True),)
     old = next((each.type for each, name in places if name == parameter and each.type), "")
@@ -299,7 +304,7 @@ def _type_constraints(formals: Sequence[Any], count: int) -> list[str]:
 
 
 def _constant_inputs(trial: Trial, schema: OpSchema) -> list[str]:
-    """Return the names of the constant inputs of a trial that the runtime does not load if they are not constants."""
+    """Return the names of those constant inputs of a trial that the runtime does not load as computed inputs."""
     names = []
     for position, each in enumerate(trial.inputs):
         if each.is_constant:
@@ -311,9 +316,9 @@ def _constant_inputs(trial: Trial, schema: OpSchema) -> list[str]:
 
 
 def _merge_versions(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the entries without {}, with neighbors merged to one if they differ only in their versions.
+    """Return a runtime's entries, neighbors that differ only in "versions" merged to one, and {} left out.
 
-    Entries with a {} between them are not merged.
+    The result of merging [13, 13] and [14, 14] is [13, 14]. Entries with a {} between them are not merged.
     """
     merged: list[dict[str, Any]] = []
     for before, each in zip([{}, *entries], entries, strict=False):

@@ -182,6 +182,32 @@ def test_a_runtime_adds_what_it_does_not_take(models):
     assert [each["code"] for each in report["errors"]] == ["M112"]
 
 
+def test_all_that_keeps_a_model_from_a_runtime_is_told_once(models):
+    text = """<ir_version: 8, opset_import: ["": 18, "com.acme": 1]> g (float[N] a) => (float[M] b) {
+        t = ReduceMean (a)  u = ReduceMean (t)  b = Relu (u) }"""
+    (models / "new.onnxtxt").write_text(text)
+    (report,) = run_json("check", "new.onnxtxt", "--ignore", "W", "--for", "onnxruntime==1.13")["models"]
+    rewrite = "rewrite it for the runtime: opset convert --for onnxruntime==1.13"
+    assert [(each["place"], each["help"]) for each in report["errors"] if each["code"] == "C209"] == [
+        ("opset_import", rewrite), ("opset_import", rewrite),
+        ("graph 'g', node number 0 (ReduceMean)", rewrite), ("graph 'g', node number 1 (ReduceMean)", rewrite),
+    ]  # fmt: skip
+    refused = text.replace("18,", "20,").replace("float", "string").replace("ReduceMean (a)", "StringConcat (a, a)")
+    (models / "refused.onnxtxt").write_text(refused.replace("ReduceMean", "Identity").replace("Relu", "Identity"))
+    (report,) = run_json("check", "refused.onnxtxt", "--ignore", "W", "--for", "onnxruntime==1.16")["models"]
+    assert [(each["code"], each["place"]) for each in report["errors"]] == [
+        ("C209", "opset_import"), ("C209", "opset_import"), ("C201", "graph 'g', node number 0 (StringConcat)"),
+    ]  # fmt: skip
+    brief = ["--no-inference", "--for", "onnxruntime==1.13", "--max-steps", 1]
+    (report,) = run_json("check", "new.onnxtxt", "--ignore", "W", *brief)["models"]
+    assert [(each["code"], each["why"]) for each in report["errors"][2:]] == [("C401", "more than 1 step is needed")]
+
+
+def test_a_model_of_stdin_is_called_so(models):
+    given = (models / "good.onnxtxt").read_text()
+    assert run("check", "text:-", stdin=given).stdout == "stdin: no findings\n"
+
+
 def test_another_opset_is_assumed(models):
     (models / "stamped.onnxtxt").write_text(STAMPED)
     assert run("check", "stamped.onnxtxt").exit_code == 1

@@ -18,7 +18,7 @@ from opset.opsets.registry import default_registry
 from opset.opsets.runtimes import find_runtime
 from opset.opsets.runtimes.model import Kernel, KernelFault
 from opset.version_converter.availability import NO_DEMANDS, Availability, _demands_of
-from opset.version_converter.conversion import find_lacks
+from opset.version_converter.survey import Survey
 from tests.version_converter.npu import ANY, runtime_file, takes
 
 RANDOM = np.random.default_rng(22)
@@ -37,7 +37,7 @@ def plan_for(model, file, **more):
 def converted(model, file, **more):
     """Return a model for the runtime, on which all of its nodes run."""
     after = opset.convert(model, runtime="npu==1.0", targets=[file], **more)
-    assert [*find_lacks(load(after), find_runtime("npu==1.0", [file]), default_registry())] == []
+    assert [*Survey(load(after), default_registry()).find_lacks(find_runtime("npu==1.0", [file]))] == []
     again = opset.convert(after, runtime="npu==1.0", targets=[file], **more)
     assert again.SerializeToString() == after.SerializeToString()
     return after
@@ -429,9 +429,9 @@ NO_FUNCTIONS = [{"release": "1.0", "opset": [7, 21], "ir": 10, "how": "documente
 def test_functions_are_inlined_for_a_runtime_that_runs_none(tmp_path):
     file = runtime_file(tmp_path, takes("Elu"), releases=NO_FUNCTIONS)
     before = model_of(**CALLS)
-    lacks = [*find_lacks(load(before), find_runtime("npu==1.0", [file]), default_registry())]
-    assert [each.op_type for each in lacks] == ["g", "h", "h"]
-    assert {each.why for each in lacks} == {"npu 1.0 runs no functions that a model defines"}
+    lacks = [*Survey(load(before), default_registry()).find_lacks(find_runtime("npu==1.0", [file]))]
+    assert [each.why for each in lacks] == ["the model has the function f.g", "the model has the function f.h"]
+    assert {each.message for each in lacks} == {"npu 1.0 runs no functions that a model defines"}
     conversion = plan_for(before, file)
     assert conversion.changes
     assert conversion.notes == ["functions that npu 1.0 does not run were inlined: f.g (1), f.h (2)"]
@@ -699,17 +699,13 @@ def test_what_a_runtime_lacks_behind_a_call_is_told(tmp_path, local_functions):
         <domain: "f", opset_import: ["": 17]> H (p) => (q) { q = Relu (p) }"""
     model = model_of("a = f.G (x)  b = f.H (a)  y = Softplus (b)", imports=', "f": 1', functions=functions)
     runtime = find_runtime("npu==1.0", [runtime_file(tmp_path, takes(), releases=rows)])
-    lacks = [(each.place, each.op_type, each.why) for each in find_lacks(load(model), runtime, default_registry())]
-    calls = [
-        ("graph 'm', node number 0 (G)", "G", "npu 1.0 runs no functions that a model defines"),
-        ("graph 'm', node number 1 (H)", "H", "npu 1.0 runs no functions that a model defines"),
-        ("function 'f.G', node number 0 (H)", "H", "npu 1.0 runs no functions that a model defines"),
-    ]
+    lacks = [(each.place, each.why) for each in Survey(load(model), default_registry()).find_lacks(runtime)]
+    functions = [("functions", "the model has the function f.G"), ("functions", "the model has the function f.H")]
     nodes = [
-        ("graph 'm', node number 2 (Softplus)", "Softplus", "npu 1.0 has no Softplus"),
-        ("function 'f.G', node number 1 (Elu)", "Elu", "npu 1.0 has no Elu"),
+        ("function 'f.G', node number 1 (Elu)", "npu 1.0 has no Elu"),
+        ("graph 'm', node number 2 (Softplus)", "npu 1.0 has no Softplus"),
     ]
-    assert sorted(lacks) == sorted(nodes if local_functions else [*calls, *nodes])
+    assert sorted(lacks) == (nodes if local_functions else sorted([*functions, *nodes]))
 
 
 OF_LESS = "no kernel of Less, which it consists of, takes {}"
@@ -734,7 +730,7 @@ def test_a_body_that_the_runtime_runs_lacks_a_kernel_of_the_first_input(tmp_path
 
     def lacks(version):
         model = model_of("y = Clip (x, a, b)", f"{element}[2] x, {element} a, {element} b", f"{element}[2] y", version)
-        return [each.why for each in find_lacks(load(model), runtime, default_registry())]
+        return [each.why for each in Survey(load(model), default_registry()).find_lacks(runtime)]
 
     assert lacks(17) == [lack] * bool(lack)
     assert lacks(12) == ["npu 1.0 has no Clip"]  # it runs another version by its body
@@ -927,3 +923,9 @@ def test_what_one_of_several_kernels_and_faults_depends_on_is_asked(asking, dema
     asked = runtime(kernels, faults, here) if of_fallback else runtime(asks, fails, runtime(kernels, faults, None))
     assert _demands_of(asked, schema, 20) == NO_DEMANDS._replace(**demands)
     assert _demands_of(runtime(kernels, faults, None), schema, 20) is NO_DEMANDS
+
+
+def test_limits_that_are_used_up_before_a_node_is_converted_are_told(tmp_path):
+    file = runtime_file(tmp_path, takes("Elu"))
+    (finding,) = plan_for(model_of("a = Elu (x)  y = Relu (a)"), file, limits=opset.Limits(max_steps=1)).refusals
+    assert (finding.code, finding.place, finding.why) == ("C401", "model", "more than 1 step is needed")

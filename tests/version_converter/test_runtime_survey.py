@@ -66,8 +66,8 @@ class Asked:
         self.targets.append(target.runtime.release)
         return SurveyOutcome(self.refusals, {})
 
-    def find_lack(self, runtime):
-        return self.lack
+    def find_lacks(self, runtime):
+        return iter([self.lack] if self.lack else [])
 
 
 FEW, MANY = Finding("C201", "few", why="one"), Finding("C204", "many", why="others")

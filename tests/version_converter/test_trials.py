@@ -13,7 +13,6 @@ from opset.opsets import releases
 from opset.opsets.registry import default_registry
 from opset.opsets.runtimes.names import find_runtime
 from opset.version_converter.availability import RUNS, Lack
-from opset.version_converter.conversion import find_lacks
 from opset.version_converter.routes import routes_of
 from opset.version_converter.survey import Survey
 from opset.version_converter.trials import (
@@ -114,7 +113,7 @@ def test_an_input_that_is_left_out_has_no_facts():
 )  # fmt: skip
 def test_the_runtime_itself_agrees(text, runs):
     model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> m ({text} }}')
-    found = [*find_lacks(load(model), find_runtime("installed:onnxruntime"), default_registry())]
+    found = [*Survey(load(model), default_registry()).find_lacks(find_runtime("installed:onnxruntime"))]
     if runs:
         loads(model)
         assert found == []
@@ -146,9 +145,10 @@ def test_a_node_whose_type_is_unknown_in_one_of_its_calls_is_judged_by_the_table
 def test_a_node_of_a_domain_that_the_model_does_not_import_is_not_judged(tmp_path):
     text = '<ir_version: 10, opset_import: ["": 21]> m (float[2] x) => (float[2] y) { y = ai.onnx.ml.Scaler (x) }'
     runtime = find_runtime("npu==1.0", [runtime_file(tmp_path, takes())])
-    assert [*find_lacks(load(onnx.parser.parse_model(text)), runtime, default_registry())] == []
+    assert [*Survey(load(onnx.parser.parse_model(text)), default_registry()).find_lacks(runtime)] == []
     imported = onnx.parser.parse_model(text.replace("21]", '21, "ai.onnx.ml": 1]'))
-    assert [each.since for each in find_lacks(load(imported), runtime, default_registry())] == [1]
+    (lack,) = Survey(load(imported), default_registry()).find_lacks(runtime)
+    assert lack.message == "Scaler does not run on npu 1.0"
 
 
 class Recorder:

@@ -789,7 +789,7 @@ def test_how_functions_are_named(name, function):
     [
         (3, 2, 1, None, 0),
         (2, 2, 1, "the newest version of Thin is 2", 3),
-        (0, 0, 0, "the newest version", 1),
+        (0, 0, 0, "versions are counted from 1", 1),
         (5, 2, 5, "version 5 is released", 6),
         (6, 2, 5, None, 0),
         (5, 5, 5, "the newest version of Thin is 5", 6),

@@ -106,7 +106,7 @@ def test_uses_of_an_attribute(declared, examples, missing, is_ignored):
 @pytest.mark.parametrize(
     ("given", "missing"),
     [
-        ([], []),
+        ([], ["gives the optional input n", "leaves out the optional input n"]),
         ([(VECTOR, VECTOR)], ["leaves out the optional input n"]),
         ([(VECTOR,)], ["gives the optional input n"]),
         ([(VECTOR, None)], ["gives the optional input n"]),

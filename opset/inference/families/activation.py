@@ -14,9 +14,9 @@ from opset.inference.registration import data, infer
 
 @infer("PRelu")
 def p_relu_1(call: Call) -> Shape:
-    """Return the shape of the input. Raises Unknown if its rank is unknown.
+    """Return the shape of the output, which is the input's. Raises Unknown if its rank is unknown.
 
-    Raises Violation C1 if there certainly is neither one slope nor one for each channel.
+    Raises Violation C1 if there certainly is neither one slope nor one for each channel, which axis 1 counts.
     """
     shape = call.require_shape(0)
     slope = call.shape(1)

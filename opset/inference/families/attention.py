@@ -18,9 +18,11 @@ MaybeSize = Size | None
 
 @infer("Attention")
 def attention_23(call: Call) -> list[Any]:
-    """Return the shapes of Y, present key, present value and scores (QK); a size or shape that is unknown is None.
+    """Return the shapes of Y, present key, present value and scores (qk_matmul_output).
 
-    Raises Violation C5 if the mask does not fit, C10 if the cache is used in a way that the standard excludes.
+    A size is None if it is unknown. If the ranks of Q, K and V are unknown, the shape of Y is None, and the reason is
+    added to `call.doubts`. Raises Violation C5 if the mask does not fit, and, from version 25 on, C10 if the node has
+    only one of the present outputs, or a present key beside the input `nonpad_kv_seqlen`.
     """
     if call.version >= 25 and call.wants(1) != call.wants(2):
         raise Violation("C10", "only one of the present outputs is named")
@@ -62,9 +64,10 @@ def _quotient(size: MaybeSize, parts: MaybeSize) -> MaybeSize:
 
 
 def _unify_with_mask(call: Call, scores: Shape) -> Shape:
-    """Return the shape `scores` of the attention scores, with unknown sizes taken from the mask's shape.
+    """Return `scores`, the shape of the attention scores, with unknown sizes taken from the mask's shape.
 
-    Raises Violation C5 if the mask certainly does not fit.
+    From version 24 on, the mask's last size may be smaller than the number of keys. Raises Violation C5 if the mask
+    certainly does not fit.
     """
     mask = call.shape(3)
     if mask is None or call.version < 24 or not mask:
@@ -77,9 +80,11 @@ def _unify_with_mask(call: Call, scores: Shape) -> Shape:
 
 @infer("FlexAttention", domain="ai.onnx.preview")
 def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
-    """Return the shape of Y, after requests to infer the graphs `score_mod` and `prob_mod`, which are yielded.
+    """Yield requests to infer the graphs `score_mod` and `prob_mod`; return the shape of Y.
 
-    A size is None if it is unknown. Raises Violation C5 if a graph changes the type of the scores.
+    A request is a tuple (graph, [type of the scores]); the types of the graph's outputs are sent back. A size of Y is
+    None if it is unknown. Raises Violation C5 if a graph certainly changes the type of the scores, or does not have one
+    output.
     """
     batch, heads, length, total = (call.size(name) for name in ("batch", "q_heads", "q_length", "kv_length"))
     precision = call.attribute("softmax_precision")
@@ -97,7 +102,11 @@ def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
 
 
 def _check_edited_type(before: Type, outputs: list[Type | None]) -> None:
-    """Raise Violation C5 if a graph does not have one output, or certainly changes `before`, its input's type."""
+    """Raise Violation C5 if a graph does not have one output, or one that certainly differs from its input.
+
+    `before` is the type of the input, `outputs` has the types of the outputs, None if unknown. Kind, element type and
+    shape are compared.
+    """
     if len(outputs) != 1:
         raise Violation("C5", f"the graph returns {len(outputs)} outputs")
     after = outputs[0]
@@ -110,7 +119,10 @@ def _check_edited_type(before: Type, outputs: list[Type | None]) -> None:
 
 @infer("LinearAttention")
 def linear_attention_27(call: Call) -> list[Any]:
-    """Return the shape of the output, and the type of the state after the last token; an unknown size is None."""
+    """Return two things: the shape of the output, and the type of the state after the last token.
+
+    An unknown size is None. The state has the element type of the past state, or of the query without a past state.
+    """
     heads, shared = call.attribute("q_num_heads"), call.attribute("kv_num_heads")
     q_features, k_features, v_features = (call.size(name) for name in ("q_features", "k_features", "v_features"))
     size = call.same(call.same(_quotient(q_features, heads), _quotient(k_features, shared)), call.size("key_size"))
@@ -129,7 +141,8 @@ def linear_attention_27(call: Call) -> list[Any]:
 def tensor_scatter_24(call: Call) -> Shape:
     """Return the shape of the cache, with unknown sizes taken from the update, except along `axis`.
 
-    Raises Violation C1 or C2 if the update does not fit, Unknown if the rank of neither is known.
+    If the cache's rank is unknown, it is the update's. Raises Violation C1 if `axis` is out of range, C2 if the update
+    does not fit, Unknown if neither rank is known.
     """
     shape = call.shape(0)
     rank = len(shape if shape is not None else call.require_shape(1))

@@ -31,10 +31,11 @@ LOGIC = ("And", "Or", "Xor", "Equal", "Greater", "Less")
 
 @infer(*ARITHMETIC, *LOGIC)
 def add_1(call: Call) -> Shape:
-    """Return the shape of A, as in versions before 7.
+    """Return the output shape of arithmetic, comparisons and logic before version 7, such as Add: the shape of A.
 
-    With the attribute `broadcast`, B is broadcast to the shape of A. Otherwise, B must have the same shape. Raises
-    Violation C1 if the shapes certainly do not fit, Unknown if the rank of A is unknown.
+    With the attribute `broadcast`, B is broadcast to the shape of A, from axis `axis` on. Otherwise, B must have the
+    same shape, and a symbolic size of A becomes a number if B has a number. Raises Violation C1 if the shapes certainly
+    do not fit, Unknown if the rank of A is unknown.
     """
     shape = call.require_shape(0)
     other = call.shape(1)
@@ -59,7 +60,7 @@ def add_1(call: Call) -> Shape:
 def mod_10(call: Call) -> Shape:
     """Return the shape to which A and B broadcast. Raises Unknown if a rank is unknown.
 
-    Raises Violation C1 if they cannot be broadcast, C4 for floats with `fmod` 0.
+    Raises Violation C1 if A and B cannot be broadcast, C4 for floats if the attribute `fmod` is 0.
     """
     if attribute_if_known(call, "fmod") == 0 and call.dtype(0) in _FLOATS:
         raise Violation("C4", f"fmod is 0, and the type is {call.dtype(0)}")
@@ -67,9 +68,10 @@ def mod_10(call: Call) -> Shape:
 
 
 def _divide(a: Any, b: Any) -> Element:
-    """Return a / b, truncated toward zero for integers; None if variables decide how symbolic sizes are truncated.
+    """Return a / b, truncated toward zero for integers; None if the quotient is unknown.
 
-    A symbolic size can be divided by a float only if that is 1.
+    With a symbolic size, it is unknown if a or b may be negative, since variables then decide how it is truncated.
+    Beside a float, it is unknown unless this is the divisor 1.0. Raises ZeroDivisionError for a divisor of 0.
     """
     quotient: Element
     if isinstance(a, float) or isinstance(b, float):
@@ -85,7 +87,7 @@ def _divide(a: Any, b: Any) -> Element:
 
 
 def _multiply(a: Any, b: Any) -> Element:
-    """Return a * b, or None for a symbolic size times a number that is not whole."""
+    """Return a * b, or None for a symbolic size times a fraction, such as 0.5."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Dim) and isinstance(other, float):
             return one * int(other) if other.is_integer() else None
@@ -94,7 +96,10 @@ def _multiply(a: Any, b: Any) -> Element:
 
 
 def _add(a: Any, b: Any) -> Element:
-    """Return a + b; a whole float beside a symbolic size is taken as an integer."""
+    """Return a + b; a whole float beside a symbolic size is taken as an integer.
+
+    Raises TypeError for a fraction beside a symbolic size.
+    """
     if isinstance(a, Dim) or isinstance(b, Dim):
         a, b = (int(x) if isinstance(x, float) and x.is_integer() else x for x in (a, b))
     total: Element = a + b
@@ -102,7 +107,12 @@ def _add(a: Any, b: Any) -> Element:
 
 
 def _raise_to_power(a: Any, b: Any) -> Element:
-    """Return a ** b, or None if libraries may round it differently, or if `a` is symbolic and `b` neither 1 nor 2."""
+    """Return a ** b, or None if it is unknown.
+
+    It is unknown if `a` is symbolic and `b` neither 1 nor 2, if an integer power has an exponent above 64, or if
+    libraries may round the result differently, see `_exact_power`. Raises TypeError if only `b` is symbolic,
+    OverflowError if a float is beyond single precision.
+    """
     if isinstance(a, Dim):
         if b == 1:
             return a
@@ -114,7 +124,11 @@ def _raise_to_power(a: Any, b: Any) -> Element:
 
 
 def _exact_power(a: float, b: float) -> Element:
-    """Return a ** b if it is exact in single precision; otherwise None, as libraries may round it differently."""
+    """Return a ** b as a float if it is exact in single precision, else None, as libraries may round differently.
+
+    The result is also None if `b` is not whole or not from -64 to 64, if `a` is not finite, and for 0 to a negative
+    power. Raises OverflowError if it is beyond single precision.
+    """
     if not (math.isfinite(a) and float(b).is_integer() and abs(b) <= 64) or not (a or b >= 0):
         return None
     result = math.pow(a, b)
@@ -123,13 +137,14 @@ def _exact_power(a: float, b: float) -> Element:
 
 @data("Mod")
 def mod_10_data(call: Call) -> Any:
-    """Return a % b for each pair of elements, or None if an input is unknown.
+    """Return a % b for each pair of elements of the inputs, broadcast together; None if an input is unknown.
 
-    The result has the sign of b, or of a if `fmod` is 1. An element is None if one of its operands is unknown, or if
-    variables decide the result.
+    The result has the sign of b, or of a if the attribute `fmod` is 1. An element is None if one of its operands is
+    unknown, if b is 0, or if variables decide the result; with `fmod` 1, also if one of two integers is negative.
     """
 
     def fmod(a: Any, b: Any) -> Element:
+        """Return the remainder with the sign of `a`; None for integers and sizes that may be negative."""
         if isinstance(a, float):
             return math.fmod(a, b)
         result: Element = a % b
@@ -139,12 +154,14 @@ def mod_10_data(call: Call) -> Any:
 
 
 def _comparison(symbolic: Any, plain: Any) -> Any:
-    """Return a function that compares two elements by `symbolic` if one is a symbolic size, and by `plain` if none is.
+    """Return a function of two elements, which compares them by `symbolic` if one is a symbolic size, else by `plain`.
 
-    The function returns None if variables decide the result.
+    Both are functions of two arguments, such as `less` and `operator.lt`. The function returns a bool, or None if
+    variables decide the result.
     """
 
     def compare(a: Any, b: Any) -> Element:
+        """Return whether the comparison holds, or None if variables decide."""
         result: Element = symbolic(a, b) if isinstance(a, Dim) or isinstance(b, Dim) else bool(plain(a, b))
         return result
 
@@ -180,10 +197,10 @@ for _name, _function in _LOGICAL.items():
 
 @data("Where")
 def where_9_data(call: Call) -> Any:
-    """Return the elements selected by the condition, or None if an input is unknown.
+    """Return for each element of Where's output the one that the condition selects; None if an input is unknown.
 
-    An element is None if the selected element is unknown. It is also None if the condition is unknown, and the two
-    elements to select from differ.
+    The inputs are broadcast together. An element is None if the selected element is unknown. It is also None if the
+    condition is unknown, unless both candidates are equal.
     """
     constants = [constant for index in range(3) if (constant := call.constant(index)) is not None]
     if len(constants) < 3:
@@ -192,6 +209,7 @@ def where_9_data(call: Call) -> Any:
     rows = zip(*(broadcast_elements(constant, shape) for constant in constants), strict=True)
 
     def select(condition: Element, x: Element, y: Element) -> Element:
+        """Return `x` or `y` by the condition, or None if it is unknown and they differ."""
         if x == y:
             return x
         if condition is None:

@@ -22,20 +22,26 @@ _CODES = {name: ELEMENTS[NUMBERS[name]].code for name in (*_INTEGERS, "bool", "f
 
 @infer("Cast")
 def cast_1(call: Call) -> Type:
-    """Return the type with the input's shape and the element type that `to` names."""
+    """Return the type with the input's shape and the element type that the attribute `to` names.
+
+    If the input's rank is unknown, the shape is None, and the reason is added to `call.doubts`.
+    """
     return _type_of_result(call, dtype_of_attribute(call, "to"))
 
 
 @infer("CastLike")
 def cast_like_15(call: Call) -> Type:
-    """Return the type with the first input's shape and the second input's element type."""
+    """Return the type with the first input's shape and the second input's element type; each is None if unknown.
+
+    If the rank is unknown, the reason is added to `call.doubts`.
+    """
     return _type_of_result(call, call.dtype(1))
 
 
 def _type_of_result(call: Call, target: str | None) -> Type:
-    """Return the type with the first input's shape and the element type `target`, None if unknown.
+    """Return the type with the first input's shape and the element type `target`, which is None if unknown.
 
-    A doubt is added to the call if the rank is not known.
+    If the rank is unknown, the shape is None, and the reason is added to `call.doubts`.
     """
     shape = call.shape(0)
     if shape is None:
@@ -45,9 +51,10 @@ def _type_of_result(call: Call, target: str | None) -> Type:
 
 @infer("BitCast")
 def bit_cast_26(call: Call) -> Type:
-    """Return the type with the input's shape and the element type `to`.
+    """Return the type with the input's shape and the element type that the attribute `to` names.
 
-    Raises Violation C2 if the two element types differ in their number of bits.
+    Raises Violation C2 if the two element types differ in their number of bits. If the rank is unknown, the shape is
+    None, and the reason is added to `call.doubts`.
     """
     source = call.dtype(0)
     target = dtype_of_attribute(call, "to")
@@ -62,7 +69,10 @@ def bit_cast_26(call: Call) -> Type:
 
 @data("Cast")
 def cast_1_data(call: Call) -> Any:
-    """Return the input's elements converted to the type that `to` names, or None if not even their number is known."""
+    """Return the input's elements converted to the type that `to` names, or None if not even their number is known.
+
+    An element is None if it is unknown, or if the result of its conversion is, as in `_convert_element`.
+    """
     return _convert_elements(call, dtype_of_attribute(call, "to"))
 
 
@@ -70,7 +80,7 @@ def cast_1_data(call: Call) -> Any:
 def cast_like_15_data(call: Call) -> Any:
     """Return the first input's elements in the second's element type, or None if not even their number is known.
 
-    An element is None if it is unknown, or if its conversion is.
+    An element is None if it is unknown, or if the result of its conversion is, as in `_convert_element`.
     """
     return _convert_elements(call, call.dtype(1))
 
@@ -78,7 +88,7 @@ def cast_like_15_data(call: Call) -> Any:
 def _convert_elements(call: Call, target: str | None) -> Any:
     """Return the first input's elements converted to the element type `target`; None if not even their number is known.
 
-    An element is None if it is unknown, or if its conversion is.
+    An element is None if it is unknown, or if the result of its conversion is, as in `_convert_element`.
     """
     elements = call.elements(0)
     if elements is None:
@@ -87,9 +97,16 @@ def _convert_elements(call: Call, target: str | None) -> Any:
 
 
 def _convert_element(element: Any, target: str | None) -> Element:
-    """Return an element converted to the element type `target`.
+    """Return an element converted to the element type `target`, or None if the result is unknown.
 
-    The result is None for a string, and if the conversion is undefined or may not be exact.
+    Integers wrap around: 257 becomes 1 in int8. Floats are rounded to float types; in integer types, they lose their
+    fraction, and give None if out of range. An integer that double does not hold gives None in other float types, since
+    it could be rounded twice. Strings, and a `target` of None, give None.
+
+    A symbolic size is unchanged in int64, int32, float and double, and in uint32 and uint64 if it is certainly not
+    negative. In bool, it is True if it is certainly not 0. Otherwise, it gives None.
+
+    Raises ValueError for NaN, and OverflowError for infinity, in an integer type.
     """
     if isinstance(element, str | bytes):
         return None
@@ -107,7 +124,7 @@ def _convert_element(element: Any, target: str | None) -> Element:
 
 
 def _lowest_bits(number: int, target: str) -> int:
-    """Return a number reduced to the bits of the integer type `target`; for int8, 257 becomes 1."""
+    """Return a number wrapped around into the range of the integer type `target`; for int8, 257 becomes 1."""
     bits = ELEMENTS[NUMBERS[target]].bits
     low = number % (1 << bits)
     return low - (1 << bits) if target[0] == "i" and low >> (bits - 1) else low
@@ -115,9 +132,11 @@ def _lowest_bits(number: int, target: str) -> int:
 
 @data("BitCast")
 def bit_cast_26_data(call: Call) -> Any:
-    """Return the input's elements with their bits read as the type `to`; an element is None if it is unknown.
+    """Return the input's elements with their bits read as the type that the attribute `to` names.
 
-    The result is None if not even the number of elements is known, or if the bits of one of the types are not modeled.
+    An element is None if it is unknown or NaN. A symbolic size is unchanged if both types are integers and it is
+    certainly not negative, else None. The result is None if not even the number of elements is known, or for types
+    other than integers of 8 to 64 bits, bool, float16, float and double.
     """
     elements = call.elements(0)
     source = call.dtype(0)
@@ -126,6 +145,7 @@ def bit_cast_26_data(call: Call) -> Any:
         return None
 
     def recast(element: Any) -> Element:
+        """Return an element with its bits read as the type `target`, or None if they are unknown."""
         if isinstance(element, Dim):
             return element if {source, target} <= _INTEGERS and at_most(0, element) else None
         held = round_to_type(element, source)

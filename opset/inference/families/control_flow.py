@@ -38,10 +38,14 @@ _FOLLOWED = ("int64", "int32", "bool")  # element types of states whose elements
 
 @infer("If")
 def if_1(call: Call) -> GraphRule:
-    """Yield requests to infer the branches; return the types of the branch that runs, or what both have in common.
+    """Yield requests to infer the branches; return the types and elements of the node's outputs.
 
-    Both branches may run if the condition is unknown. Raises Violation C2 if no branch that may run has enough outputs.
-    Raises Violation without a label if both may run and give tensors of different element types.
+    They are taken from the branch that runs. If the condition is unknown, they are what both branches have in common; a
+    rank or type that is lost so is added to `call.doubts` as a reason. A branch with too few outputs is left out.
+
+    Raises Violation C1 if the condition cannot be a single boolean, C2 if no branch that may run has enough outputs, C3
+    for a branch with inputs, Violation without a label if both may run and give tensors of different element types.
+    Raises Unknown if a branch is missing.
     """
     branches = {name: _graph_of_attribute(call, name) for name in ("then_branch", "else_branch")}
     check_graphs("If", call.version, 0, 0, branches)
@@ -75,7 +79,12 @@ def if_1(call: Call) -> GraphRule:
 def loop_1(call: Call) -> GraphRule:
     """Yield requests to infer the body; return the output types of a Loop: carried values, then stacked scan outputs.
 
-    Raises Violation for inputs or a body that do not fit.
+    The result also has the elements of carried values, as far as they are known. If the loop certainly does not run,
+    the carried values are the initial ones, and scan outputs have the size 0.
+
+    Raises Violation C1 for a condition that cannot be a single boolean, C2 if M does not have one element, C3 for a
+    wrong number of inputs or outputs of the body, C4 if a carried value changes its element type, C5 for a scan output
+    that is a sequence or map. Raises Unknown if the body is missing.
     """
     body = _graph_of_attribute(call, "body")
     states = max(call.input_count - 2, 0)
@@ -127,7 +136,11 @@ def loop_1(call: Call) -> GraphRule:
 def scan_9(call: Call) -> GraphRule:
     """Yield requests to infer the body; return the output types of a Scan: the states, then the stacked scan outputs.
 
-    Raises Violation for attributes or a body that do not fit.
+    The result also has the elements of states, as far as they are known. If there certainly are no steps, the states
+    are the initial ones, and scan outputs have the size 0.
+
+    Raises Violation C1 to C6 if the attributes, the inputs or the body do not fit together, Unknown if the body or
+    `num_scan_inputs` is missing.
     """
     body = _graph_of_attribute(call, "body")
     scans, states = _count_scans_and_states(call, body, 0)
@@ -165,8 +178,9 @@ def scan_9(call: Call) -> GraphRule:
 def scan_8(call: Call) -> GraphRule:
     """Yield requests to infer the body; return the output types of a Scan of version 8: states, then scan outputs.
 
-    Each output has a first dimension for the samples of a batch. Raises Violation for attributes or a body that do not
-    fit.
+    Each output has a first dimension for the samples of a batch, and a scan output a second one for the steps. Raises
+    Violation C1 to C8 if the attributes, the inputs or the body do not fit together, Unknown if the body or
+    `num_scan_inputs` is missing.
     """
     body = _graph_of_attribute(call, "body")
     scans, states = _count_scans_and_states(call, body, 1)
@@ -201,7 +215,11 @@ def scan_8(call: Call) -> GraphRule:
 
 @infer("SequenceMap")
 def sequence_map_17(call: Call) -> GraphRule:
-    """Yield a request to infer the body; return a sequence type for each output of the body."""
+    """Yield a request to infer the body; return the type of a sequence for each output of the body.
+
+    The body takes a tensor of each input that is a sequence, and any other input as a whole. Raises Violation C2 if the
+    body has too few outputs or a wrong number of inputs, Unknown if the body is missing.
+    """
     body = _graph_of_attribute(call, "body")
     check_graphs("SequenceMap", call.version, call.input_count, call.output_count, {"body": body})
     types = []
@@ -231,20 +249,24 @@ def _infer_iterations(
 ) -> Generator[GraphRequest, Outputs, tuple[list[Type | None], Outputs]]:
     """Infer the body of a loop repeatedly, until the types and elements of the loop-carried values no longer change.
 
-    Requests to infer the body are yielded. Sizes, ranks and types that differ between iterations become unknown.
-    Returns two things: the types carried to the first iteration, combined with the types that the body states; and the
-    types and elements that the body's outputs have in every iteration.
+    This generator yields requests to infer the body. Sizes, ranks and types that differ between iterations become
+    unknown. They are kept in `call.memory`, so that a later inference of the same node begins with them.
 
     Args:
         call: the node.
         body: the GraphProto of the loop.
         before: the types of the body's inputs before the carried values.
         initial: the types of the carried values before the first iteration.
-        data: their elements, None if unknown; values at the end may be left out.
+        data: the elements of the carried values before the first iteration, None if unknown; values at the end may be
+            left out.
         after: the types of the body's inputs after the carried values.
         once: whether there is just one iteration.
-        first: a function of the type of the first carried value, if its elements are the same in every iteration; it
-            returns these elements.
+        first: given if the first carried value has the same elements in every iteration: a function that takes the
+            value's type and returns these elements.
+
+    Returns:
+        The types of the carried values in the first iteration, combined with the types that the body states for its
+            inputs; and the types and elements of the body's outputs that hold in every iteration.
     """
     # Values that an earlier inference of the node widened are widened from the beginning: otherwise each level of
     # nested loops would double the number of iterations.
@@ -289,7 +311,11 @@ def _infer_iterations(
 
 
 def _drop_lost_parts(type_: Type | None, before: Type | None, after: Type | None) -> Type | None:
-    """Return a type without the rank or sizes that the type `before` has and the type `after` lacks."""
+    """Return `type_` without the rank or the sizes that are known in the type `before` but not in the type `after`.
+
+    If `before` is [2, 3] and `after` is [2, ?], [4, 5] becomes [4, ?]. The rank is dropped, too, if the ranks of the
+    three types differ. The result is None if `type_` is None, or if `before` is known and `after` is None.
+    """
     if type_ is None or before is None or before == after:
         return type_
     if after is None:
@@ -305,19 +331,20 @@ def _drop_lost_parts(type_: Type | None, before: Type | None, after: Type | None
 
 
 def _widen_type(type_: Type | None, rankless: bool) -> Type | None:
-    """Return a type with all sizes unknown, or with all ranks unknown if `rankless`."""
+    """Return a type with all its sizes unknown or, if `rankless`, all its ranks; None for None."""
     return drop_shapes(type_) if rankless else map_sizes(type_, lambda size: None)
 
 
 def _element_of(type_: Type | None) -> str | None:
-    """Return the element type of a tensor, None if it is unknown or the value is no tensor."""
+    """Return the element type of a tensor; None if it is unknown, or if `type_` is None or no tensor."""
     return type_.element if type_ is not None and type_.kind == "tensor" else None
 
 
 def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
-    """Return the types and elements that `left` and `right` have in common, as joined by `join_types`.
+    """Return the types and elements that `left` and `right` have in common, joined output by output by `join_types`.
 
-    If a rank or type is lost, the doubt `why` is added to the call, in which {} is replaced by "rank" or "type".
+    For each output whose type or rank is then unknown, the text `why` is added to `call.doubts`, in which {} is
+    replaced by "type" or "rank". The result is as long as the shorter of the two.
     """
     types = [join_types(a, b) for a, b in zip(left, right, strict=False)]
     for type_ in types:
@@ -327,7 +354,7 @@ def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Output
 
 
 def _common_elements(left: Constant | None, right: Constant | None) -> Constant | None:
-    """Return the Constant whose elements two constants have in common; an element in which they differ is None.
+    """Return the elements that two constants have in common; an element in which they differ is None.
 
     Returns None if they have no element in common, if their shapes differ, or if one of them is None.
     """
@@ -338,10 +365,11 @@ def _common_elements(left: Constant | None, right: Constant | None) -> Constant 
 
 
 def _count_iterations(call: Call) -> tuple[Size | None, int]:
-    """Return the greatest and the least number of iterations that the input M of a Loop allows.
+    """Return how often a Loop runs by its input M alone, and the least number of runs that is certain.
 
-    The condition of the Loop is not considered. The greatest is None if M is absent or unknown. The least is 1 without
-    M, and 0 if nothing is known of M. Raises Violation C2 if M certainly does not have one element.
+    The first number is exact; it may be symbolic, and is None if M is absent or unknown. The second is 1 without M,
+    since M then sets no limit, and 0 if nothing is known of M. Raises Violation C2 if M certainly does not have one
+    element.
     """
     if not call.has(0):
         return None, 1
@@ -354,12 +382,15 @@ def _count_iterations(call: Call) -> tuple[Size | None, int]:
 
 
 def _limit_iterations(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
-    """Return the greatest number of iterations of a Loop, None if unknown, and the least.
+    """Return how often a Loop with a condition runs, None if unknown, and the least number of runs that is certain.
+
+    The condition before the first iteration is taken to be true.
 
     Args:
-        condition: the body's first output, which says whether to go on; None if its elements are unknown.
-        most: the greatest number that M allows, None if unknown.
-        least: the least number that M allows.
+        condition: the body's first output, which decides whether there is another iteration; None if its elements are
+            unknown.
+        most: how often the Loop runs by its input M alone, None if unknown.
+        least: the least number of runs that M makes certain.
     """
     holds = None if condition is None else condition.values
     if holds == (True,):
@@ -373,14 +404,14 @@ def _limit_iterations(condition: Constant | None, most: Size | None, least: int)
 
 
 def _true_constant(type_: Type | None) -> Constant | None:
-    """Return a Constant of the element True with the shape of `type_`; None unless this is certainly one element."""
+    """Return the Constant True with the shape of `type_`, such as [1, 1]; None unless this is certainly one element."""
     if type_ is None or type_.shape is None or any(size != 1 for size in type_.shape):
         return None
     return Constant("bool", (1,) * len(type_.shape), (True,))
 
 
 def _constant_condition(call: Call, index: int) -> bool | None:
-    """Return the boolean that the input at `index` has, or None if it is unknown.
+    """Return the boolean in the input at `index`, or None if it is unknown.
 
     Raises Violation C1 if the input cannot be a single boolean.
     """
@@ -390,7 +421,10 @@ def _constant_condition(call: Call, index: int) -> bool | None:
 
 
 def _initial_elements(call: Call, index: int) -> Constant | None:
-    """Return the elements of an initial state of type int64, int32 or bool; None if unknown, or for any other type."""
+    """Return the elements of the state in the input at `index`, or None if they are unknown.
+
+    Only elements of type int64, int32 or bool are followed; any other state counts as unknown.
+    """
     return call.constant(index) if call.dtype(index) in _FOLLOWED else None
 
 
@@ -398,10 +432,11 @@ def _initial_elements(call: Call, index: int) -> Constant | None:
 
 
 def _count_scans_and_states(call: Call, body: Any, leading: int) -> tuple[int, int]:
-    """Return the number of scan inputs and the number of states of a Scan.
+    """Return the number of scan inputs and the number of states of a Scan, in this order.
 
-    `leading` is the number of inputs before the states. Raises Unknown if the number of scan inputs is not known,
-    Violation if `body`, the GraphProto, does not fit.
+    `leading` is the number of inputs before the states: 1 in version 8, for `sequence_lens`, then 0. Raises Unknown if
+    the number of scan inputs is not known, Violation C1 if the GraphProto `body` has another number of inputs, or too
+    few outputs.
     """
     scans = call.attribute("num_scan_inputs")
     if scans is None:
@@ -411,7 +446,10 @@ def _count_scans_and_states(call: Call, body: Any, leading: int) -> tuple[int, i
 
 
 def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequence[int]:
-    """Return the `count` numbers in an attribute, all 0 if it is absent. Raises Violation `label` for another count."""
+    """Return the `count` numbers in the attribute `name`, all 0 if it is absent or empty.
+
+    Raises Violation `label` if the attribute has another number of values.
+    """
     numbers = call.attribute(name)
     if not numbers:
         return [0] * count
@@ -421,10 +459,10 @@ def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequ
 
 
 def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
-    """Return the size of the batch, and whether all sequences certainly have at least one step.
+    """Return the size of the batch of a Scan of version 8, and whether every sequence certainly has a step.
 
-    `batch` is the size that the other inputs show, and `length` the size of the sequences. Raises Violation C8 if the
-    input `sequence_lens` does not fit them.
+    `batch` is the size that the states and scan inputs show, and `length` their number of steps; each is None if
+    unknown. Raises Violation C8 if the input `sequence_lens` does not fit them.
     """
     (batch,) = unify_shape(call, 0, (batch,), "C8")
     if not call.has(0):
@@ -439,16 +477,17 @@ def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) 
 
 
 def _stack_samples(batch: Size | None, states: Iterable[Type | None], stacked: Iterable[Type | None]) -> Outputs:
-    """Return the types `states` and `stacked` with a new first dimension of size `batch`, for a batch of samples."""
+    """Return the types `states`, then the types `stacked`, each with a new first dimension of size `batch`."""
     return Outputs([_stack_type(type_, 0, batch) for type_ in (*states, *stacked)])
 
 
 def _stack_slices(
     call: Call, slices: Sequence[Type | None], axes: Sequence[int], length: Size | None
 ) -> list[Type | None]:
-    """Return the types of scan outputs: `length` values of the types `slices`, stacked along `axes`.
+    """Return the types of scan outputs: `length` values of each type in `slices`, stacked along an axis of `axes`.
 
-    Raises Violation C2 for an axis that does not exist, C5 for a sequence or map.
+    `axes` has a new axis for each type; a negative axis is counted from the end. Raises Violation C2 for an axis that
+    does not exist, C5 for a sequence or map.
     """
     types = []
     for type_, axis in zip(slices, axes, strict=True):
@@ -462,7 +501,7 @@ def _stack_slices(
 
 
 def _graph_of_attribute(call: Call, name: str) -> Any:
-    """Return the GraphProto in an attribute. Raises Unknown if it has none."""
+    """Return the GraphProto in the attribute `name`. Raises Unknown if it is absent or holds no graph."""
     graph = call.attribute(name)
     if getattr(graph, "node", None) is None:
         raise Unknown(f"there is no graph {name}")
@@ -470,7 +509,10 @@ def _graph_of_attribute(call: Call, name: str) -> Any:
 
 
 def _stack_type(type_: Type | None, axis: int, length: Size | None) -> Type | None:
-    """Return the type of `length` tensors stacked along a new axis; an unknown tensor type if `type_` is no tensor."""
+    """Return the type of `length` tensors of type `type_`, stacked along the new axis `axis`, which is not negative.
+
+    The result is a tensor of unknown element type and rank if `type_` is None or no tensor.
+    """
     if type_ is None or type_.kind != "tensor":
         return tensor(None)
     shape: Shape | None = type_.shape
@@ -497,13 +539,16 @@ def _check_states(before: Sequence[Type | None], after: Sequence[Type | None], l
 
 
 def _check_one_element(type_: Type | None, label: str, what: str) -> None:
-    """Raise Violation `label` if a value certainly does not have one element; the message calls it `what`."""
+    """Raise Violation `label` if a value of this type certainly does not have one element.
+
+    `what` is the name of the value in the message, such as "M".
+    """
     if type_ is not None and has_one_element(type_.shape) is False:
         raise Violation(label, f"{what} has the shape {shape_text(type_.shape)}")
 
 
 def _check_condition(type_: Type | None, label: str) -> None:
-    """Raise Violation `label` if a value of this type cannot be a single boolean."""
+    """Raise Violation `label` if a value of this type cannot be a single boolean; a type of None is accepted."""
     if type_ is not None and (type_.kind in ("seq", "map") or type_.element not in (None, "bool")):
         raise Violation(label, f"the condition is {type_}")
     _check_one_element(type_, label, "the condition")

@@ -24,7 +24,8 @@ from opset.schemas.constraints.violation import Violation
 def deform_conv_19(call: Call) -> Shape:
     """Return the output shape of a deformable convolution, with unknown sizes taken from offset and mask.
 
-    Raises Violation C2, C4, C8 or C9 if inputs or attributes do not fit.
+    A size that is still unknown is None. Raises Violation C2, C4, C8 or C9 if inputs or attributes do not fit, Unknown
+    if the number of spatial axes is unknown.
     """
     batch, count, *spatial = conv(call, 0, 0, 1, 3)
     rank = len(spatial)
@@ -38,10 +39,13 @@ def deform_conv_19(call: Call) -> Shape:
 
 @infer("ConvTranspose")
 def conv_transpose_1(call: Call) -> Shape:
-    """Return the output shape of a transposed convolution; a size is None if it is unknown.
+    """Return the output shape of a transposed convolution, (N, number of filters, *spatial sizes).
 
-    The spatial sizes are `output_shape` if the node has it; otherwise, they follow from SAME padding, or from filters
-    and pads. Raises Violation C4 if pads remove more elements than there are.
+    The spatial sizes are the attribute `output_shape` if the node has it; otherwise, they follow from the input's sizes
+    and the strides with SAME padding, and else from filters, strides and pads. A size is None if it is unknown.
+
+    Raises Violation C2 if a filter is empty, C4 if pads remove more elements than there are, Unknown if the number of
+    spatial axes is unknown.
     """
     shape, bias = call.shape(0), call.shape(2)
     windows = windows_of(call, filter_sizes(call, 0, 1))
@@ -57,6 +61,7 @@ def conv_transpose_1(call: Call) -> Shape:
         return (call.size("N"), filters, *map(product_if_known, zip(spatial, windows.strides, strict=True)))
 
     def covered_size(size: Size, kernel: Size, stride: int, dilation: int, begin: int, end: int, more: int) -> Size:
+        """Return the size of an axis of the output; `more` is its `output_padding`."""
         result = stride * (size - 1) + (kernel - 1) * dilation + 1 + more - begin - end
         if less(result, 0):
             raise Violation("C4", f"{result} elements remain without pads of {begin} and {end}")
@@ -68,10 +73,10 @@ def conv_transpose_1(call: Call) -> Shape:
 
 @infer("Col2Im")
 def col2im_18(call: Call) -> Shape:
-    """Return (N, C, *image_shape), in which C is the number of values for each position divided by the size of a block.
+    """Return (N, C, *image_shape); C is the number of values for each position divided by the elements of a block.
 
     A size is None if it is unknown. Raises Unknown if the number of spatial axes is unknown. Raises Violation C3 if the
-    blocks do not fit the input, C5 for strings.
+    blocks do not fit the input, C4 if a block is larger than the padded image, C5 for strings.
     """
     if call.dtype(0) == "string":
         raise Violation("C5", "input holds strings")
@@ -95,7 +100,7 @@ def col2im_18(call: Call) -> Shape:
 def causal_conv_with_state_27(call: Call) -> list[Shape]:
     """Return the shape of the output, which is the input's, and the shape of the state, (N, channels, k - 1).
 
-    A size is None if it is unknown.
+    k is the size of the filters; with a past state, the last size is taken from it. A size is None if it is unknown.
     """
     batch, channels, length = (call.size(name) for name in ("batch", "channels", "length"))
     past = call.shape(3)

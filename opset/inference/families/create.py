@@ -33,7 +33,10 @@ def _value_of_constant(call: Call) -> tuple[str, Any]:
 
 @infer("Constant")
 def constant_1(call: Call) -> Type:
-    """Return the type of the value that a Constant holds; a sparse tensor gives the type of a dense one."""
+    """Return the type of the value that a Constant holds; a sparse tensor counts as a dense one.
+
+    Raises Violation C1 if the node has no value or several; before version 11, the Violation has no label.
+    """
     name, value = _value_of_constant(call)
     if name in CONSTANT_FORMS:
         return tensor(CONSTANT_FORMS[name], (len(value),) if name.endswith("s") else ())
@@ -43,7 +46,11 @@ def constant_1(call: Call) -> Type:
 
 @data("Constant")
 def constant_1_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the elements of a Constant that holds numbers or strings, or None if it holds a tensor."""
+    """Return the numbers in an attribute such as `value_ints` of a Constant, or None if it holds a tensor.
+
+    Floats are rounded to single precision. Each element is None if the attribute holds strings. Raises Violation if the
+    node has no value or several.
+    """
     name, value = _value_of_constant(call)
     if name not in CONSTANT_FORMS:
         return None
@@ -54,9 +61,10 @@ def constant_1_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("ConstantOfShape")
 def constant_of_shape_9(call: Call) -> Type:
-    """Return the type with the first input's elements as sizes, and the element type of `value`, by default float.
+    """Return the type with the first input's elements as sizes, and the element type of the attribute `value`.
 
-    Raises Violation C2 if `value` does not have one element.
+    Without `value`, the element type is float. If the number of sizes is unknown, the shape is None, and the reason is
+    added to `call.doubts`. Raises Violation C2 if `value` does not have one element.
     """
     value = call.attribute("value")
     if value is not None and any(size != 1 for size in value.dims):
@@ -70,7 +78,10 @@ def constant_of_shape_9(call: Call) -> Type:
 
 @data("ConstantOfShape")
 def constant_of_shape_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the element of `value`, by default 0.0, once for each element of the output; None if a size is unknown."""
+    """Return the element of `value`, by default 0.0, once for each element of the output.
+
+    The result is None if a size is unknown or symbolic, or if `value` cannot be read.
+    """
     value = call.attribute("value")
     sizes = call.numbers(0)
     if sizes is None:
@@ -87,9 +98,9 @@ def constant_of_shape_9_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("Range")
 def range_11(call: Call) -> Shape:
-    """Return (length,) of a Range, or (None,) if the length is unknown.
+    """Return (length,), the shape of the output of Range, or (None,) if the length is unknown.
 
-    Raises Violation C3 if the length is not finite, C4 if `stash_type` is not valid.
+    Raises Violation C3 if the length is not finite, C4 if the attribute `stash_type` is not valid.
     """
     start, limit, delta = map(call.element, range(3))
     stash = call.attribute("stash_type")
@@ -102,7 +113,11 @@ def range_11(call: Call) -> Shape:
 
 
 def _range_length(start: Any, limit: Any, delta: Any) -> Size | None:
-    """Return the length of a range, or None if it is unknown. Raises Violation C3 if it is not finite."""
+    """Return ceil((limit - start) / delta), at least 0: the length of a range, or None if it is unknown.
+
+    It may be symbolic if a bound is; a fraction beside a symbolic bound gives None. Raises Violation C3 if the length
+    is not finite, ZeroDivisionError for a `delta` of 0, TooComplex if the length is too complex to compute.
+    """
     bounds = (start, limit, delta)
     if not all(isinstance(bound, int | float | Dim) for bound in bounds):
         return None
@@ -121,7 +136,10 @@ def _range_length(start: Any, limit: Any, delta: Any) -> Size | None:
 
 @data("Range")
 def range_11_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the numbers of a range, each rounded to the element type, or None if their number is unknown."""
+    """Return the numbers of a range, each rounded to the element type; None if their count is unknown or symbolic.
+
+    A number is None if it is unknown or does not fit the element type.
+    """
     start, limit, delta = map(call.element, range(3))
     count = _range_length(start, limit, delta)
     type_ = call.dtype(0)
@@ -130,6 +148,7 @@ def range_11_data(call: Call) -> tuple[Element, ...] | None:
         wide = "double" if call.attribute("stash_type") == 11 else "float"
 
     def number(index: int, first: Any, step: Any) -> Element:
+        """Return the number at `index`, counted from 0, of the range that begins at `first`."""
         if index == 0:
             return round_to_type(first, type_)
         if isinstance(first, Dim) or isinstance(step, Dim):
@@ -146,7 +165,7 @@ def range_11_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _dtype_of_result(call: Call) -> str | None:
-    """Return the element type `dtype`, by default the first input's; None if unknown.
+    """Return the element type that the attribute `dtype` names, by default the first input's; None if unknown.
 
     Raises Violation C2 if `dtype` is absent, and the output cannot have the first input's element type.
     """
@@ -159,13 +178,21 @@ def _dtype_of_result(call: Call) -> str | None:
 
 @infer("RandomNormal", "RandomUniform")
 def random_normal_1(call: Call) -> Type:
-    """Return the type with the sizes in the attribute `shape` and the element type `dtype`."""
+    """Return the output type of RandomNormal or RandomUniform, from the attributes `shape` and `dtype`.
+
+    Raises Violation without a label if `shape` is absent.
+    """
     return tensor(dtype_of_attribute(call, "dtype"), required_attribute(call, "shape"))
 
 
 @infer("RandomNormalLike", "RandomUniformLike", "Bernoulli")
 def random_normal_like_1(call: Call) -> Type:
-    """Return the type with the shape of the input, and the element type `dtype`, by default the input's."""
+    """Return the type with the input's shape and the element type `dtype`, by default the input's.
+
+    RandomNormalLike, RandomUniformLike and Bernoulli have this output. If the rank is unknown, the shape is None, and
+    the reason is added to `call.doubts`. Raises Violation C2 if `dtype` is absent, and the output cannot have the
+    input's element type.
+    """
     element = _dtype_of_result(call)
     if call.shape(0) is None:
         call.doubt(f"the rank of {call.parameter(0)} is not known")
@@ -174,11 +201,18 @@ def random_normal_like_1(call: Call) -> Type:
 
 @infer("EyeLike")
 def eye_like_9(call: Call) -> Type:
-    """Return the type with the shape of the input, a matrix, and the element type `dtype`, by default the input's."""
+    """Return the type with the input's shape, and the element type `dtype`, by default the input's.
+
+    If the rank is unknown, the shape is (None, None), as the input is a matrix. Raises Violation C2 if `dtype` is
+    absent, and the output cannot have the input's element type.
+    """
     return tensor(_dtype_of_result(call), call.shape(0) or (None, None))
 
 
 @infer("Multinomial")
 def multinomial_7(call: Call) -> Type:
-    """Return the type with the sizes (N, sample_size) and the element type `dtype`."""
+    """Return the type with the shape (N, sample_size) and the element type that the attribute `dtype` names.
+
+    N is the number of rows of the input, None if it is unknown.
+    """
     return tensor(dtype_of_attribute(call, "dtype"), (call.size("N"), call.attribute("sample_size")))

@@ -21,7 +21,7 @@ from opset.schemas.constraints.violation import Violation
 def _check_range(size: Size, label: str, indices: Sequence[Element], least: int | None = None) -> None:
     """Raise Violation `label` if a known index is certainly out of range: below `least`, or above size - 1.
 
-    If `least` is None, it is -size. Unknown and symbolic indices are not checked.
+    If `least` is None, the lowest legal index is -size. Unknown and symbolic indices are not checked.
     """
     known = [index for index in indices if isinstance(index, int)]
     least_index = -size if least is None else least
@@ -30,7 +30,10 @@ def _check_range(size: Size, label: str, indices: Sequence[Element], least: int 
 
 
 def _known_integers(elements: Sequence[Element] | None) -> list[int] | None:
-    """Return the elements as a list of ints, or None if any of them is no known integer, or if `elements` is None."""
+    """Return the elements as a list of ints; None if `elements` is None, or if an element is unknown or no integer.
+
+    A symbolic size counts as unknown.
+    """
     integers = [index for index in elements or () if isinstance(index, int)]
     return integers if elements is not None and len(integers) == len(elements) else None
 
@@ -42,7 +45,8 @@ def _known_integers(elements: Sequence[Element] | None) -> list[int] | None:
 def gather_1(call: Call) -> Shape:
     """Return the shape of the data with the size of `axis` replaced by the shape of the indices.
 
-    Raises Unknown if a rank is unknown, Violation C2 if an index is out of range.
+    Data of shape [2, 3] and indices of shape [4, 5] give [2, 4, 5] for axis 1. Raises Unknown if a rank is unknown,
+    Violation C2 if an index is out of range; before version 11, this includes negative ones.
     """
     shape = call.require_shape(0)
     axis = call.attribute("axis") % len(shape)
@@ -55,7 +59,7 @@ def gather_1(call: Call) -> Shape:
 def gather_1_data(call: Call) -> tuple[Element, ...] | None:
     """Return the elements at the indices, or None if the data, or the number of indices, is unknown.
 
-    Elements at an unknown index are None.
+    Elements at an index that is unknown or symbolic are None.
     """
     constant = call.constant(0)
     indices = call.elements(1)
@@ -78,7 +82,7 @@ def gather_1_data(call: Call) -> tuple[Element, ...] | None:
 def _check_element_indices(call: Call, least: int | None = None) -> None:
     """Raise Violation if the attribute `axis` (C1), the indices' shape (C2) or an index (C3) does not fit the data.
 
-    Unknown facts are not checked. `least` is the lowest legal index, None for -size.
+    Nothing is raised for what is unknown. `least` is the lowest legal index; None stands for -size.
     """
     shape, indices = call.shape(0), call.shape(1)
     rank = call.rank(1) if shape is None else len(shape)
@@ -94,7 +98,7 @@ def _check_element_indices(call: Call, least: int | None = None) -> None:
 
 @infer("GatherElements")
 def gather_elements_11(call: Call) -> Shape:
-    """Return the shape of the indices; if it is unknown, a shape of unknown sizes with the data's rank.
+    """Return the shape of the indices; if it is unknown, a size of None for each axis of the data.
 
     Raises Unknown if neither rank is known, Violation C1 to C3 if axis or indices do not fit the data.
     """
@@ -107,9 +111,10 @@ def gather_elements_11(call: Call) -> Shape:
 
 
 def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
-    """Return for each index in the second input the offset of its element in data of this shape.
+    """Return for each index in the second input the row-major offset of the element that it selects or writes.
 
-    The result is None if an index is unknown.
+    `shape` is the shape of the data. The index counts along the attribute `axis`; the other coordinates are the index's
+    own. The result is None if an index is unknown or symbolic.
     """
     indices = call.constant(1)
     numbers = _known_integers(call.elements(1))
@@ -123,7 +128,7 @@ def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
 
 @data("GatherElements")
 def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the element at each index, or None if data or indices are unknown."""
+    """Return the element at each index, or None if the data or an index is unknown."""
     constant = call.constant(0)
     offsets = _element_offsets(call, constant.dims) if constant is not None else None
     return None if constant is None or offsets is None else tuple(constant.values[offset] for offset in offsets)
@@ -133,7 +138,8 @@ def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
 def gather_nd_11(call: Call) -> Shape:
     """Return the shape of the indices without the last size, followed by the shape of the slices that they select.
 
-    Raises Unknown if a rank or the length of the index tuples is not known, Violation C2 or C4 if indices do not fit.
+    The last size is the length of an index tuple. If it is unknown, and at most one axis follows the batch axes, it is
+    taken to be 1. Raises Unknown if a rank or this length is not known, Violation C2 or C4 if indices do not fit.
     """
     shape = call.shape(0)
     indices = call.shape(1)
@@ -154,7 +160,7 @@ def gather_nd_11(call: Call) -> Shape:
 
 @data("GatherND")
 def gather_nd_11_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the elements of the slices at the index tuples, or None if data or indices are unknown."""
+    """Return the elements of the slices at the index tuples, or None if the data or an index is unknown."""
     constant = call.constant(0)
     indices = call.constant(1)
     numbers = _known_integers(call.elements(1))
@@ -173,9 +179,10 @@ def gather_nd_11_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _tuple_offsets(shape: Sequence[int], numbers: Sequence[int], length: int) -> list[int]:
-    """Return the offset of the slice that each index tuple selects in data of this shape.
+    """Return the row-major offset at which the slice of each index tuple begins in data of this shape.
 
-    `numbers` has the tuples one after another, each of `length` numbers.
+    `numbers` has the tuples one after another, each of `length` numbers; a negative number counts from the end. Raises
+    ValueError for a length of 0.
     """
     strides = strides_of(shape)
     firsts = range(0, len(numbers), length)
@@ -184,10 +191,10 @@ def _tuple_offsets(shape: Sequence[int], numbers: Sequence[int], length: int) ->
 
 @infer("Compress")
 def compress_9(call: Call) -> Shape:
-    """Return the input's shape with the number of selected slices as size of `axis`.
+    """Return the input's shape with the number of slices that the condition selects as size of `axis`.
 
-    Without `axis`, return (number of selected elements,). The second input, the condition, selects them; the number is
-    None if the condition is unknown. Raises Unknown if `axis` is stated and the rank is unknown.
+    Without `axis`, return (number of selected elements,). The condition is the second input; if it is unknown, the
+    number is None. Raises Unknown if `axis` is stated and the rank is unknown.
     """
     axis = call.attribute("axis")
     truths = call.elements(1)
@@ -221,7 +228,7 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
 def _nonzero_flags(call: Call) -> list[bool] | None:
     """Return for each element of the input whether it is not zero, or None if that is unknown for any of them.
 
-    If the elements are unknown as a whole, the list is empty.
+    The list is empty if the input is empty, and also if its elements are not followed at all.
     """
     flags = []
     for element in call.elements(0) or ():
@@ -234,7 +241,7 @@ def _nonzero_flags(call: Call) -> list[bool] | None:
 
 @infer("NonZero")
 def non_zero_9(call: Call) -> Shape:
-    """Return (rank of the input, number of its elements that are not zero); each is None if it is unknown."""
+    """Return (rank of the input, number of its elements that are not zero); each is None if unknown."""
     shape = call.shape(0)
     count: int | None = None
     if shape is not None and 0 in shape:
@@ -247,7 +254,10 @@ def non_zero_9(call: Call) -> Shape:
 
 @data("NonZero")
 def non_zero_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the coordinates of the elements that are not zero, axis by axis, or None if the elements are unknown."""
+    """Return the coordinates of the elements that are not zero, or None if the elements are unknown.
+
+    All coordinates along axis 0 come first, then all along axis 1, and so on.
+    """
     constant = call.constant(0)
     truths = _nonzero_flags(call)
     if constant is None or truths is None:
@@ -264,10 +274,10 @@ _REDUCTIONS: dict[str, Any] = {"add": operator.add, "mul": operator.mul, "max": 
 
 @infer("Scatter", "ScatterElements")
 def scatter_9(call: Call) -> Shape:
-    """Return the shape of the data.
+    """Return the output shape of Scatter and ScatterElements, which is the shape of the data.
 
-    If the shape is unknown, each size is None; indices or updates give the rank. Raises Unknown if no rank is known,
-    Violation C1 to C3 if axis or indices do not fit the data.
+    If the data's rank is unknown, each size is None, and indices or updates give the rank. Raises Unknown if no rank is
+    known, Violation C1 to C3 if axis or indices do not fit the data; before version 11, no index may be negative.
     """
     # Before version 11 no index is negative.
     _check_element_indices(call, 0 if call.version < 11 else None)
@@ -281,9 +291,10 @@ def scatter_9(call: Call) -> Shape:
 
 @data("Scatter", "ScatterElements")
 def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the data's elements after updates were written to the indices, or None if shape or indices are unknown.
+    """Return the data's elements after updates were written to the indices; an unknown element is None.
 
-    With `reduction`, an update is combined with the element. An unknown element is None.
+    If the attribute `reduction` is not "none", an update is combined with the element. The result is None if a size of
+    the data is no known number, or an index is unknown. Raises Unknown if the rank of the data is unknown.
     """
     shape = _known_integers(call.require_shape(0))
     offsets = _element_offsets(call, shape) if shape is not None else None
@@ -294,8 +305,8 @@ def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
 def scatter_nd_11(call: Call) -> Shape:
     """Return the shape of the data; if its rank is unknown, the shape that indices and updates show.
 
-    Raises Unknown if the shapes of indices and updates do not show it either. Raises Violation C2 if the updates' shape
-    does not fit, C3 for an index out of range.
+    Sizes of axes that index tuples address are then None. Raises Unknown if indices and updates do not show the rank
+    either. Raises Violation C2 if the updates' shape does not fit, C3 for an index out of range.
     """
     shape, indices, updates = call.shape(0), call.shape(1), call.shape(2)
     length = indices[-1] if indices is not None else None
@@ -315,9 +326,11 @@ def scatter_nd_11(call: Call) -> Shape:
 
 @data("ScatterND")
 def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the data's elements after updates were written to slices, or None if shape or indices are unknown.
+    """Return the data's elements after updates were written to slices; an unknown element is None.
 
-    With `reduction`, an update is combined with the element. An unknown element is None.
+    If the attribute `reduction` is not "none", an update is combined with the element. The result is None if a size of
+    the data is no known number, if an index is unknown, or if index tuples are empty. Raises Unknown if the rank of the
+    data is unknown.
     """
     shape = _known_integers(call.require_shape(0))
     indices = call.constant(1)
@@ -332,8 +345,9 @@ def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
 def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Element, ...] | None:
     """Return the data's `count` elements with the updates written to `offsets`; an unknown element is None.
 
-    Without `reduction`, an element that gets several different updates is unknown. Returns None if data or updates have
-    another number of elements than `count` and `offsets` say.
+    By the attribute `reduction`, an update is combined with the element that is there. Without it, an element that gets
+    several different updates is unknown. Data or updates that are unknown as a whole count as unknown elements. Returns
+    None if the data does not have `count` elements, or the updates are not as many as the offsets.
     """
     result = list(call.elements(0) or (None,) * count)
     updates = call.elements(2) or (None,) * len(offsets)
@@ -352,12 +366,13 @@ def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Elem
 
 
 def _combination(name: str) -> Any:
-    """Return the function that combines an element and an update by the reduction `name`, such as "add".
+    """Return the function that combines an element and an update by the reduction `name`: "add", "mul", "max", "min".
 
-    The function returns None for floats.
+    The function returns None for floats, and raises KeyError for any other name.
     """
 
     def combine(element: Any, update: Any) -> Element:
+        """Return the element combined with the update, or None for floats."""
         if isinstance(element, float) or isinstance(update, float):
             return None
         function = _REDUCTIONS[name]
@@ -376,7 +391,8 @@ def _combination(name: str) -> Any:
 def one_hot_9(call: Call) -> Shape:
     """Return the shape of the indices with a new axis of size `depth`, which is None if it is unknown.
 
-    Raises Unknown if the rank of the indices is unknown.
+    The attribute `axis` is the place of the new axis in the result. Raises Unknown if the rank of the indices is
+    unknown.
     """
     depth = call.element(1)
     if isinstance(depth, float):
@@ -394,7 +410,8 @@ def one_hot_9(call: Call) -> Shape:
 def top_k_1(call: Call) -> list[Shape]:
     """Return the shape of X in which `axis` has the size k, twice: for the values and for the indices.
 
-    The size is None if k is unknown. Raises Unknown if the rank of X is unknown.
+    The size is None if k is unknown. Raises Unknown if the rank of X is unknown. In version 1, k is an attribute;
+    raises Violation without a label if it is absent.
     """
     k = required_attribute(call, "k") if call.version == 1 else call.element(1)
     size = k if isinstance(k, int | Dim) else None
@@ -406,9 +423,11 @@ def top_k_1(call: Call) -> list[Shape]:
 
 @infer("Unique")
 def unique_11(call: Call) -> list[Shape | None]:
-    """Return the shapes of the four outputs; None for a shape without known rank.
+    """Return the shapes of Y, indices, inverse_indices and counts.
 
-    The number of distinct elements, or of distinct slices along `axis`, is known only if there are 0 or 1.
+    The number of distinct elements, or of distinct slices along `axis`, is known only if there are 0 or 1, and else
+    None. If the rank is unknown, and `axis` is stated, the shape of Y is None, and the reason is added to
+    `call.doubts`.
     """
     shape = call.shape(0)
     axis = call.attribute("axis")

@@ -21,19 +21,25 @@ from opset.inference.registration import data, infer
 
 @infer("Shape")
 def shape_1(call: Call) -> Shape:
-    """Return (n,), in which n is the number of dimensions from `start` to `end`; (None,) if the rank is unknown."""
+    """Return (n,), the shape of the output of Shape, or (None,) if the rank of the input is unknown.
+
+    n is the number of the input's dimensions from the attribute `start` to `end`, or of all before version 15.
+    """
     shape = call.shape(0)
     return (None,) if shape is None else (len(_selected_dimensions(call, shape)),)
 
 
 @data("Shape")
 def shape_1_data(call: Call) -> Any:
-    """Return the input's sizes from `start` to `end`, as in a Python slice. Raises Unknown if the rank is not known."""
+    """Return the input's sizes from the attribute `start` to `end`, as in a Python slice; all before version 15.
+
+    Raises Unknown if the rank is not known.
+    """
     return _selected_dimensions(call, call.require_shape(0))
 
 
 def _selected_dimensions(call: Call, shape: tuple[Size, ...]) -> tuple[Size, ...]:
-    """Return the sizes in `shape` from the attribute `start` to `end`, or all before version 15."""
+    """Return the sizes shape[start:end], with the bounds in the attributes; all before version 15."""
     return shape[call.attribute("start") : call.attribute("end")] if call.version >= 15 else shape
 
 
@@ -48,10 +54,10 @@ def size_1_data(call: Call) -> Any:
 
 @infer("Transpose")
 def transpose_1(call: Call) -> Shape:
-    """Return the input's sizes in the order `perm`, by default reversed.
+    """Return the input's sizes in the order of the attribute `perm`, or reversed without it.
 
     If the rank of the input is unknown, the result has as many unknown sizes as `perm` has axes. Raises Unknown if
-    there is no `perm` either.
+    there is no `perm` either, or if it has more than MAX_RANK axes.
     """
     perm = call.attribute("perm")
     shape: Shape | None = call.shape(0)
@@ -69,7 +75,7 @@ def _axis_order(perm: Sequence[int] | None, rank: int) -> Sequence[int]:
 
 @data("Transpose")
 def transpose_1_data(call: Call) -> Any:
-    """Return the input's elements in the order of the transposed tensor, or None if they are unknown."""
+    """Return the transposed tensor's elements in row-major order, or None if they are unknown."""
     constant = call.constant(0)
     if constant is None:
         return None
@@ -79,7 +85,10 @@ def transpose_1_data(call: Call) -> Any:
 
 @infer("DepthToSpace")
 def depth_to_space_1(call: Call) -> Shape:
-    """Return (N, C / b**2, H * b, W * b) for a `blocksize` of b; each size is None if it is unknown."""
+    """Return (N, C / b**2, H * b, W * b) for an input (N, C, H, W), in which b is the attribute `blocksize`.
+
+    A size is None if it is unknown. Raises Violation without a label if `blocksize` is absent.
+    """
     block = required_attribute(call, "blocksize")
     count, channels, height, width = map(call.size, "NCHW")
     depth = apply_to_sizes(operator.floordiv, channels, block * block)
@@ -88,7 +97,10 @@ def depth_to_space_1(call: Call) -> Shape:
 
 @infer("SpaceToDepth")
 def space_to_depth_1(call: Call) -> Shape:
-    """Return (N, C * b**2, H / b, W / b) for a `blocksize` of b; each size is None if it is unknown."""
+    """Return (N, C * b**2, H / b, W / b) for an input (N, C, H, W), in which b is the attribute `blocksize`.
+
+    A size is None if it is unknown. Raises Violation without a label if `blocksize` is absent.
+    """
     block = required_attribute(call, "blocksize")
     count, channels, height, width = map(call.size, "NCHW")
     blocks = [apply_to_sizes(operator.floordiv, size, block) for size in (height, width)]
@@ -102,7 +114,8 @@ def space_to_depth_1(call: Call) -> Shape:
 def concat_1(call: Call) -> Shape:
     """Return the shape of the joined inputs; the size along `axis` is None if an input's rank is unknown.
 
-    Raises Unknown if no rank is known, Violation if axis or shapes do not fit.
+    Inputs of unknown rank are otherwise left out. Raises Unknown if no rank is known. Raises Violation C1 if `axis` is
+    out of range, C2 if shapes do not fit, and without a label if `axis` is absent from version 4 on.
     """
     indices = [index for index in range(call.input_count) if call.has(index)]
     shapes = [call.shape(index) for index in indices]
@@ -115,7 +128,10 @@ def concat_1(call: Call) -> Shape:
 
 
 def _concat_axis(call: Call, rank: int) -> int:
-    """Return the attribute `axis`, counted from 0. Raises Violation C1 if it is out of range."""
+    """Return the attribute `axis` counted from 0, by default 1 before version 4.
+
+    Raises Violation C1 if it is out of range for `rank`, and without a label if it is absent from version 4 on.
+    """
     axis = call.attribute("axis")
     # The declared range has not been checked if the axis is absent or the rank of the first input unknown.
     return call.axis(1 if axis is None and call.version < 4 else int(required_attribute(call, "axis")), rank, "C1")
@@ -123,9 +139,9 @@ def _concat_axis(call: Call, rank: int) -> int:
 
 @data("Concat")
 def concat_1_data(call: Call) -> Any:
-    """Return the joined elements, or None if neither the elements nor the shape of an input are known.
+    """Return the joined elements in row-major order; an element that is unknown is None.
 
-    An element that is unknown is None.
+    The result is None if for an input neither the elements nor all sizes are known.
     """
     parts = [_elements_or_unknown(call, index) for index in range(call.input_count)]
     if any(part is None for part in parts) or not parts:
@@ -141,9 +157,9 @@ def concat_1_data(call: Call) -> Any:
 
 
 def _elements_or_unknown(call: Call, index: int) -> Constant | None:
-    """Return an input as a Constant; if only its shape is known, each element is None.
+    """Return the input at `index` as a Constant; if only its shape is known, each element is None.
 
-    The result is None if the elements and some size are unknown.
+    The result is None if the elements are unknown, and a size is unknown or symbolic.
     """
     constant = call.constant(index)
     shape = call.shape(index)
@@ -161,9 +177,10 @@ def _elements_or_unknown(call: Call, index: int) -> Constant | None:
 
 @infer("Tile", since=6)
 def tile_6(call: Call) -> Shape:
-    """Return each size of the input times its number of repeats; a size is None if one of the two is unknown.
+    """Return each size of the input times its number of repeats, which the second input has.
 
-    Raises Unknown if neither the rank nor the number of repeats is known.
+    A size is None if one of the two is unknown, unless the other is 0. Raises Unknown if neither the rank nor the
+    number of repeats is known.
     """
     shape = call.shape(0)
     repeats = call.sizes(1)
@@ -193,7 +210,10 @@ def tile_1(call: Call) -> Shape:
 
 @data("Tile", since=6)
 def tile_6_data(call: Call) -> Any:
-    """Return the input's elements repeated along each axis; None if elements or repeats are unknown, or a size is 0."""
+    """Return the input's elements repeated along each axis, in row-major order.
+
+    The result is None if elements or repeats are unknown, or if the output has no elements.
+    """
     constant = call.constant(0)
     repeats = call.numbers(1)
     if constant is None or repeats is None or 0 in constant.dims or 0 in repeats:
@@ -204,9 +224,9 @@ def tile_6_data(call: Call) -> Any:
 
 @infer("Expand")
 def expand_8(call: Call) -> Shape:
-    """Return the shape to which the first input and the shape in the second broadcast.
+    """Return the shape to which the input's shape and the shape in the second input broadcast together.
 
-    Raises Unknown if a rank is not known, Violation C2 if the two cannot be broadcast together.
+    A size that is unknown is None. Raises Unknown if a rank is not known, Violation C2 if the two cannot be broadcast.
     """
     shape = call.shape(0)
     wanted = call.sizes(1)

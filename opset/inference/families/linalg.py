@@ -19,7 +19,7 @@ def det_11(call: Call) -> Shape:
 
 @infer("Gemm")
 def gemm_1(call: Call) -> Shape:
-    """Return (M, N), the rows of A and columns of B after transposition; each is None if A, B and C leave it open."""
+    """Return (M, N), the rows of A and the columns of B after their transposition; a size is None if it is unknown."""
     return (call.size("M"), call.size("N"))
 
 
@@ -27,7 +27,8 @@ def gemm_1(call: Call) -> Shape:
 def einsum_12(call: Call) -> Shape:
     """Return the sizes of the labels in the equation's output; each is None if it is unknown.
 
-    Raises Unknown if the equation, or a rank that decides the output's rank, is not known.
+    For "ij,jk->ik", these are the sizes of i and k. Raises Unknown if the equation, or a rank that decides the output's
+    rank, is not known. Raises Violation C1 to C5 if the equation is malformed or does not fit the inputs.
     """
     equation = call.attribute("equation")
     if not isinstance(equation, str):

@@ -9,10 +9,10 @@ from opset.inference.registration import infer
 
 @infer("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 def negative_log_likelihood_loss_12(call: Call) -> list[Shape | None]:
-    """Return the shape of the loss, () if it is reduced, and the shape of log_prob, None if it is unknown.
+    """Return the shape of the loss, and the shape of log_prob, (N, C, d1, …), None if it is unknown.
 
-    Only SoftmaxCrossEntropyLoss has the second output, log_prob. Raises Unknown if the loss is not reduced and its rank
-    is not known.
+    The loss has the shape (N, d1, …) if the attribute `reduction` is "none", and else (). Only SoftmaxCrossEntropyLoss
+    has the output log_prob. Raises Unknown if the loss is not reduced and its rank is not known.
     """
     reduction = call.attribute("reduction")
     run = call.run("D")

@@ -20,8 +20,8 @@ from opset.schemas.constraints.violation import Violation
 def array_feature_extractor_1(call: Call) -> Shape:
     """Return the shape of X with the number of indices as last size; a vector counts as one row.
 
-    Raises Unknown if the rank of X is unknown. Raises Violation C1 if there are no indices, C2 if an index is out of
-    range.
+    The number is None if it is unknown. Raises Unknown if the rank of X is unknown. Raises Violation C1 if there are no
+    indices, C2 if X is a scalar or an index is out of range; no index may be negative.
     """
     indices = call.shape(1)
     count = None if indices is None else product_if_known(indices)
@@ -39,7 +39,10 @@ def array_feature_extractor_1(call: Call) -> Shape:
 
 @infer_ml("CastMap")
 def cast_map_1(call: Call) -> Type:
-    """Return the type of one row; its length is `max_map` for a sparse map, and unknown for a dense one."""
+    """Return the type of one row, (1, length), with the element type that the attribute `cast_to` names.
+
+    The length is the attribute `max_map` for a sparse map, and None, unknown, for a dense one.
+    """
     elements = {"TO_FLOAT": "float", "TO_STRING": "string", "TO_INT64": "int64"}
     count = call.attribute("max_map") if call.attribute("map_form") == "SPARSE" else None
     return tensor(elements[call.attribute("cast_to")], (1, count))
@@ -47,13 +50,19 @@ def cast_map_1(call: Call) -> Type:
 
 @infer_ml("CategoryMapper", "LabelEncoder")
 def category_mapper_1(call: Call) -> Type:
-    """Return the type of the output, with the shape of X: int64 if X has strings, strings if X has int64."""
+    """Return the output type of CategoryMapper, and of LabelEncoder before version 2, with the shape of X.
+
+    It has int64 if X has strings, and strings if X has int64. The element type is None for any other or unknown X.
+    """
     return tensor({"string": "int64", "int64": "string"}.get(call.dtype(0) or ""), call.shape(0))
 
 
 @infer_ml("DictVectorizer")
 def dict_vectorizer_1(call: Call) -> Type:
-    """Return the type of one row with an element for each key of the vocabulary, of the map's value type."""
+    """Return the type of one row, (1, number of words in the vocabulary), of the map's value type.
+
+    The element type is None if the map's type is unknown.
+    """
     _, count = label_type_and_count(call, "string_vocabulary", "int64_vocabulary")
     map_ = call.type(0)
     return tensor(map_.inner.element if map_ is not None and map_.inner is not None else None, (1, count))
@@ -63,7 +72,8 @@ def dict_vectorizer_1(call: Call) -> Type:
 def feature_vectorizer_1(call: Call) -> Shape:
     """Return (rows, features); features are the sum of `inputdimensions`, or of the inputs' columns if it is absent.
 
-    A number is None if it is unknown. Raises Violation C1 or C2 if inputs do not fit.
+    A vector counts as one row. A number is None if it is unknown. Raises Violation C1 if `inputdimensions` does not
+    have a number for each input, C2 if inputs have different numbers of rows.
     """
     dimensions = call.attribute("inputdimensions")
     if dimensions is not None and len(dimensions) != call.input_count:
@@ -82,7 +92,7 @@ def feature_vectorizer_1(call: Call) -> Shape:
 
 @infer_ml("Imputer")
 def imputer_1(call: Call) -> Shape:
-    """Return the shape of X. Raises Unknown if its rank is unknown.
+    """Return the shape of the output, which is the shape of X. Raises Unknown if its rank is unknown.
 
     Raises Violation C1 if the number of replacements is certainly neither 1 nor the number of features.
     """
@@ -95,9 +105,10 @@ def imputer_1(call: Call) -> Shape:
 
 @infer_ml("LabelEncoder", since=2)
 def label_encoder_2(call: Call) -> Type:
-    """Return the type with the shape of X and the element type of the values.
+    """Return the type with the shape of X and the element type of the node's values.
 
-    Raises Violation C1 to C4 if keys, values, default and X do not fit together.
+    Raises Violation C1 if keys or values are absent or in several attributes, C2 if they differ in number, C3 if the
+    keys do not have the type of X, C4 if `default_tensor` is not one element of the values' type.
     """
     (keys, key_count), (values, value_count) = _dtype_and_count(call, "keys"), _dtype_and_count(call, "values")
     if key_count != value_count:
@@ -114,9 +125,10 @@ def label_encoder_2(call: Call) -> Type:
 
 
 def _dtype_and_count(call: Call, what: str) -> tuple[str | None, int]:
-    """Return the element type and the number of the "keys" or "values" (`what`) that a LabelEncoder has.
+    """Return (element type, number) of a LabelEncoder's keys or values, as `what` is "keys" or "values".
 
-    Raises Violation C1 if no attribute has them, or several have.
+    They are in an attribute such as `keys_floats` or `keys_tensor`. Raises Violation C1 if none or several of these
+    attributes have elements.
     """
     forms: list[tuple[str | None, int]] = [
         (element, list_length(call, f"{what}_{element}s")) for element in ("float", "int64", "string")
@@ -134,7 +146,7 @@ def _dtype_and_count(call: Call, what: str) -> tuple[str | None, int]:
 def one_hot_encoder_1(call: Call) -> Shape:
     """Return the shape of X followed by the number of categories. Raises Unknown if the rank of X is unknown.
 
-    Raises Violation C1 if only one of X and categories has strings.
+    Raises Violation C1 if X has strings and the categories do not, or the other way round.
     """
     categories, count = label_type_and_count(call, "cats_strings", "cats_int64s")
     element = call.dtype(0)
@@ -145,6 +157,9 @@ def one_hot_encoder_1(call: Call) -> Shape:
 
 @infer_ml("ZipMap")
 def zip_map_1(call: Call) -> Type | None:
-    """Return the type of a sequence of maps from labels to float scores, one for each row."""
+    """Return the type of a sequence of maps from labels to float scores, a map for each row.
+
+    The labels are strings or int64, as the node's labels are.
+    """
     element, _ = label_type_and_count(call, "classlabels_strings", "classlabels_int64s")
     return sequence(Type("map", element, None, tensor("float", ())))

@@ -18,16 +18,16 @@ from opset.schemas.constraints.violation import Violation
 
 @infer_ml("Normalizer")
 def normalizer_1(call: Call) -> Shape:
-    """Return the shape of X. Raises Unknown if its rank is not known."""
+    """Return the shape of the output, which is the shape of X. Raises Unknown if its rank is not known."""
     return call.require_shape(0)
 
 
 @infer_ml("Scaler")
 def scaler_1(call: Call) -> Shape:
-    """Return the shape of X. Raises Unknown if its rank is unknown.
+    """Return the shape of the output, which is the shape of X. Raises Unknown if its rank is unknown.
 
-    Raises Violation C1 if the number of values in `offset` or `scale` is certainly neither 1 nor the number of
-    features.
+    Raises Violation C1 if `offset` or `scale` has certainly neither one value nor one for each feature; each may be
+    absent.
     """
     for name in ("offset", "scale"):
         if count := list_length(call, name):
@@ -37,7 +37,10 @@ def scaler_1(call: Call) -> Shape:
 
 @infer_ml("LinearRegressor")
 def linear_regressor_1(call: Call) -> Shape:
-    """Return (rows of X, targets). Raises Violation C2 if the number of coefficients or intercepts is wrong."""
+    """Return (rows of X, targets); a vector is one row, and the number of rows is None if it is unknown.
+
+    Raises Violation C2 if the number of targets, coefficients or intercepts is wrong.
+    """
     rows, features = count_rows_and_features(call)
     targets = call.attribute("targets")
     intercepts = list_length(call, "intercepts")
@@ -51,9 +54,10 @@ def linear_regressor_1(call: Call) -> Shape:
 
 @infer_ml("LinearClassifier")
 def linear_classifier_1(call: Call) -> list[Type]:
-    """Return the types of the two outputs: a label for each row of X, and a score for each row and label.
+    """Return the types of the two outputs: a label for each row of X, and a float score for each row and label.
 
-    Raises Violation C2 or C5 if the number of coefficients, intercepts or labels is wrong.
+    Raises Violation C2 if the number of coefficients or intercepts is wrong, C5 if there are more or fewer labels than
+    rows of coefficients; two labels may have one row.
     """
     element, labels = label_type_and_count(call, "classlabels_strings", "classlabels_ints")
     rows, features = count_rows_and_features(call)

@@ -17,7 +17,10 @@ from opset.schemas.constraints.violation import Violation
 
 @infer_ml("SVMRegressor")
 def svm_regressor_1(call: Call) -> Shape:
-    """Return (rows of X, 1). Raises Violation C2 if the number of coefficients or support vectors is wrong."""
+    """Return (rows of X, 1); a vector is one row, and the number of rows is None if it is unknown.
+
+    Raises Violation C2 if the number of coefficients or of numbers in `support_vectors` is wrong.
+    """
     rows, features = count_rows_and_features(call)
     supports = call.attribute("n_supports")
     weights = list_length(call, "coefficients")
@@ -34,8 +37,8 @@ def svm_regressor_1(call: Call) -> Shape:
 def svm_classifier_1(call: Call) -> list[Type]:
     """Return the types of the two outputs: a label for each row, and scores for each class, or each pair of classes.
 
-    Scores are for pairs if the node has support vectors, but no probabilities; a single pair has two scores. Raises
-    Violation C2 if the length of an attribute is wrong.
+    Scores are for pairs if the node has support vectors, but not `prob_a` and `prob_b`; a single pair has two scores.
+    Raises Violation C2 if the length of an attribute is wrong.
     """
     element, labels = label_type_and_count(call, "classlabels_strings", "classlabels_ints")
     rows, features = count_rows_and_features(call)

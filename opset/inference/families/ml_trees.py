@@ -20,7 +20,12 @@ from opset.schemas.constraints.violation import Violation
 
 @infer_ml("TreeEnsemble")
 def tree_ensemble_5(call: Call) -> Shape:
-    """Return (rows of X, targets). Raises Violation C2 or C4 if attributes do not fit each other or X."""
+    """Return (rows of X, number of targets); the number of rows is None if it is unknown.
+
+    The number of targets is the attribute `n_targets`, or without it the highest target of a leaf, plus 1. Raises
+    Violation C2 if attributes of nodes or leaves differ in length or hold an index out of range, C4 if X lacks a
+    feature that is compared.
+    """
     rows, features = count_rows_and_features(call)
     nodes, leaves = list_length(call, "nodes_featureids"), list_length(call, "leaf_targetids")
     targets = call.attribute("leaf_targetids") or ()
@@ -40,7 +45,7 @@ def tree_ensemble_5(call: Call) -> Shape:
 def _check_numbers_below(numbers: Iterable[int], limit: Size | None, label: str, what: str) -> None:
     """Raise Violation `label` if a number is negative, or not below `limit`; the message begins with `what`.
 
-    If `limit` is unknown, only negative numbers are found.
+    If `limit` is None or symbolic, only negative numbers are found.
     """
     known = set(numbers)
     low = min(known, default=0)
@@ -50,9 +55,9 @@ def _check_numbers_below(numbers: Iterable[int], limit: Size | None, label: str,
 
 
 def _check_features(compared: Iterable[int], features: Size | None) -> None:
-    """Raise Violation C4 if an index in `compared` is not below the number of features in X.
+    """Raise Violation C4 if an index in `compared` is negative, or not below `features`, the number of features in X.
 
-    Nothing is raised if that number, `features`, is unknown; index 0 is allowed even if X has no features.
+    If `features` is None or symbolic, only negative indices are found. Index 0 is allowed even if X has no features.
     """
     limit = max(features, 1) if isinstance(features, int) else None
     _check_numbers_below(compared, limit, "C4", "nodes_featureids holds")
@@ -60,7 +65,12 @@ def _check_features(compared: Iterable[int], features: Size | None) -> None:
 
 @infer_ml("TreeEnsembleRegressor")
 def tree_ensemble_regressor_1(call: Call) -> Shape:
-    """Return (rows of X, targets). Raises Violation C2, C4 or C5 if attributes do not fit each other or X."""
+    """Return (rows of X, number of targets); the number of rows is None if it is unknown.
+
+    The number of targets is the attribute `n_targets`, or without it the highest of `target_ids`, plus 1. Raises
+    Violation C2 if attributes of nodes or leaves differ in length or hold an index out of range, C4 if X lacks a
+    feature that is compared, C5 for a wrong number of base values.
+    """
     rows, features = count_rows_and_features(call)
     count = call.attribute("n_targets")
     if count is None:
@@ -71,9 +81,10 @@ def tree_ensemble_regressor_1(call: Call) -> Shape:
 
 @infer_ml("TreeEnsembleClassifier")
 def tree_ensemble_classifier_1(call: Call) -> list[Type]:
-    """Return the types of the two outputs: a label for each row of X, and a score for each row and label.
+    """Return the types of the two outputs: a label for each row of X, and a float score for each row and label.
 
-    Raises Violation C2, C4 or C5 if attributes do not fit each other or X.
+    Raises Violation C2 if attributes of nodes or leaves differ in length or hold an index out of range, C4 if X lacks a
+    feature that is compared, C5 for a wrong number of base values.
     """
     element, labels = label_type_and_count(call, "classlabels_strings", "classlabels_int64s")
     rows, features = count_rows_and_features(call)
@@ -84,7 +95,10 @@ def tree_ensemble_classifier_1(call: Call) -> list[Type]:
 
 
 def _check_trees(call: Call, prefix: str, count: int, features: Size | None, base_counts: set[int]) -> None:
-    """Raise Violation C2, C4 or C5 if attributes of nodes and leaves differ in length, or hold an index out of range.
+    """Raise Violation C2, C4 or C5 if the attributes of a tree ensemble before version 5 do not fit each other or X.
+
+    C2 means that lists of nodes or leaves differ in length, that there are no nodes, or that a leaf votes for a target
+    or class that does not exist; C4 that a feature does not exist; C5 a wrong number of base values.
 
     Args:
         call: the node.

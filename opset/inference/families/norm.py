@@ -10,7 +10,7 @@ from opset.schemas.constraints.violation import Violation
 
 
 def _shape_of_values(call: Call) -> KnownShape | None:
-    """Return the shape of the first input; if its rank is unknown, return None and add a doubt to the call."""
+    """Return the shape of the first input, or None if its rank is unknown; `call.doubts` then gets the reason."""
     shape = call.shape(0)
     if shape is None:
         call.doubt(f"the rank of {call.parameter(0)} is not known")
@@ -19,9 +19,11 @@ def _shape_of_values(call: Call) -> KnownShape | None:
 
 @infer("BatchNormalization")
 def batch_normalization_1(call: Call) -> list[Shape | None]:
-    """Return the shape of Y, None if unknown, and the shape of each further output, a mean or variance of channels.
+    """Return the shape of Y, None if unknown, and four times the shape of a mean or variance of channels.
 
-    Raises Violation without a label from version 14 on if outputs other than Y are wanted without training.
+    The result has only the shape of Y if a version before 7 trains with the attribute `spatial` 0, unless X has rank 2
+    or less: the shape of the others is not defined. The reason is then added to `call.doubts`, as for an unknown rank.
+    Raises Violation without a label from version 14 on if the node has other outputs than Y, but does not train.
     """
     x = _shape_of_values(call)
     if call.version >= 14 and call.attribute("training_mode") == 0 and (call.wants(1) or call.wants(2)):
@@ -36,7 +38,11 @@ def batch_normalization_1(call: Call) -> list[Shape | None]:
 
 @infer("LayerNormalization")
 def layer_normalization_17(call: Call) -> list[Shape | Type | None]:
-    """Return the shape of Y, None if unknown, and the type of mean and deviation, whose sizes from `axis` on are 1."""
+    """Return the shape of Y, None if unknown, and twice the type of the mean and the deviation.
+
+    Their sizes from `axis` on are 1, and their element type is the one that the attribute `stash_type` names. If the
+    rank is unknown, the reason is added to `call.doubts`.
+    """
     shape = _shape_of_values(call)
     axis = call.attribute("axis") % len(shape) if shape else 0
     kept = None if shape is None else (*shape[:axis], *[1] * (len(shape) - axis))
@@ -46,5 +52,5 @@ def layer_normalization_17(call: Call) -> list[Shape | Type | None]:
 
 @infer("MeanVarianceNormalization")
 def mean_variance_normalization_9(call: Call) -> Shape:
-    """Return the shape of the input. Raises Unknown if its rank is not known."""
+    """Return the shape of the output, which is the input's. Raises Unknown if its rank is not known."""
     return call.require_shape(0)

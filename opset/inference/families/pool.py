@@ -13,9 +13,11 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("MaxUnpool")
 def max_unpool_9(call: Call) -> Shape:
-    """Return the output shape: the input `output_shape`, or else the sizes of the tensor that the windows covered.
+    """Return the output shape: the input `output_shape`, or else the sizes of the tensor that was pooled.
 
-    A size is None if it is unknown. Raises Violation C4 if `output_shape` does not fit, or pads leave nothing.
+    Without `output_shape`, spatial sizes follow from windows and pads. A size is None if it is unknown. Raises
+    Violation C4 if `output_shape` does not fit or pads leave less than nothing, C2 for an empty window, and without a
+    label if `kernel_shape` is absent.
     """
     kernel = required_attribute(call, "kernel_shape")
     windows = windows_of(call, kernel)
@@ -30,6 +32,7 @@ def max_unpool_9(call: Call) -> Shape:
         return (*leading, *sizes[2:])
 
     def covered_size(size: Size, extent: int, stride: int, begin: int, end: int) -> Size:
+        """Return how many elements along an axis `size` windows cover, without pads."""
         result = (size - 1) * stride + extent - begin - end
         if less(result, 0):
             raise Violation("C4", f"the windows over {size} positions cover {result} elements")

@@ -20,7 +20,9 @@ from opset.schemas.constraints.violation import Violation
 def quantize_linear_10(call: Call) -> Type:
     """Return the type with the shape of x and the element type `output_dtype`, else the zero point's, else uint8.
 
-    Raises Violation C1 to C4 if scale, zero point or attributes do not fit.
+    The element type is None if the zero point's type is unknown. If the rank is unknown, the shape is None, and the
+    reason is added to `call.doubts`. Raises Violation C1 to C3 if `axis`, scale or zero point do not fit x, C4 if
+    `output_dtype` is not the zero point's type.
     """
     stated = dtype_of_attribute(call, "output_dtype")
     zero_point = call.dtype(2)
@@ -33,7 +35,8 @@ def quantize_linear_10(call: Call) -> Type:
 def dequantize_linear_10(call: Call) -> Type:
     """Return the type with the shape of x and the element type `output_dtype`, by default the scale's.
 
-    Raises Violation C1 to C4 if scale, zero point or attributes do not fit.
+    If the rank is unknown, the shape is None, and the reason is added to `call.doubts`. Raises Violation C1 to C3 if
+    `axis`, scale or zero point do not fit x, C4 if the output cannot have the element type.
     """
     stated = dtype_of_attribute(call, "output_dtype")
     element = stated or call.dtype(1)
@@ -43,10 +46,11 @@ def dequantize_linear_10(call: Call) -> Type:
 
 
 def _shape_by_scales(call: Call) -> Shape | None:
-    """Return the shape of x, with unknown sizes taken from the scales' shape.
+    """Return the shape of x, with unknown sizes taken from the shape of the scales.
 
-    If the rank is unknown, the result is None, and a doubt is added to the call. Raises Violation C1 to C3 if the
-    scales or zero points do not fit x.
+    Without scales of known shape, the zero points' shape is taken. If the rank is unknown, the result is None, and the
+    reason is added to `call.doubts`. Raises Violation C1 if `axis` is out of range, C2 if the scales do not fit x, C3
+    if scales and zero points differ in shape.
     """
     shape: Shape | None = call.shape(0)
     scale, zero_point = call.shape(1), call.shape(2)

@@ -16,8 +16,10 @@ _ACTIVATIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}
 def _layer_shapes(gates: int, call: Call) -> list[Shape]:
     """Return the shapes of Y, Y_h and Y_c; `gates` is 1 for RNN, 3 for GRU, 4 for LSTM.
 
-    Only LSTM has the output Y_c. A size is None if it is unknown. Raises Violation C3 or C6 if inputs and attributes do
-    not fit together.
+    Y is (length, directions, batch, hidden), the states are (directions, batch, hidden); with the attribute `layout` 1,
+    they are (batch, length, directions, hidden) and (batch, directions, hidden). Only LSTM has the output Y_c. A size
+    is None if it is unknown. Raises Violation C3 if inputs contradict `hidden_size`, C6 for a wrong number of
+    activations.
     """
     directions = 2 if call.attribute("direction") == "bidirectional" else 1
     layout = call.attribute("layout") or 0

@@ -19,9 +19,10 @@ _EXACT = 1 << 24  # up to here, floats add and multiply integers exactly in any 
 
 
 def _accumulate(fold: Fold, identity: int, call: Call) -> tuple[Element, ...] | None:
-    """Return the elements of CumSum or CumProd, or None if the input or the axis is unknown.
+    """Return the elements of CumSum or CumProd in row-major order, or None if the input or the axis is unknown.
 
-    `fold` adds or multiplies; `identity` (0 or 1) is the total before the first element.
+    Each element is the total along the axis up to it, by the attributes `exclusive` and `reverse`. After an unknown
+    element, all totals are None. `fold` is `_sum` or `_product`; `identity` (0 or 1) is the total before the first.
     """
     constant = call.constant(0)
     axis = call.element(1)
@@ -48,14 +49,18 @@ def _accumulate(fold: Fold, identity: int, call: Call) -> tuple[Element, ...] | 
 
 
 def _fold_group(fold: Fold, elements: Sequence[Element], type_: str | None) -> Element:
-    """Return the element to which `fold` reduces elements of the element type `type_`, or None if one is unknown."""
+    """Return the element to which `fold` reduces elements of the element type `type_`, rounded to this type.
+
+    The result is None if an element is unknown, or if `fold` returns None or raises.
+    """
     return apply_to_elements(lambda *known: round_to_type(fold(known, type_), type_), *elements)
 
 
 def _sum(elements: Sequence[Any], type_: str | None) -> Element:
     """Return the sum of elements, or None if it may be rounded.
 
-    In a float type, it may be rounded if the absolute values add up to more than 2**24.
+    In a float type, it may be rounded if the absolute values add up to more than 2**24. Raises ValueError for a
+    fraction.
     """
     sizes = [as_size(element) for element in elements]
     if type_ in _FLOATS and sum(abs(size) for size in sizes if isinstance(size, int)) > _EXACT:
@@ -66,7 +71,8 @@ def _sum(elements: Sequence[Any], type_: str | None) -> Element:
 def _product(elements: Sequence[Any], type_: str | None) -> Element:
     """Return the product of elements, or None if it may be rounded.
 
-    In a float type, it may be rounded if its absolute value, with zeros left out, is more than 2**24.
+    In a float type, it may be rounded if its absolute value, with zeros left out, is more than 2**24. Raises ValueError
+    for a fraction.
     """
     sizes = [as_size(element) for element in elements]
     if type_ in _FLOATS and math.prod(max(abs(size), 1) for size in sizes if isinstance(size, int)) > _EXACT:
@@ -75,7 +81,12 @@ def _product(elements: Sequence[Any], type_: str | None) -> Element:
 
 
 def _mean(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the mean of elements, truncated towards zero if `type_` is an integer type; None if it may be inexact."""
+    """Return the mean of elements, truncated toward zero if `type_` is an integer type, or None if it is unknown.
+
+    It is unknown if the sum may be rounded, is beyond 64 bits, or is symbolic and may be negative; in a float type, a
+    symbolic sum of several elements is unknown, too. Raises ValueError for a fraction, ZeroDivisionError for no
+    elements.
+    """
     total = _sum(elements, type_)
     if type_ in _FLOATS:
         if len(elements) == 1:
@@ -96,7 +107,11 @@ _FOLDS: dict[str, Fold] = {
 
 
 def _reduce_elements(fold: Fold, call: Call) -> tuple[Element, ...] | None:
-    """Return the elements of a reduction by `fold`, such as ReduceSum; None if elements or axes are unknown."""
+    """Return the elements of a reduction such as ReduceSum in row-major order; None if elements or axes are unknown.
+
+    `fold` reduces a list of elements of a type to one. Without axes, all elements are reduced to one, or unchanged if
+    the attribute `noop_with_empty_axes` is set. An element that is unknown is None.
+    """
     constant = call.constant(0)
     axes = stated_axes(call)
     if constant is None or axes is None:
@@ -112,9 +127,10 @@ def _reduce_elements(fold: Fold, call: Call) -> tuple[Element, ...] | None:
 
 
 def _group_elements(constant: Constant, axes: set[int]) -> list[list[Element]]:
-    """Return the groups of elements that a reduction along `axes` combines, in row-major order of its output.
+    """Return the groups of elements that a reduction along `axes` combines, each into one element of the output.
 
-    Axes are counted from 0.
+    The groups are in the row-major order of the output. Axes are counted from 0. For [[1, 2], [3, 4]] and axis 0, the
+    groups are [1, 3] and [2, 4].
     """
     count = 1
     strides = [0] * len(constant.dims)

@@ -17,7 +17,10 @@ from opset.schemas.constraints.violation import Violation
 
 @data("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity")
 def reshape_1_data(call: Call) -> Any:
-    """Return the elements of the first input, which the output has, too, or None if they are unknown."""
+    """Return the elements of the first input, or None if they are unknown.
+
+    The output of Reshape, Flatten, Squeeze, Unsqueeze and Identity has the same elements in the same order.
+    """
     return call.elements(0)
 
 
@@ -25,7 +28,9 @@ def reshape_1_data(call: Call) -> Any:
 def reshape_5(call: Call) -> Shape:
     """Return the shape that the second input states, with 0 and -1 replaced by the sizes that they mean.
 
-    Raises Unknown if not even the number of its sizes is known, Violation C1 to C4 if the sizes do not fit.
+    0 means the input's size of the same axis, unless the attribute `allowzero` is 1; -1 means the size that is left
+    over. A size is None if it is unknown. Raises Unknown if not even the number of sizes is known, Violation C1 to C4
+    if the sizes do not fit.
     """
     wanted = call.sizes(1)
     if wanted is None:
@@ -37,8 +42,9 @@ def reshape_5(call: Call) -> Shape:
 def reshape_1(call: Call) -> Shape:
     """Return the shape that the attribute `shape` states, with 0 and -1 replaced by the sizes that they mean.
 
-    An absent attribute counts as an empty one. Raises Violation C1 to C3 if the sizes do not fit, Unknown if there are
-    more than MAX_RANK.
+    0 means the input's size of the same axis, -1 the size that is left over. A size is None if it is unknown. An absent
+    attribute counts as an empty one. Raises Violation C1 to C3 if the sizes do not fit, Unknown if there are more than
+    MAX_RANK.
     """
     wanted = call.attribute("shape") or ()
     if len(wanted) > MAX_RANK:
@@ -48,7 +54,10 @@ def reshape_1(call: Call) -> Shape:
 
 @infer("Flatten")
 def flatten_1(call: Call) -> Shape:
-    """Return (rows, columns), the products of the sizes before `axis` and from `axis` on; each is None if unknown."""
+    """Return (rows, columns), the products of the sizes before the attribute `axis`, and from it on.
+
+    A negative axis counts from the end; no sizes have the product 1. Each of the two is None if it is unknown.
+    """
     axis = call.attribute("axis")
     shape = call.shape(0)
     if shape is None:
@@ -61,9 +70,12 @@ def flatten_1(call: Call) -> Shape:
 def squeeze_13(call: Call) -> Shape | None:
     """Return the input's shape without the axes in the second input; if that is left out, without all sizes of 1.
 
-    If it is left out and variables decide whether a size is 1, the result is None. If a single axis is unknown, some
-    sizes are None. Raises Unknown if the rank or several axes are unknown, Violation C1 or C2 if a removed axis
-    certainly has another size than 1.
+    If it is left out and variables decide whether a size is 1, the result is None, and the reason is added to
+    `call.doubts`. If there is one axis, and it is unknown, all sizes that depend on it are None: [1, 5, 1] gives [None,
+    None].
+
+    Raises Unknown if the rank or several axes are unknown. Raises Violation C2 if a removed axis certainly has another
+    size than 1, C1 if there is an axis, but the input is a scalar.
     """
     shape = call.require_shape(0)
     if not call.has(1):
@@ -86,8 +98,9 @@ def squeeze_13(call: Call) -> Shape | None:
 def squeeze_1(call: Call) -> Shape | None:
     """Return the input's shape without the axes in the attribute `axes`; if that is absent, without all sizes of 1.
 
-    If it is absent and variables decide whether a size is 1, the result is None. Raises Unknown if the rank is unknown,
-    Violation C2 if a removed axis certainly has another size than 1.
+    If it is absent and variables decide whether a size is 1, the result is None, and the reason is added to
+    `call.doubts`. Raises Unknown if the rank is unknown, Violation C2 if a removed axis certainly has another size than
+    1.
     """
     shape = call.require_shape(0)
     axes = call.attribute("axes")
@@ -97,7 +110,10 @@ def squeeze_1(call: Call) -> Shape | None:
 
 
 def _squeeze_all(call: Call, shape: tuple[Size, ...]) -> Shape | None:
-    """Return the sizes that are not 1; None, with a doubt added to the call, if variables decide whether one is 1."""
+    """Return the sizes of `shape` that are not 1, or None if variables decide whether one is.
+
+    The reason for None is added to `call.doubts`.
+    """
     ones = [equal(size, 1) for size in shape]
     if None in ones:
         call.doubt(f"there are no axes, and {shape[ones.index(None)]} may be 1")
@@ -109,8 +125,9 @@ def _squeeze_all(call: Call, shape: tuple[Size, ...]) -> Shape | None:
 def unsqueeze_13(call: Call) -> Shape:
     """Return the input's shape with sizes of 1 inserted at the axes in the second input.
 
-    If only the number of axes is known, all sizes are None, or 1 if the input is a scalar. Raises Unknown if not even
-    that number is known, or the rank of the input is unknown.
+    The axes count in the result: [2, 3] with axis 1 gives [2, 1, 3]. If only the number of axes is known, all sizes are
+    None, or 1 if the input is a scalar. Raises Unknown if this number or the rank of the input is unknown, or if the
+    rank would be above MAX_RANK.
     """
     shape = call.require_shape(0)
     axes = call.numbers(1)
@@ -124,15 +141,19 @@ def unsqueeze_13(call: Call) -> Shape:
 
 @infer("Unsqueeze")
 def unsqueeze_1(call: Call) -> Shape:
-    """Return the input's shape with sizes of 1 inserted at the axes in the attribute.
+    """Return the input's shape with sizes of 1 inserted at the axes in the attribute `axes`.
 
-    Raises Unknown if the rank of the input is unknown.
+    The axes count in the result: [2, 3] with axis 1 gives [2, 1, 3]. Raises Unknown if the rank of the input is unknown
+    or the rank of the result would be above MAX_RANK, Violation without a label if the attribute is absent.
     """
     return _unsqueeze_shape(call.require_shape(0), required_attribute(call, "axes"))
 
 
 def _unsqueeze_shape(shape: Shape, axes: Sequence[int]) -> Shape:
-    """Return a shape with sizes of 1 inserted at `axes` of the result. Raises Unknown if the rank becomes too great."""
+    """Return a shape with sizes of 1 inserted; `axes` are their places in the result, and may be negative.
+
+    Raises Unknown if the rank would be above MAX_RANK.
+    """
     rank = len(shape) + len(axes)
     if rank > MAX_RANK:
         raise Unknown(f"the rank would be {rank:,}")

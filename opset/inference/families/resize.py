@@ -18,15 +18,19 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("Upsample")
 def upsample_1(call: Call) -> Shape:
-    """Return the input's shape with height and width multiplied by the attributes `height_scale` and `width_scale`."""
+    """Return the input's shape with height and width multiplied by the attributes `height_scale` and `width_scale`.
+
+    The input has the axes N, C, H and W. Products are rounded down. A size is None if it is unknown.
+    """
     return _scale_shape(call, (1.0, 1.0, call.attribute("height_scale"), call.attribute("width_scale")))
 
 
 @infer("Upsample", since=7)
 def upsample_7(call: Call) -> Shape:
-    """Return the input's sizes, each multiplied by its scale in the attribute `scales`; a size is None if unknown.
+    """Return the input's sizes, each multiplied by its scale in the attribute `scales` and rounded down.
 
-    Raises Violation without a label if the attribute is absent.
+    A size is None if it is unknown. If the rank is unknown, the number of scales gives it. Raises Violation without a
+    label if the attribute is absent.
     """
     scales = call.attribute("scales")
     if not isinstance(scales, tuple):
@@ -37,15 +41,19 @@ def upsample_7(call: Call) -> Shape:
 @infer("Upsample", since=9)
 @infer("Resize")
 def upsample_9(call: Call) -> Shape:
-    """Return the input's sizes, each multiplied by its scale in the second input; a size is None if it is unknown."""
+    """Return the input's sizes, each multiplied by its scale in the second input and rounded down.
+
+    Upsample 9 and Resize 10 have this output. A size is None if it is unknown. Raises Unknown if neither the rank nor
+    the number of scales is known, Violation C4 if strings or booleans would be averaged.
+    """
     return _scale_shape(call, _elements_of_input(call, 1) if call.has(1) else None)
 
 
 def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
-    """Return the first input's sizes, each multiplied by its scale; a size is None if it or its scale is unknown.
+    """Return the first input's sizes, each multiplied by its scale and rounded down; a size is None if unknown.
 
-    `scales` is None if not even the number of scales is known. Raises Unknown if the rank is unknown, too. Raises
-    Violation C4 if strings or booleans would be averaged.
+    `scales` is None if not even the number of scales is known; otherwise, it gives a rank that is unknown. Raises
+    Unknown if both are unknown. Raises Violation C4 if strings or booleans would be averaged.
     """
     shape = call.shape(0)
     if scales is None:
@@ -62,8 +70,11 @@ def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
 def resize_11(call: Call) -> Shape:
     """Return the shape of X with the sizes of `axes` multiplied by the input `scales`, or replaced by `sizes`.
 
-    A size is None if it is unknown. Raises Unknown if the rank of X is unknown and no input shows it. Raises Violation
-    if the inputs do not fit.
+    Without the attribute `axes`, all sizes are. Products are rounded down; `sizes` may be changed to keep the aspect
+    ratio, see `_sizes_by_policy`. A size is None if it is unknown.
+
+    Raises Unknown if the rank of X is unknown and no input shows it. Raises Violation C1 or C4 to C7 if the inputs do
+    not fit.
     """
     if not call.has(2) and not call.has(3):
         raise Violation("C5", "0 scales and 0 sizes")
@@ -97,10 +108,18 @@ def resize_11(call: Call) -> Shape:
 def _output_sizes(
     call: Call, lengths: list[Size | None], scales: tuple[Element, ...] | None, sizes: tuple[Element, ...] | None
 ) -> list[Size | None]:
-    """Return the new sizes of axes of the sizes `lengths`, from `scales` or `sizes`.
+    """Return the new sizes of the axes that Resize changes, from `scales` or `sizes`; a size is None if it is unknown.
 
-    `scales` or `sizes` is () if the node does not use it, and None if not even the number of its elements is known. A
-    single unknown element is None. Raises Violation C1, C5 or C6 if inputs do not fit together.
+    Args:
+        call: the node.
+        lengths: the sizes of these axes before, None if unknown.
+        scales: the elements of the input `scales`, () if the node does not use it, None if not even their number is
+            known.
+        sizes: the elements of the input `sizes`, in the same form.
+
+    Raises:
+        Violation: C5 if the node has both inputs or none, C1 if the number of elements is wrong, C6 if `roi` does not
+            fit.
     """
     count = len(lengths)
     if scales is not None and sizes is not None and count and bool(scales) == bool(sizes):
@@ -126,10 +145,11 @@ def _output_sizes(
 
 
 def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], policy: str) -> list[Size | None]:
-    """Return the sizes `wanted` for axes of the sizes `lengths`, changed to keep the aspect ratio.
+    """Return the sizes of axes that Resize makes from the sizes `wanted`, as `keep_aspect_ratio_policy` says.
 
-    `policy` is the attribute `keep_aspect_ratio_policy`; "stretch" leaves them unchanged. With any other policy, all
-    are None if a size is no known number.
+    `lengths` are the sizes before, `policy` is the attribute. With "stretch", for a single axis, and if a length is 0,
+    `wanted` is returned unchanged. Otherwise, all axes get one scale, the least ("not_larger") or the greatest of the
+    scales that lead to a wanted size; all sizes are None if a size in one of the lists is no known number.
     """
     if policy == "stretch" or 0 in lengths or len(wanted) == 1:
         return wanted
@@ -146,9 +166,9 @@ def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], poli
 def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
     """Return floor(size * span * scale) in single precision, at least 0; None if it is unknown or cannot be expressed.
 
-    `span` is the part of the axis that a crop leaves, 1.0 for all, None if unknown. A variable size can be expressed
-    without a crop, if the scale is a simple fraction or a size. Raises Violation without a label if a factor or the
-    product is beyond the range of single precision.
+    `span` is the part of the axis that a crop leaves, 1.0 for all, None if unknown. The product of a symbolic size can
+    be expressed only if there is no crop, and the scale is a size or a simple fraction such as 0.5. Raises Violation
+    without a label if a factor or the product is beyond the range of single precision.
     """
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None
@@ -173,7 +193,10 @@ def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> 
 
 
 def _span_between(first: Element, last: Element) -> float | None:
-    """Return the part of an axis between two coordinates of a crop, 1.0 for all of it; None if one is unknown."""
+    """Return last - first, the part of an axis between two coordinates of a crop; 1.0 is the whole axis.
+
+    The result is None if a coordinate is unknown, symbolic, or beyond the range of single precision.
+    """
     if not isinstance(first, int | float) or not isinstance(last, int | float):
         return None
     try:
@@ -183,9 +206,9 @@ def _span_between(first: Element, last: Element) -> float | None:
 
 
 def _elements_of_input(call: Call, index: int) -> tuple[Element, ...] | None:
-    """Return the elements of an input, or () if it is absent; if only their number is known, each is None.
+    """Return the elements of the input at `index`, or () if it is absent; if only their number is known, each is None.
 
-    Returns None if not even their number is known.
+    Returns None if not even their number is known, or if they are more than 1024.
     """
     if not call.has(index):
         return ()

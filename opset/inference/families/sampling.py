@@ -11,9 +11,10 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("AffineGrid")
 def affine_grid_20(call: Call) -> Shape:
-    """Return (N, *spatial sizes, number of spatial axes), with the sizes in the input `size`, each None if unknown.
+    """Return (N, *spatial sizes, number of spatial axes); the sizes are the input `size` without N and C.
 
-    Raises Unknown if not even the number of sizes is known, Violation C2 if N differs from the batch of theta.
+    A size is None if it is unknown. Raises Unknown if not even the number of sizes is known, Violation C2 if N differs
+    from the batch of theta.
     """
     sizes = call.sizes(1)
     if sizes is None:
@@ -27,7 +28,11 @@ def affine_grid_20(call: Call) -> Shape:
 
 @infer("GridSample")
 def grid_sample_16(call: Call) -> Shape:
-    """Return (N, C, *spatial sizes of the grid). Raises Violation C4 or C5 if X cannot be sampled in this mode."""
+    """Return (N, C, *spatial sizes of the grid); a size is None if it is unknown.
+
+    Raises Unknown from version 20 on if the ranks of X and the grid are unknown. Raises Violation C4 if strings or
+    booleans would be averaged, C5 if X has no elements to sample and `padding_mode` is not "zeros".
+    """
     output: Shape | None = call.run("D")
     if output is None:
         output = (None,) * ((4 if call.version < 20 else len(call.require_shape(0))) - 2)

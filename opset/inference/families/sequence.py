@@ -14,16 +14,16 @@ from opset.schemas.constraints.violation import Violation
 
 
 def _type_of_tensors(call: Call) -> Type | None:
-    """Return the type that covers all tensors of the first input, a sequence, or None if it is unknown."""
+    """Return the type that all tensors in the first input, a sequence, have in common; None if it is unknown."""
     type_ = call.type(0)
     return type_.inner if type_ is not None and type_.kind == "seq" else None
 
 
 @infer("SequenceConstruct")
 def sequence_construct_11(call: Call) -> Type:
-    """Return the type of a sequence of the inputs: its elements have what the inputs' types have in common.
+    """Return the type of a sequence of the inputs; its tensors have the type that the inputs have in common.
 
-    A doubt is added to the call if the inputs may differ in rank.
+    A size, or a rank, in which inputs differ is unknown. If the rank is unknown, the reason is added to `call.doubts`.
     """
     types = [call.type(index) for index in range(call.input_count)]
     inner = types[0] if types else None
@@ -44,9 +44,9 @@ def sequence_empty_11(call: Call) -> Type:
 
 @infer("SequenceAt")
 def sequence_at_11(call: Call) -> Type | None:
-    """Return the type that covers all tensors of the sequence, or None if it is unknown.
+    """Return the type that all tensors of the sequence have in common, or None if it is unknown.
 
-    A doubt is added to the call if the rank is not known.
+    If the rank is unknown, the reason is added to `call.doubts`.
     """
     inner = _type_of_tensors(call)
     if inner is None or inner.shape is None:
@@ -56,7 +56,10 @@ def sequence_at_11(call: Call) -> Type | None:
 
 @infer("SequenceInsert")
 def sequence_insert_11(call: Call) -> Type:
-    """Return the type of the sequence with the new tensor in it. Raises Violation C2 if their element types differ."""
+    """Return the type of the sequence with the new tensor in it; sizes in which its tensors differ are unknown.
+
+    If the rank is unknown, the reason is added to `call.doubts`. Raises Violation C2 if the element types differ.
+    """
     inner = _type_of_tensors(call)
     element = call.dtype(1)
     if inner is not None and None not in (inner.element, element) and inner.element != element:
@@ -69,9 +72,10 @@ def sequence_insert_11(call: Call) -> Type:
 
 @infer("ConcatFromSequence")
 def concat_from_sequence_11(call: Call) -> Type:
-    """Return the type of all tensors of a sequence joined along `axis`; the size along `axis` is unknown.
+    """Return the type of all tensors of a sequence joined along `axis`, whose size is unknown.
 
-    A doubt is added to the call if the rank of the tensors is unknown. Raises Violation C3 if `axis` is out of range.
+    With the attribute `new_axis` 1, they are stacked along a new axis. If the rank of the tensors is unknown, the
+    reason is added to `call.doubts`. Raises Violation C3 if `axis` is out of range.
     """
     stacked, axis = call.attribute("new_axis"), call.attribute("axis")
     inner = _type_of_tensors(call)
@@ -87,9 +91,11 @@ def concat_from_sequence_11(call: Call) -> Type:
 
 @infer("SplitToSequence")
 def split_to_sequence_11(call: Call) -> Type:
-    """Return the type of a sequence of the parts of the input.
+    """Return the type of a sequence of the parts into which the input is split along `axis`.
 
-    The size of the parts along `axis` is None if they differ or if it is unknown.
+    The size of the parts along `axis` is None if they differ or if it is unknown. The axis is left out if the node has
+    no input `split`, and the attribute `keepdims` is 0. If the rank is unknown, the reason is added to `call.doubts`.
+    Raises Violation C3 if the sizes in `split` do not add up to the input's size.
     """
     lengths = call.shape(1)
     shape = call.shape(0)
@@ -110,9 +116,10 @@ def split_to_sequence_11(call: Call) -> Type:
 
 
 def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
-    """Return the size of the equal parts into which SplitToSequence splits a dimension of size `size`, None if unknown.
+    """Return the size of the parts into which SplitToSequence splits a dimension of size `size`, None if unknown.
 
-    The result is also None if the last part may be smaller.
+    The parts have the size of the scalar `split`, or 1 without it. The result is `size` if this is not larger, and None
+    if the last part may be smaller than the others.
     """
     step = (call.sizes(1) or (None,))[0] if call.has(1) else 1
     if step is None or step == 1:
@@ -127,8 +134,8 @@ def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
 def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
     """Return the size that all parts of a dimension have, as the second input of SplitToSequence states them.
 
-    The result is None if the parts differ or a part is unknown. `size` is the size of the dimension, None if unknown.
-    Raises Violation C3 if the parts do not add up to `size`.
+    The result is None if the parts differ or their size is unknown. `size` is the size of the dimension, None if
+    unknown. Raises Violation C3 if a part is negative, or if the parts certainly do not add up to `size`.
     """
     parts = call.sizes(1)
     if parts is None:
@@ -142,11 +149,15 @@ def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
 
 @infer("Optional")
 def optional_15(call: Call) -> Type:
-    """Return the type of an optional that holds the input, or without an input a value of the type in the attribute."""
+    """Return the type of an optional that holds the input, or without an input of the attribute `type`.
+
+    Names of sizes in the attribute do not count: these sizes are None.
+    """
     if call.has(0):
         return optional(call.type(0))
 
     def size_if_number(dim: Any) -> Size | None:  # names in an attribute are no names of the graph
+        """Return a Dimension's number, or None for a name or a negative number."""
         number: int = dim.dim_value
         return number if dim.HasField("dim_value") and number >= 0 else None
 
@@ -155,9 +166,9 @@ def optional_15(call: Call) -> Type:
 
 @infer("OptionalGetElement")
 def optional_get_element_15(call: Call) -> Type | None:
-    """Return the type inside an optional input, or the type of any other input; None if it is unknown.
+    """Return the type inside an optional input; the type of any other input is returned unchanged.
 
-    A doubt is added to the call if the type or its rank is unknown.
+    The result is None if it is unknown. If the type or its rank is unknown, the reason is added to `call.doubts`.
     """
     type_ = call.type(0)
     inner = type_.inner if type_ is not None and type_.kind == "optional" else type_
@@ -168,13 +179,13 @@ def optional_get_element_15(call: Call) -> Type | None:
 
 @data("OptionalGetElement")
 def optional_get_element_15_data(call: Call) -> object:
-    """Return the elements of the input, which the output has, too, or None if they are unknown."""
+    """Return the elements of the input, which are the output's, or None if they are unknown."""
     return call.elements(0)
 
 
 @data("OptionalHasElement")
 def optional_has_element_15_data(call: Call) -> object:
-    """Return (True,) if the input holds a value, (False,) if it is absent, None if that depends on the data."""
+    """Return (True,) if the input holds a value, (False,) if it is absent, None if that is unknown."""
     type_ = call.type(0)
     if not call.has(0):
         return (False,)

@@ -12,15 +12,18 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("HannWindow", "HammingWindow", "BlackmanWindow")
 def hann_window_17(call: Call) -> Type:
-    """Return the type of a vector whose size is the first input's element, None if that is unknown."""
+    """Return the type of a vector whose size is the first input's element, None if this is unknown.
+
+    HannWindow, HammingWindow and BlackmanWindow have this output. Its element type is the attribute `output_datatype`.
+    """
     return tensor(dtype_of_attribute(call, "output_datatype"), (element_as_size(call, 0),))
 
 
 @infer("MelWeightMatrix")
 def mel_weight_matrix_17(call: Call) -> Type:
-    """Return the type of a matrix with a row for each bin of the spectrum and a column for each mel band.
+    """Return the type of a matrix of dft_length // 2 + 1 rows and num_mel_bins columns.
 
-    A size is None if it is unknown.
+    A size is None if it is unknown. The element type is the one that the attribute `output_datatype` names.
     """
     bands, length = element_as_size(call, 0), element_as_size(call, 1)
     bins = None if length is None else length // 2 + 1
@@ -31,9 +34,12 @@ def mel_weight_matrix_17(call: Call) -> Type:
 def dft_17(call: Call) -> Shape:
     """Return the input's shape with the number of values of the transform along `axis`, and 1 or 2 as last size.
 
-    The last size is 1 (real) for a one-sided inverse transform, else 2. A size is None if it is unknown; for an
-    unknown axis, so is each size that the transform would change. Raises Unknown if the rank is unknown, Violation C3
-    if the length along a known axis is below 1.
+    The length of the transform is the second input; by default, it is the input's size n, or 2 * (n - 1) for a
+    one-sided inverse transform. There are length // 2 + 1 values if the transform is one-sided and not inverse, else as
+    many as the length. The last size is 1 (real) for a one-sided inverse transform, else 2 (complex).
+
+    An unknown size is None; if the axis is unknown, so is each size that the transform would change. Raises Unknown if
+    the rank is unknown, Violation C3 if the length along a known axis is below 1.
     """
     shape = call.require_shape(0)
     one_sided, inverse = bool(call.attribute("onesided")), bool(call.attribute("inverse"))
@@ -59,9 +65,10 @@ def dft_17(call: Call) -> Shape:
 
 @infer("STFT")
 def stft_17(call: Call) -> Shape:
-    """Return (N, number of frames, number of bins, 2), None for each unknown size.
+    """Return (N, number of frames, number of bins, 2) for a signal of N sequences; an unknown size is None.
 
-    Raises Violation C2 if frame_length differs from the size of the window.
+    There are frame_length // 2 + 1 bins if the attribute `onesided` is 1, else frame_length. Raises Violation C2 if
+    frame_length differs from the size of the window.
     """
     batch = call.size("N")
     samples = call.size("T")

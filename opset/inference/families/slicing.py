@@ -26,9 +26,9 @@ _Bounds = tuple["Sizes | None", "Sizes | None", "list[int] | None", "Sizes | Non
 
 @infer("Slice")
 def slice_1(call: Call) -> Shape:
-    """Return the input's sizes between the bounds of Slice; a size is None if its bounds, or the axes, are unknown.
+    """Return the output shape of Slice; a size is None if its bounds, or any of the axes, are unknown.
 
-    Raises Unknown if the rank is unknown.
+    Raises Unknown if the rank is unknown, Violation without a label if an attribute is absent before version 10.
     """
     shape = call.require_shape(0)
     starts, ends, axes, steps = _slice_bounds(call, len(shape))
@@ -42,10 +42,11 @@ def slice_1(call: Call) -> Shape:
 
 
 def _slice_bounds(call: Call, rank: int) -> _Bounds:
-    """Return the starts, ends, axes and steps of a Slice.
+    """Return the starts, ends, axes and steps of a Slice, from inputs, or from attributes before version 10.
 
-    Each of the four is a list, or None if it is unknown; an unknown start, end or step in a list is None. Axes are
-    counted from 0. `rank` is the rank of the data.
+    Each of the four is a list with a value for each axis that is sliced. A list is None if it is unknown; axes are
+    None, too, if one is unknown. A single start, end or step that is unknown is None. Axes are counted from 0 and by
+    default the first ones; steps are by default 1. `rank` is the rank of the data.
     """
     starts: Sizes | None
     ends: Sizes | None
@@ -68,18 +69,19 @@ def _slice_bounds(call: Call, rank: int) -> _Bounds:
 
 
 def _normalize_axes(axes: Sizes | None, rank: int) -> list[int] | None:
-    """Return axes counted from 0, or None if one of them is unknown or `axes` is None.
+    """Return axes counted from 0, or None if `axes` is None, or if one of them is unknown or symbolic.
 
-    They are not checked: an axis out of range wraps around. Raises ZeroDivisionError for axes of rank 0.
+    Axes are not checked: one that is out of range wraps around. Raises ZeroDivisionError for axes of rank 0.
     """
     known = [axis % rank for axis in axes or () if isinstance(axis, int)]
     return known if axes is not None and len(known) == len(axes) else None
 
 
 def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None:
-    """Return the number of elements between the bounds in a dimension of size `size`; None if it is unknown.
+    """Return how many elements a slice takes from a dimension of size `size`, or None if the number is unknown.
 
-    It is unknown if variables decide whether a bound counts from the end, or if the step is symbolic.
+    It is unknown if variables decide whether a bound counts from the end, or if the step is symbolic. For a size of N,
+    a start of 1 and an end of -1, it is `max(0, N - 2)`.
     """
     # Clamped bounds are kept as lists to minimize or maximize over, so that the difference needs only one minimum. With
     # a negative step, a start before the first element is the first.
@@ -106,8 +108,8 @@ def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None
 def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
     """Return (whether a bound counts from the end, the bound), or None if variables decide whether it does.
 
-    `size` is the size of the dimension, `forward` whether the step is positive. The bound that is returned may be
-    another one with the same meaning.
+    `size` is the size of the dimension, `forward` whether the step is positive. The bound may be replaced by another
+    one with the same meaning: in a dimension of N, N - 1 gives (True, -1).
     """
     if isinstance(bound, int):
         if isinstance(size, Dim) and abs(bound) >= _FAR:
@@ -126,7 +128,7 @@ def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size]
 
 @data("Slice")
 def slice_1_data(call: Call) -> Any:
-    """Return the elements between the bounds of Slice, or None if the input or a bound is unknown."""
+    """Return the elements of the slice in row-major order, or None if the input or a bound is unknown or symbolic."""
     constant = call.constant(0)
     if constant is None:
         return None
@@ -153,9 +155,9 @@ def slice_1_data(call: Call) -> Any:
 
 @infer("Split")
 def split_1(call: Call) -> list[Shape]:
-    """Return the shape of each part; a size is None if it is unknown. Raises Unknown if the rank is unknown.
+    """Return the shape of each part into which the input is split; a size is None if it is unknown.
 
-    Raises Violation C2 if the stated sizes, or the number of outputs, do not fit.
+    Raises Unknown if the rank is unknown, Violation C2 if the stated sizes, or the number of outputs, do not fit.
     """
     shape = call.require_shape(0)
     axis = (call.attribute("axis") or 0) % len(shape)
@@ -167,9 +169,10 @@ def split_1(call: Call) -> list[Shape]:
 
 
 def _sizes_of_parts(call: Call, whole: Size) -> Sizes:
-    """Return the sizes of the parts of a dimension of size `whole`, None for each unknown one.
+    """Return the sizes of the parts into which Split splits a dimension of size `whole`, None for each unknown one.
 
-    Raises Violation C2 if they do not add up, or if the number of outputs does not fit.
+    They are stated by the node, or else equal; from version 18 on, the last of equal parts may be smaller. Raises
+    Violation C2 if stated sizes do not add up, or if the number of outputs does not fit.
     """
     count = call.output_count
     stated: Sizes | None = None
@@ -190,7 +193,7 @@ def _sizes_of_parts(call: Call, whole: Size) -> Sizes:
 
 
 def _sizes_of_version_1(call: Call) -> Sizes | None:
-    """Return the sizes in the second input of Split 1, each None if unknown.
+    """Return the sizes in the second input of Split 1, whole numbers of any type; each is None if it is unknown.
 
     The result itself is None if not even their number is known.
     """
@@ -204,9 +207,9 @@ def _sizes_of_version_1(call: Call) -> Sizes | None:
 
 @data("Split")
 def split_1_data(call: Call) -> Any:
-    """Return a list with the elements of each part, or None if the input's elements are unknown.
+    """Return a list with a tuple of the elements of each part, or None if the input's elements are unknown.
 
-    The list ends before the first part of unknown size.
+    The list ends before the first part whose size is unknown or symbolic. Raises Violation C2 if the sizes do not fit.
     """
     constant = call.constant(0)
     if constant is None:
@@ -227,30 +230,40 @@ def split_1_data(call: Call) -> Any:
 
 @infer("Pad", since=11)
 def pad_11(call: Call) -> Shape:
-    """Return the input's sizes padded by the second input; a size is None if its pads are unknown.
+    """Return the input's sizes, each with its two pads added, which the second input has; a size is None if unknown.
 
-    Raises Unknown if the rank is unknown, Violation C1, C3 or C6 if the pads do not fit.
+    If the rank is unknown, the number of pads gives it. Raises Unknown if it is unknown, too, or if the node has the
+    input `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
     """
     return _pad_sizes(call, call.sizes(1))
 
 
 @infer("Pad", since=2)
 def pad_2(call: Call) -> Shape:
-    """Return the input's sizes padded by the attribute `pads`. Raises Violation C3 or C6 if the pads do not fit."""
+    """Return the input's sizes, each with its two pads added, which the attribute `pads` has.
+
+    If the rank is unknown, the number of pads gives it, and each size is None. Raises Violation C1, C3 or C6 if the
+    pads do not fit, and without a label if the attribute is absent.
+    """
     return _pad_sizes(call, required_attribute(call, "pads"))
 
 
 @infer("Pad")
 def pad_1(call: Call) -> Shape:
-    """Return the input's sizes padded by the attribute `paddings`. Raises Violation C3 or C6 if the pads do not fit."""
+    """Return the input's sizes, each with its two pads added, which the attribute `paddings` has.
+
+    If the rank is unknown, the number of pads gives it, and each size is None. Raises Violation C1, C3 or C6 if the
+    pads do not fit, and without a label if the attribute is absent.
+    """
     return _pad_sizes(call, required_attribute(call, "paddings"))
 
 
 def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
     """Return the first input's sizes padded by `pads`; all are None if `pads` is None, or axes or rank are unknown.
 
-    If the rank is unknown, the number of pads gives the number of sizes. Raises Unknown if the number of pads is
-    unknown, too, or if the node states axes. Raises Violation C1, C3 or C6 if the pads do not fit.
+    `pads` has the padding before each axis, then the padding after each; a negative one removes elements. If the rank
+    is unknown, the number of pads gives it. Raises Unknown if the rank is unknown and `pads` is None or the node has
+    the input `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
     """
     shape = call.shape(0)
     mode = call.attribute("mode")
@@ -267,13 +280,17 @@ def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
 
 
 def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:
-    """Return the axes that a Pad pads: the fourth input, or all if there is none; None if they are unknown."""
+    """Return the axes that Pad pads: the fourth input counted from 0, or all without it; None if one is unknown."""
     return _normalize_axes(call.sizes(3), rank) if call.has(3) else range(rank)
 
 
 @data("Pad")
 def pad_1_data(call: Call) -> Any:
-    """Return the elements padded with a constant, or None if an input is unknown or `mode` is not "constant"."""
+    """Return the padded elements in row-major order.
+
+    The result is None if data, pads or axes are unknown, or if the attribute `mode` is not "constant". If only the
+    constant is unknown, the elements that are added are None.
+    """
     constant = call.constant(0)
     if constant is None or call.attribute("mode") != "constant":
         return None
@@ -300,7 +317,8 @@ def pad_1_data(call: Call) -> Any:
 def center_crop_pad_18(call: Call) -> Shape:
     """Return the input's sizes, with the sizes of `axes`, by default all, replaced by the sizes in the second input.
 
-    A size is None if it is unknown. Raises Unknown if the rank is unknown and the second input does not show it.
+    A size is None if it is unknown. Raises Unknown if the rank of the input is unknown, and the node has the attribute
+    `axes`, or the second input does not show the rank.
     """
     shape = call.shape(0)
     wanted = call.sizes(1)

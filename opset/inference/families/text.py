@@ -12,9 +12,10 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("StringNormalizer")
 def string_normalizer_10(call: Call) -> Shape:
-    """Return the shape of the normalized strings: at least one remains, and their number is None with `stopwords`.
+    """Return the shape of the normalized strings, (C,) or (1, C) like the input's rank.
 
-    Raises Unknown if the rank of the input is unknown.
+    C is the input's number of strings, at least 1, or None if the attribute `stopwords` may remove some. Raises Unknown
+    if the rank of the input is unknown.
     """
     shape = call.require_shape(0)
     # Without strings, the result is one empty string.
@@ -24,9 +25,9 @@ def string_normalizer_10(call: Call) -> Shape:
 
 @infer("StringSplit")
 def string_split_20(call: Call) -> list[Shape]:
-    """Return the shape of the parts, whose last size is None, and of the numbers of parts, equal to the input's.
+    """Return two shapes: of the parts, which is the input's with None appended, and of the numbers of parts.
 
-    Raises Unknown if the rank of the input is unknown.
+    The latter is the input's. Raises Unknown if the rank of the input is unknown.
     """
     shape = call.require_shape(0)
     return [(*shape, None), shape]
@@ -36,7 +37,8 @@ def string_split_20(call: Call) -> list[Shape]:
 def tf_idf_vectorizer_9(call: Call) -> Shape:
     """Return the input's shape with the number of output coordinates as last size.
 
-    Raises Unknown if the rank is unknown. Raises Violation C4 to C7 if the pool of n-grams is not legal.
+    This number is the highest of the attribute `ngram_indexes`, plus 1. Raises Unknown if the rank is unknown. Raises
+    Violation C4 if X and the pool of n-grams do not both have strings or numbers, C5 to C7 if the pool is not legal.
     """
     numbers, strings = call.attribute("pool_int64s"), call.attribute("pool_strings")
     element = call.dtype(0)

@@ -15,8 +15,9 @@ from opset.schemas.constraints.violation import Violation
 def _types_of_update(parts: int, call: Call) -> list[Type]:
     """Return the types of an optimizer's outputs: all new tensors, then for each kind of state all new states.
 
-    `parts` is the number of inputs that each tensor has: 1 for itself, 1 for its gradient, and 1 for each state. Raises
-    Violation C2 or C3 if the inputs do not fit together.
+    Each has the type of its tensor. `parts` is the number of inputs for a tensor: itself, its gradient, and its states,
+    so 3 for Adagrad and Momentum, 4 for Adam. If a rank is unknown, the reason is added to `call.doubts`. Raises
+    Violation C2 for a wrong number of inputs, C3 if the inputs for a tensor differ in type or shape.
     """
     # From the third on, the inputs are all tensors, all gradients, then all states of one kind: `parts` lists in all.
     tensors, left = divmod(call.input_count - 2, parts)
@@ -26,9 +27,9 @@ def _types_of_update(parts: int, call: Call) -> list[Type]:
 
 
 def _common_type(call: Call, indices: range) -> Type:
-    """Return the type that the inputs at `indices` must have in common, as far as it is known.
+    """Return the tensor type that the inputs at `indices` must have in common, as far as it is known.
 
-    Raises Violation C3 if they certainly differ.
+    If no rank is known, the reason is added to `call.doubts`. Raises Violation C3 if the types certainly differ.
     """
     elements = list(dict.fromkeys(filter(None, map(call.dtype, indices))))
     if len(elements) > 1:
@@ -45,9 +46,10 @@ infer("Adam", domain=DOMAIN)(partial(_types_of_update, 4))
 
 @infer("Gradient", domain=DOMAIN)
 def gradient_1(call: Call) -> list[Type]:
-    """Return the types of the derivatives, which are the types of the inputs `xs`.
+    """Return the types of the derivatives, which are the types of the inputs that the attribute `xs` names.
 
-    Raises Violation C1 if the number of inputs is wrong, C2 if an input of `xs` is no tensor of floats.
+    Raises Violation C1 if the node does not have an input for each name in `xs` and `zs`, C2 if an input of `xs`
+    certainly does not hold floats.
     """
     names = call.attribute("xs") or ()
     others = call.attribute("zs") or ()

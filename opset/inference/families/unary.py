@@ -24,7 +24,10 @@ _FAR = 2**62
 
 @data("Clip")
 def clip_1_data(call: Call) -> Any:
-    """Return the input's elements limited by the attributes `min` and `max`, or None if they are unknown."""
+    """Return the input's elements limited by the attributes `min` and `max`, or None if the input is unknown.
+
+    An element is None if it is unknown, or if it or a bound is infinite or NaN.
+    """
     return _clip_elements(call, call.attribute("min"), call.attribute("max"))
 
 
@@ -32,7 +35,7 @@ def clip_1_data(call: Call) -> Any:
 def clip_11_data(call: Call) -> Any:
     """Return the first input's elements limited by the second and third input, or None if one of the inputs is unknown.
 
-    An absent input is no limit.
+    An absent input is no limit. An element is None if it is unknown, or if it or a bound is infinite or NaN.
     """
     bounds: list[Element] = []
     for index in (1, 2):
@@ -47,11 +50,16 @@ def clip_11_data(call: Call) -> Any:
 
 
 def _clip_elements(call: Call, low: Any, high: Any) -> Any:
-    """Return the first input's elements limited to `low` and `high` (None: no bound), or None if they are unknown."""
+    """Return the first input's elements limited to the range from `low` to `high`, or None if they are unknown.
+
+    A bound of None is no limit. An element is None if it is unknown, if it or a bound is infinite or NaN, or if the
+    result does not fit the element type.
+    """
     type_ = call.dtype(0)
 
     def limit(element: Any) -> Element:
         # Clip makes infinities finite even without bounds, and NaN in an element or a bound is NaN: not followed.
+        """Return the element limited to the range and rounded to the element type, or None if it is not followed."""
         if any(isinstance(number, float) and not math.isfinite(number) for number in (element, low, high)):
             return None
         if low is not None:
@@ -65,17 +73,18 @@ def _clip_elements(call: Call, low: Any, high: Any) -> Any:
 
 
 def _limit_element(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, end: float) -> Any:
-    """Return the larger or the smaller of an element and a bound.
+    """Return the larger or the smaller of an element and a bound, as `plain` and `symbolic` say.
 
-    A symbolic size is returned unchanged if the bound is from `start` to `end`, too far away to matter.
+    If the element is a symbolic size, a bound from `start` to `end` has no effect: no size is so far away. Raises
+    ValueError for a fraction beside a symbolic size.
 
     Args:
-        element: the element.
-        bound: the bound.
+        element: a number or symbolic size.
+        bound: a number or symbolic size.
         plain: `max` or `min`, for two numbers.
         symbolic: `maximum` or `minimum`, for symbolic sizes.
-        start: the least bound that does not matter.
-        end: the greatest.
+        start: the least bound that has no effect on sizes.
+        end: the greatest bound that has no effect on sizes.
     """
     if not isinstance(element, Dim) and not isinstance(bound, Dim):
         return plain(element, bound)
@@ -85,7 +94,10 @@ def _limit_element(element: Any, bound: Any, plain: Any, symbolic: Any, start: f
 
 
 def _sign(x: Any) -> Element:
-    """Return -1, 0 or 1 by the sign of an element, as a float if the element is one; NaN gives NaN."""
+    """Return -1, 0 or 1 by the sign of an element, as a float for a float; NaN gives NaN.
+
+    For a symbolic size, the result is a size, such as `min(N, 1)`.
+    """
     if isinstance(x, Dim):
         return maximum(minimum(x, 1), -1)
     sign: int = (x > 0) - (x < 0)
@@ -95,7 +107,11 @@ def _sign(x: Any) -> Element:
 
 
 def _rounding(function: Any) -> ElementFunction:
-    """Return a function that rounds floats by `function`, and returns integers and symbolic sizes unchanged."""
+    """Return a function that rounds floats by `function`, such as `math.ceil`, and keeps integers and symbolic sizes.
+
+    The results for floats are floats, -0.0 included. The function raises ValueError for NaN, OverflowError for
+    infinity.
+    """
     return lambda x: math.copysign(function(x), x) if isinstance(x, float) else x
 
 

@@ -14,11 +14,10 @@ _ITEM = re.compile(r" *- +")
 
 
 class VersionLines(NamedTuple):
-    """The lines of a version in an operator file.
+    """The lines of a version in an operator file; indices are 0-based, and an end is exclusive.
 
     - `start`, `end`: the indices of its first line, and of the line after its last one;
-    - `column`: the column of its keys; `keys`: the indices of the first line, and of the line after the last, of each
-      key.
+    - `column`: the 0-based column of its keys; `keys`: the (start, end) of the lines of each key.
     """
 
     since: int
@@ -30,13 +29,18 @@ class VersionLines(NamedTuple):
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a text with their line endings, as YAML counts lines."""
+    """Return the lines of a text with their line endings, as YAML counts lines; [] for ""."""
     ends = [match.end() for match in _BREAK.finditer(text)]
     return [text[start:end] for start, end in itertools.pairwise([0, *ends, len(text)]) if start < end]
 
 
 def locate_versions(path: str, root: YamlNode, lines: list[str]) -> list[VersionLines]:
     """Return the position and the lines of each version of an operator file, in the order of the file.
+
+    Args:
+        path: Path of the file, for messages.
+        root: The parsed YAML of the file.
+        lines: The lines of the file, as `lines_of` returns them.
 
     Raises:
         UsageError: U103 if a version is not written as a block in which each key begins a line.
@@ -64,15 +68,18 @@ def locate_versions(path: str, root: YamlNode, lines: list[str]) -> list[Version
 
 
 def _is_outside(line: str, column: int) -> bool:
-    """Whether a line after a version does not belong to it: an empty line, or a comment further left than `column`."""
+    """Return whether a line after a version does not belong to it.
+
+    Such a line is empty, or a comment that begins further left than `column`.
+    """
     text = line.strip()
     return not text or (text.startswith("#") and len(line) - len(line.lstrip()) < column)
 
 
 def key_lines(version: VersionLines, lines: list[str], key: str) -> list[str]:
-    """Return the lines of a key of a version.
+    """Return the lines of a key of a version with its value; `lines` are the lines of the file.
 
-    The first key stands behind the dash of the version; a space replaces the dash.
+    If the key is the first one, behind the dash of the version, a space replaces the dash.
     """
     start, end = version.keys[key]
     block = lines[start:end]

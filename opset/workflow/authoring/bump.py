@@ -39,7 +39,10 @@ _LEFT_OUT = ("since", "change", "like")
 
 
 class EditedVersion(NamedTuple):
-    """A released version whose signature was edited; `before` is the released signature, None if unknown."""
+    """A released version whose signature was edited after the release.
+
+    `before` is the released signature, None if it is unknown; `difference` has the edits, {} if they are unknown.
+    """
 
     since: int
     place: str
@@ -48,7 +51,7 @@ class EditedVersion(NamedTuple):
 
 
 class LockComparison(NamedTuple):
-    """An operator compared with lock.json, the hashes of released versions; `locked` is whether it has any there."""
+    """An operator compared with lock.json, the hashes of released versions; `locked`: whether any is in the lock."""
 
     operator: Operator
     edited: list[EditedVersion]
@@ -78,7 +81,10 @@ def compare_with_lock(name: str, domain: str | None = None, folder: Path | None 
 
 
 def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockComparison:
-    """Compare an operator with the lock: which versions have another hash there, and which have none."""
+    """Return an operator compared with the lock: a version with another hash there was edited, one with none is new.
+
+    `lock` is the content of lock.json, `sets` are the type sets that the operator's file may name.
+    """
     versions = lock.get(domain_name(operator.domain), {}).get(operator.name, {})
     edited = []
     for schema in operator.schemas:
@@ -128,12 +134,13 @@ def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> It
 def bump(
     name: str, domain: str | None = None, folder: Path | None = None, since: int | None = None
 ) -> tuple[WrittenOperator, str]:
-    """Add a version to an operator, or complete its unreleased version; return the written files and the outcome.
+    """Add a version to an operator, or complete its unreleased version; return the written files and what was done.
 
-    The outcome is one of these:
+    The file of the operator is written, and for a completed version stubs of its written adapters, if they are missing.
+    The second result is one of these:
 
-    - "added": a new version was added;
-    - "completed": the `change:` block of the unreleased version was written;
+    - "added": a new version, a copy of the newest one, was added;
+    - "completed": the `change:` block of the unreleased version was written, or a stub;
     - "unchanged": the block was complete already;
     - "unedited": the unreleased version does not differ from the version before.
 
@@ -141,10 +148,10 @@ def bump(
         name: "com.acme.Thin", or "Thin" with a domain.
         domain: Domain of the operator, if the name has none.
         folder: Folder of operator YAML; by default the standard's, or `schemas` for other domains.
-        since: Number of the new version; by default the next one.
+        since: Number of the new version; by default the next one. With a number, a version is always added.
 
     Raises:
-        UsageError: U103 if the file cannot be edited, U105 if there is no such operator.
+        UsageError: U103 if the file cannot be edited, or no version can be added; U105 if there is no such operator.
         SchemaError: If its file cannot be read.
     """
     domain, name = split_name(name, domain)
@@ -192,9 +199,9 @@ def bump(
 
 
 def _is_incomplete(operator: Operator, data: bytes) -> bool:
-    """Whether the newest version does not declare all its changes, or the file still has guidance for the author.
+    """Return whether the newest version does not declare all its changes, or the file still has guidance for authors.
 
-    `data` are the bytes of the file. False if the operator has one version only.
+    `data` are the bytes of the file. The result is False if the operator has one version only.
     """
     guidance = GUIDANCE.encode() in data
     steps = operator.transitions
@@ -230,6 +237,7 @@ def add_version(operator: Operator, data: bytes, since: int, command: str, sets:
     added = "".join([*lines[: newest.start], *copy_lines, *lines[newest.start :]]).encode()
 
     def same(result: Operator) -> bool:
+        """Return whether an edited operator has the copy above its old versions, and all else is the same."""
         old = operator.schemas[-1]
         copy = result.schemas[-1]
         is_copy = replace(copy, since_version=old.since_version, change=old.change) == old
@@ -243,7 +251,10 @@ def add_version(operator: Operator, data: bytes, since: int, command: str, sets:
 
 
 def _newest_lines(operator: Operator, lines: list[str]) -> VersionLines:
-    """Return the position of an operator's newest version among `lines`, the lines of its file."""
+    """Return the position of an operator's newest version among `lines`, the lines of its file.
+
+    Raises UsageError U103 if the file's layout does not allow edits line by line.
+    """
     written = locate_versions(operator.path, operator.root, lines)
     return max(written, key=lambda each: each.since)
 
@@ -251,7 +262,8 @@ def _newest_lines(operator: Operator, lines: list[str]) -> VersionLines:
 def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callable[[Operator], bool]) -> None:
     """Raise UsageError U103 if an edited file cannot be read, or if the edit changed more than it should.
 
-    `data` are the bytes of the edited file; `same` is called with its operator, and says whether all else is the same.
+    `data` are the bytes of the edited file. `same` is called with the operator that they declare, and returns whether
+    everything else is the same.
     """
     try:
         kept = same(parse_operator(data, operator.path, sets))
@@ -268,8 +280,9 @@ def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callabl
 def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """Return the bytes of an operator's file with the changes of its newest version in the `change:` block.
 
-    If the block then says all that it has to, guidance for the author is removed, and the version below is written as
-    `like` the newest. Raises UsageError U103 if comments or the layout would be lost.
+    The operator must have at least two versions. If the block then says all that it has to, guidance for the author is
+    removed, and the version below is written as `like` the newest. Raises UsageError U103 if comments or the layout
+    would be lost.
     """
     step = operator.transitions[-1]
     change = step.change
@@ -310,6 +323,7 @@ def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeS
     result = "".join([*lines[:start], *block, *lines[stop:]]).encode()
 
     def same(result: Operator) -> bool:
+        """Return whether an edited operator declares all its changes, and all else is the same."""
         top = replace(result.schemas[-1], change=None)
         steps = result.transitions[-1]
         others = result.schemas[:-1] == operator.schemas[:-1] and result.docs == operator.docs
@@ -356,9 +370,9 @@ def _entry_lines(key: str, value: Any, indent: str, end: str) -> list[str]:
 
 
 def _check_comments(operator: Operator, lines: list[str], node: YamlNode) -> None:
-    """Raise UsageError U103 if a comment stands at the end of one of the lines of a YAML value: it would be lost.
+    """Raise UsageError U103 if a comment stands behind a YAML value on one of its lines, since it would be lost.
 
-    Comments on lines of their own are kept.
+    `lines` are the lines of the value, `node`. Comments on lines of their own are kept.
     """
     if _has_comments([line for line in lines if not line.lstrip().startswith("#")], node):
         message = "the comments of this change block would be lost"
@@ -367,15 +381,15 @@ def _check_comments(operator: Operator, lines: list[str], node: YamlNode) -> Non
 
 
 def _has_comments(lines: list[str], node: YamlNode) -> bool:
-    """Whether the lines of a YAML value contain a comment."""
+    """Return whether the lines of a YAML value, `node`, contain a comment."""
     return "".join(lines).count("#") > flow(node.plain()).count("#")
 
 
 def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """Return the bytes of a file in which the second newest version is `like` the newest, without keys that both share.
 
-    The bytes are returned unchanged if that version has `like` already, if its description differs, or if a comment or
-    the meaning of the file would change.
+    The bytes are returned unchanged if the second newest version has `like` already, if the descriptions of the two
+    versions differ, or if a comment or the meaning of the file would change.
     """
     lines = lines_of(data.decode())
     written = sorted(locate_versions(operator.path, operator.root, lines), key=lambda each: -each.since)

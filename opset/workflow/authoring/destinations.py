@@ -40,7 +40,8 @@ def own_folder() -> Path:
 class Destination(NamedTuple):
     """The folder of YAML that operators of a domain are written to; nothing is written outside of `root`.
 
-    `standard` says whether it is this package's own folder; functions are then written into the package's modules.
+    `standard` says whether it is this package's own folder; Python functions are then written into the package's
+    modules.
     """
 
     root: Path
@@ -49,13 +50,14 @@ class Destination(NamedTuple):
     standard: bool
 
     def yaml_path(self, name: str) -> Path:
-        """Return the path of an operator's YAML file, which need not exist."""
+        """Return the path of an operator's YAML file, which need not exist: schemas/com.acme/Thin.yaml."""
         return self.folder / domain_name(self.domain) / f"{name}.yaml"
 
     def hooks_path(self, layer: Layer, family: str) -> Path:
-        """Return the path of the Python file with the functions of one kind, `layer`, for a family of operators.
+        """Return the path of the Python file with an operator's functions of one kind, which need not exist.
 
-        The kinds are kernels, inference functions and adapters.
+        `layer` is the kind: kernels, inference functions or adapters. Such a file is kernels.py in the domain's folder;
+        for operators of the standard, it is the module of the `family`, such as "conv".
         """
         if self.standard:
             return self.root.joinpath(*layer.package.split(".")[1:], f"{family}.py")
@@ -66,14 +68,17 @@ class Destination(NamedTuple):
         return os.path.relpath(path, self.root)
 
     def type_sets(self) -> TypeSets:
-        """Return the type sets that operators in the folder may name. Raises SchemaError if types.yaml is malformed."""
+        """Return the type sets, names for lists of types, that operators in the folder may use.
+
+        Raises SchemaError if the folder's types.yaml is malformed.
+        """
         return folder_sets(self.folder, None if self.standard else standard_sets())
 
     def read_operator(self, name: str, sets: TypeSets) -> Operator:
         """Return an operator in the folder.
 
-        Raises UsageError U105 if the operator has no file, S215 if the file declares another operator, and SchemaError
-        if the file is malformed.
+        `sets` are the type sets that the file may name. Raises UsageError U105 if the operator has no file, S215 if the
+        file declares another operator, and SchemaError if the file is malformed.
         """
         path = self.yaml_path(name)
         if not os.path.lexists(path):
@@ -88,7 +93,7 @@ class Destination(NamedTuple):
         return operator
 
     def yaml_files(self) -> Iterator[Path]:
-        """Yield the paths of the domain's operator files."""
+        """Yield the paths of the domain's operator files; nothing if the folder does not exist."""
         if os.path.isdir(self.folder):
             yield from (each for each in operator_files(self.folder) if each.parent.name == domain_name(self.domain))
 
@@ -113,7 +118,10 @@ class Destination(NamedTuple):
         return max((RELEASES[-1].opset_of(self.domain) if self.standard else 0, *versions))
 
     def lock(self) -> Lock:
-        """Return the content of lock.json, the hashes of released versions. Raises SchemaError if it cannot be read."""
+        """Return the content of lock.json, the hashes of released versions; {} if there is no such file.
+
+        Raises SchemaError if it cannot be read.
+        """
         return read_lock(self.folder)
 
 
@@ -161,14 +169,14 @@ def split_name(name: str, domain: str | None) -> tuple[str, str]:
 
 
 def next_version(newest: int, released: int, own: int) -> int:
-    """Return the since_version of the next version of an operator.
+    """Return the since_version of the next version of an operator; 0 if it needs none.
 
-    It is the number after the newest version of the domain's operator set. If this newest version is not released yet,
-    but an older one is, it is the newest version; 0 is returned if the operator has that version already. If no version
-    is released, a new operator gets the newest version.
+    A released version is never changed, so that the number is above `released`. While a version of the operator set is
+    in development (`newest` > `released` > 0), it is `newest`, or 0 if the operator has this version already.
+    Otherwise, it is `newest` + 1, except that a new operator of a domain without releases gets `newest`.
 
     Args:
-        newest: Newest version of the operator set.
+        newest: Newest version of the operator set, 0 for none.
         released: Newest released version of the operator set, 0 for none.
         own: Newest version of the operator, 0 for none.
     """
@@ -178,15 +186,17 @@ def next_version(newest: int, released: int, own: int) -> int:
 
 
 def check_since(since: int, own: int, released: int, name: str) -> Finding | None:
-    """Return a finding if `since` cannot be the number of a new version of the operator `name`; else None.
+    """Return a finding U103 if `since` cannot be the number of a new version of the operator `name`; else None.
 
     The number has to be above `own`, the operator's newest version, and above `released`, the domain's newest released
-    version.
+    version; each is 0 for none. It is at most MAX_VERSION.
     """
     least = max(own, released) + 1
     if least <= since <= MAX_VERSION:
         return None
     why = f"the newest version of {name} is {own}" if own >= released else f"version {released} is released"
+    if since < 1:
+        why = "versions are counted from 1"
     help = f"versions go from {least} to {MAX_VERSION}"
     return Finding("U103", f"--since {since} is not possible", why=why, help=help)
 

@@ -84,13 +84,18 @@ def new_operator(
 ) -> WrittenOperator:
     """Write the YAML file of a new operator and the stubs of its functions, and return the files.
 
+    There is a stub of a kernel, and of an inference function if the operator has no shape rule. They are added to the
+    Python files of the domain.
+
     Args:
         name: "com.acme.Thin", or "Thin" with a domain.
         domain: Domain of the operator, if the name has none.
-        like: Operator whose signature, family, shape rule and function bodies are copied.
+        like: Operator whose signature, family, shape rule and function bodies are copied: "Softmax", "com.acme.Thin".
         folder: Folder of operator YAML; by default the standard's, or `schemas` for other domains.
-        family: Family; by default the family of `like`, or the last word of the domain.
-        shape: Rule for the shapes of outputs, as same(X), or FUNCTION if none fits; by default the rule of `like`.
+        family: Family; by default the family of `like`, or the last word of the domain. For operators of the standard,
+            it must be one of FAMILIES.
+        shape: Rule for the shapes of outputs, as same(X), or FUNCTION if none fits; by default the rule of `like`, or
+            same(X).
         since: Version; by default the next one.
 
     Raises:
@@ -139,16 +144,21 @@ def new_operator(
 def add_hooks(
     destination: Destination, schema: OpSchema, stubs: Mapping[Layer, Iterable[Stub]]
 ) -> tuple[dict[str, bytes], dict[str, tuple[str, ...]]]:
-    """Return the files of functions as they are after stubs were added; nothing is written.
+    """Return the Python files with functions as they are after stubs were added; nothing is written.
 
     A stub is left out if a function for its operator and version is registered already.
+
+    Args:
+        destination: The folder with the files.
+        schema: The version of the operator, whose family decides which file of the standard it is.
+        stubs: Stubs by the kind of functions: kernels, inference functions or adapters.
 
     Returns:
         The bytes of each changed file, by path below the root; the names of its added stubs, by its whole path.
 
     Raises:
-        UsageError: U103 for a file that cannot be read or is not Python, U102 for a file with another function of
-            the same name. It has the findings of all files.
+        UsageError: U103 for a file that cannot be read or is not Python, U102 for a file with another function of the
+            same name. It has the findings of all files.
     """
     changed: dict[str, bytes] = {}
     added: dict[str, tuple[str, ...]] = {}
@@ -178,9 +188,10 @@ def add_hooks(
 
 
 def operator_text(name: str, family: str, since: int, document: Mapping[str, Any], inference_file: str) -> str:
-    """Return the YAML of a new operator: the keys in `document`, and guidance on what else to write.
+    """Return the YAML of a new operator: the keys in `document`, and guidance in comments on what else to write.
 
-    `inference_file` is the name of the file with inference functions, which the guidance mentions.
+    `document` has keys of a version, such as "inputs" and "types", as plain data. `inference_file` is the name of the
+    file with inference functions, which the guidance mentions.
     """
     lines = {key: entry_lines(key, document[key]) if key in document else [] for key in _COPIED}
     blocks = {key: "".join(f"{line}\n" for line in block) for key, block in lines.items()}
@@ -192,10 +203,15 @@ def operator_text(name: str, family: str, since: int, document: Mapping[str, Any
 
 
 def _initial_document(original: Operator | None, domain: str, sets: TypeSets, shape: str | None) -> dict[str, Any]:
-    """Return the YAML keys of a new operator's first version, with empty descriptions.
+    """Return the YAML keys of a new operator's first version as plain data, with empty descriptions.
 
-    They are copied from the operator `original`, or from PLAIN if that is None. `shape` is the shape rule; None keeps
-    the copied one, and FUNCTION leaves the rule out.
+    They are copied from the newest version of `original`, or from PLAIN if this is None.
+
+    Args:
+        original: The operator to copy, or None.
+        domain: The domain of the new operator.
+        sets: Type sets that its file may name; types of another domain's sets are spelled out.
+        shape: The shape rule; None keeps the copied one, and FUNCTION leaves the rule out.
     """
     document = dict(PLAIN)
     if original is not None:
@@ -218,7 +234,7 @@ def _initial_document(original: Operator | None, domain: str, sets: TypeSets, sh
 
 
 def _type_set_names(expression: Any) -> list[str]:
-    """Return the type sets of one domain, such as `ml_labels`, that a type expression, or a list of them, names."""
+    """Return the type sets of single domains that a type expression, or a list of them, names: ["ml_labels"]."""
     texts = expression if isinstance(expression, list) else [expression]
     return [each for each in map(str, texts) if each.partition("_")[0] in SETS_OF_DOMAINS and "_" in each]
 
@@ -226,8 +242,8 @@ def _type_set_names(expression: Any) -> list[str]:
 def _find_original(like: str, destination: Destination, sets: TypeSets, findings: list[Finding]) -> Operator | None:
     """Return the operator called `like`, which a new operator is to copy.
 
-    If there is no such operator, or its file has faults, None is returned, and findings are added. If `like` names no
-    domain, the domain of the destination is searched first, then the standard's domains.
+    If there is no such operator, or its file has faults, None is returned, and the reasons are added to `findings`. If
+    `like` names no domain, the domain of the destination is searched first, then the standard's domains.
     """
     try:
         domain, name = split_name(like, None)
@@ -252,7 +268,7 @@ def _choose_family(
 ) -> str:
     """Return the family of a new operator: `family`, else the family of `original`, else the last word of the domain.
 
-    If an operator of the standard would get a family that is not in FAMILIES, a finding is added.
+    If an operator of the standard would get a family that is not in FAMILIES, S216 is added to `findings`.
     """
     family = family or (original.family if original is not None else "")
     if destination.standard and family not in FAMILIES:

@@ -47,13 +47,13 @@ def _templates() -> Any:
 
 
 def render_template(template: str, **values: Any) -> str:
-    """Return the text of a template of this package, filled with values."""
+    """Return the text of a template of this package, such as "kernel.py.jinja", filled with all values that it uses."""
     text: str = _templates().get_template(template).render(values)
     return text
 
 
 def snake_case(name: str) -> str:
-    """Return an operator's name in the form of a function: layer_normalization for LayerNormalization."""
+    """Return an operator's name in the form of a Python function: "layer_normalization" for "LayerNormalization"."""
     return _WORDS.sub("_", name).lower()
 
 
@@ -109,15 +109,15 @@ def _make_stub(
     suffix: str = "",
     **values: str,
 ) -> Stub:
-    """Return a stub made from a template; its name consists of operator, version and `suffix`.
+    """Return a stub made from a template; its name consists of operator, version and `suffix`: "thin_2_up".
 
     Args:
         decorator: The name of the decorator that registers it, such as "kernel".
-        template: The template of its text.
+        template: The file name of the template of its text.
         schema: The version of the operator.
         since: The version that the decorator names; 0 if it names none.
         imports: Names that the stub imports, by module.
-        suffix: The end of its name.
+        suffix: The end of its name, such as "_up".
         values: Texts that fill the template.
     """
     name = f"{snake_case(schema.name)}_{schema.since_version}{suffix}"
@@ -136,9 +136,10 @@ def _make_stub(
 
 
 def _kernel_signature(schema: OpSchema, typed: bool) -> str:
-    """Return the parameters of a kernel as Python text: inputs by position, attributes by name.
+    """Return the parameters of a kernel as Python text, such as "(x, *, axis)": inputs by position, attributes by name.
 
-    If `typed`, the text has type hints and the type of the result.
+    If `typed`, the text has type hints and the type of the result. An input whose name cannot be used is called
+    "input_0". Attributes whose names are no names in Python are taken together as **attributes.
     """
     taken = {*schema.attributes, "context"}
     inputs: list[str] = []
@@ -165,14 +166,14 @@ def _kernel_signature(schema: OpSchema, typed: bool) -> str:
 
 
 def _annotation(attribute: Any) -> str:
-    """Return the type hint, as text, of a kernel's parameter for an attribute."""
+    """Return the type hint, as text, of a kernel's parameter for an attribute: "int", "float | None", or "Any"."""
     kind = _KINDS.get(attribute.type, "Any")
     absent = not attribute.required and attribute.default is None and kind != "Any"
     return f"{kind} | None" if absent else kind
 
 
 def _is_name(text: str) -> bool:
-    """Whether a text can be the name of a parameter in Python."""
+    """Return whether a text can be the name of a parameter in Python: an ASCII identifier that is no keyword."""
     return text.isascii() and text.isidentifier() and not keyword.iskeyword(text)
 
 
@@ -181,8 +182,8 @@ def add_stubs(source: str, stubs: Iterable[Stub], docstring: str) -> str:
 
     Args:
         source: Text of the file, "" for a new one.
-        stubs: Functions to add.
-        docstring: Docstring of a new file.
+        stubs: Functions to add; none may be in the file already.
+        docstring: Docstring of the module, written only if the file is new.
 
     Raises:
         SyntaxError: If the file is not Python.
@@ -196,9 +197,9 @@ def add_stubs(source: str, stubs: Iterable[Stub], docstring: str) -> str:
 
 
 def _add_imports(text: str, imports: Mapping[str, tuple[str, ...]], end: str) -> str:
-    """Return Python source with imports added for names that it does not import yet.
+    """Return Python source with imports added for names that it does not import yet with `from … import`.
 
-    `imports` has the names by module; `end` is the line ending.
+    `imports` has the names by module; `end` is the line ending. Raises SyntaxError if the source is not Python.
     """
     for module, names in imports.items():
         body = ast.parse(text).body
@@ -219,12 +220,12 @@ def _add_imports(text: str, imports: Mapping[str, tuple[str, ...]], end: str) ->
 
 
 def _import_line(module: str, names: Iterable[str]) -> str:
-    """Return the line that imports `names`, sorted, from a module."""
+    """Return the line that imports `names`, sorted, from a module, without line ending."""
     return f"from {module} import {', '.join(sorted(names))}"
 
 
 def _import_position(body: list[ast.stmt], module: str) -> tuple[int, bool]:
-    """Return the index of the line before which to import `module`, and whether an empty line must precede it.
+    """Return the 0-based index of the line before which to import `module`, and whether an empty line must precede it.
 
     `body` are the statements of the file.
     """
@@ -242,9 +243,9 @@ def _import_position(body: list[ast.stmt], module: str) -> tuple[int, bool]:
 
 
 def conflicting_definition(source: str, stub: Stub) -> str:
-    """Return "NAME, line N" of a function or class in a file that has the same name as a stub; "" if there is none.
+    """Return "NAME, line N" of a top-level function or class in Python source that has the same name as a stub.
 
-    Raises SyntaxError if the file is not Python.
+    The result is "" if there is none. Raises SyntaxError if the source is not Python.
     """
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == stub.name:
@@ -253,9 +254,10 @@ def conflicting_definition(source: str, stub: Stub) -> str:
 
 
 def is_registered(source: str, stub: Stub) -> bool:
-    """Whether a decorator in a Python file registers a function for the operator and version of a stub.
+    """Return whether a decorator in Python source registers a function for the operator and version of a stub.
 
-    The file is parsed, and not run. Raises SyntaxError if it is not Python.
+    The source is parsed, and not run. If the stub's decorator names no version, a function for any version counts.
+    Raises SyntaxError if the source is not Python.
     """
     for node in ast.parse(source).body:
         if not isinstance(node, ast.FunctionDef):

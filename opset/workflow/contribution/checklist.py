@@ -48,7 +48,7 @@ STATES = (MISSING, OPEN, STATED, PASSED, NOT_APPLICABLE)
 
 
 class ChecklistItem(NamedTuple):
-    """One demand of the standard's guide (`required`), its section there, and the evidence that a version meets it."""
+    """One demand of the standard's guide (`required`), its section there, and the evidence that decides its state."""
 
     name: str
     section: str
@@ -57,9 +57,9 @@ class ChecklistItem(NamedTuple):
 
     @property
     def state(self) -> str:
-        """The state of the item: the worst state of its evidence, by the order of STATES.
+        """The state of the item: the worst state of its evidence.
 
-        There must be at least one piece of evidence.
+        From worst to best: "missing", "to state", "stated", "passed", "not applicable". There must be evidence.
         """
         return min((each.state for each in self.evidence), key=STATES.index)
 
@@ -72,12 +72,16 @@ def checks() -> list[Rule[Evidence]]:
 def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None) -> list[ChecklistItem]:
     """Check a version of an operator, and return all items of the checklist with the evidence for each.
 
+    An item about withdrawn versions, or about those that are not withdrawn, is "not applicable" to other versions.
+
     Args:
         version: The version under review.
-        stated: The author's statements, by name of the item.
+        stated: The author's statements, by name of the item: `{"model": "Whisper needs it"}`. A statement replaces
+            evidence in the state "missing" or "to state".
 
     Raises:
-        UsageError: U103 for a statement on an unknown item, or on an item that only files and examples can meet.
+        UsageError: U103 for a statement on an unknown item, or on a missing thing that only files and examples can
+            show.
     """
     stated = stated or {}
     all_checks = checks()
@@ -99,10 +103,10 @@ def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None)
 
 
 def _apply_statement(check: Rule[Evidence], evidence: Evidence, text: str) -> Evidence:
-    """Return evidence with the author's statement `text` as its reason, if it says that something is missing or open.
+    """Return evidence in the state "stated", with the author's text as its reason, in place of a missing or open one.
 
-    Other evidence is returned unchanged. Raises UsageError U103 if the missing thing has to be shown by files or
-    examples.
+    Evidence in another state is returned unchanged. Raises UsageError U103 if the thing is missing, and the item is one
+    that files or examples have to show.
     """
     if evidence.state == MISSING and check.requires != STATEMENT:
         message = f"the point {check.code} cannot be stated"
@@ -111,7 +115,7 @@ def _apply_statement(check: Rule[Evidence], evidence: Evidence, text: str) -> Ev
 
 
 def state_counts(items: Iterable[ChecklistItem]) -> dict[str, int]:
-    """Return the number of checklist items in each state."""
+    """Return the number of checklist items in each state, in the order of STATES; 0 for a state that no item has."""
     counts = Counter(item.state for item in items)
     return {state: counts[state] for state in STATES}
 
@@ -147,7 +151,7 @@ class ContributionReport:
 
 
 def checklist_report(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> Checklist:
-    """Return the items of a version as the Checklist in a report."""
+    """Return checklist items as the Checklist of a report; paths of evidence become relative to the working folder."""
     points = [
         Point(
             item.name,
@@ -163,7 +167,10 @@ def checklist_report(version: ReviewedVersion, items: Sequence[ChecklistItem]) -
 
 
 def markdown_lines(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> Iterator[str]:
-    """Yield a checklist as lines of Markdown for a pull request; items that are passed or stated are ticked."""
+    """Yield a checklist as lines of Markdown for a pull request; items that are passed or stated are ticked.
+
+    Items that are not applicable are only named, in the last line.
+    """
     yield f"## `{version.title}` {version.since}"
     section = ""
     for item in items:
@@ -184,7 +191,10 @@ def markdown_lines(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> 
 
 
 def _escape_text(text: str) -> str:
-    """Return text with its Markdown characters escaped, except inside of code in backticks."""
+    """Return text with its Markdown characters escaped, except inside of code in backticks.
+
+    If the number of backticks is odd, each becomes an apostrophe, and all text is escaped.
+    """
     parts = safe_text(text).split("`")
     if len(parts) % 2 == 0:
         parts = ["'".join(parts)]
@@ -194,7 +204,10 @@ def _escape_text(text: str) -> str:
 
 
 def relative_place(place: str) -> str:
-    """Return path:line with a path relative to the working folder; unchanged if the file is not inside that folder."""
+    """Return "path:line" with an absolute path made relative to the working folder.
+
+    It is unchanged if the path is relative already, or outside of that folder.
+    """
     path, colon, rest = place.partition(":")
     if not os.path.isabs(path):
         return place

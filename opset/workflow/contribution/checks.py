@@ -42,14 +42,17 @@ from opset.workflow.examples.runner import disagreements
 
 
 def quote_rules(version: ReviewedVersion, *codes: str) -> Iterator[Evidence]:
-    """Yield evidence of a missing thing for each finding of the lint rules `codes` in the block of the version."""
+    """Yield MISSING for each finding of some lint rules in the block of the version in its file.
+
+    `codes` are the codes of the rules, such as "S212". Without such findings, yield nothing.
+    """
     for finding in version.lint_findings:
         if finding.code in codes and version.has_line(finding.place):
             yield _quotation(finding)
 
 
 def _quotation(finding: Finding) -> Evidence:
-    """Return a finding of a lint rule as evidence that something is missing."""
+    """Return a finding of lint as evidence in the state MISSING; without a help, it points to `opset explain CODE`."""
     return Evidence(MISSING, finding.message, finding.place, finding.help or f"opset explain {finding.code}")
 
 
@@ -58,7 +61,10 @@ def _quotation(finding: Finding) -> Evidence:
 
 @POINTS.rule("function", ReviewedVersion, clause=PROPOSAL, phrase="A function body, where other operators express it")
 def check_function_body(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether the version has a function body; it needs one if other operators can express it."""
+    """Yield one piece of evidence: PASSED if the version has a function body, else OPEN.
+
+    An operator that other operators can express needs one, but only a person can see whether they can.
+    """
     if version.schema.function:
         count = len(version.schema.function)
         why = f"it has {count} function bod{'y' if count == 1 else 'ies'}"
@@ -76,9 +82,9 @@ def check_models(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("framework", ReviewedVersion, clause=PROPOSAL, phrase="A framework that has it")
 def check_frameworks(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence that is open, as only the author can say which framework has the operator.
+    """Yield one piece of evidence, always OPEN: only the author can say which framework has the operator.
 
-    The evidence names the frameworks that `counterparts` has.
+    Its reason names the frameworks under `counterparts` in the YAML, except numpy.
     """
     named = [each for each in version.docs.counterparts if each != "numpy"]
     why = f"it names counterparts in {', '.join(named)}" if named else "it names no counterpart in a framework"
@@ -87,7 +93,7 @@ def check_frameworks(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("numpy", ReviewedVersion, clause=PROPOSAL, phrase="The semantics of numpy, where numpy has it")
 def check_numpy(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether `counterparts` names numpy.
+    """Yield one piece of evidence: PASSED if `counterparts` in the YAML names numpy, else OPEN.
 
     If numpy has the operator, its semantics should be the operator's.
     """
@@ -101,10 +107,9 @@ def check_numpy(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("attributes", ReviewedVersion, clause=PROPOSAL, phrase="Attributes rather than inputs")
 def check_attributes(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence, for each input that holds only integers, flags or text, that it might rather be an attribute.
+    """Yield OPEN for each input that can hold only integers, flags or text, since it might rather be an attribute.
 
-    The first input, and inputs of its type, are not looked at. Without such an input, the evidence is that the item is
-    met.
+    The first input, and inputs with the type of the first, are not looked at. If there is no such input, yield PASSED.
     """
     kinds = ("int", "uint", "bool", "string")
     names = [
@@ -125,7 +130,7 @@ def check_attributes(version: ReviewedVersion) -> Iterator[Evidence]:
     "general", ReviewedVersion, clause=PROPOSAL, phrase="No more complex than its uses, and as general as is simple"
 )
 def check_generality(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence that is open, as only people can judge whether the operator is simple and general enough."""
+    """Yield one piece of evidence, always OPEN: only people can judge whether it is simple and general enough."""
     yield Evidence(OPEN, "no machine can weigh this", version.place_of(), "say which cases were left out, and why")
 
 
@@ -136,7 +141,11 @@ def check_generality(version: ReviewedVersion) -> Iterator[Evidence]:
     "doc", ReviewedVersion, clause=DESCRIPTION, applies=is_any, phrase="A description that leaves nothing open"
 )
 def check_description(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether the version, its parameters and its special cases have prose."""
+    """Yield MISSING for each part of the version that lacks a description, as lint finds; PASSED if none does.
+
+    The version itself and its inputs, outputs and attributes need one. Unless the version is withdrawn, its file must
+    have the key `special_cases`, too, which may be an empty list.
+    """
     gaps = [each._replace(help="write 'doc:'") for each in quote_rules(version, "S212", "S213")]
     if not version.schema.deprecated:
         gaps += map(_quotation, LINT.by_code["S239"].check(version.operator, None))  # lint demands it of the standard
@@ -146,7 +155,10 @@ def check_description(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("page", ReviewedVersion, clause=DESCRIPTION, phrase="Examples in the description")
 def check_examples_on_page(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether an example with outputs holds for the version, so that its page shows one."""
+    """Yield one piece of evidence: PASSED if an example with outputs holds for the version, else MISSING.
+
+    The page of the operator in the documentation shows such examples.
+    """
     examples = [*version.examples_with_outputs]
     if examples:
         yield Evidence(
@@ -159,7 +171,7 @@ def check_examples_on_page(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("counterparts", ReviewedVersion, clause=DESCRIPTION, phrase="Its counterparts in frameworks")
 def check_counterparts(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether the version names its counterparts in frameworks, by the key `counterparts`."""
+    """Yield one piece of evidence: PASSED if `counterparts` in the YAML names any framework, else OPEN."""
     if version.docs.counterparts:
         yield Evidence(PASSED, f"it names {', '.join(version.docs.counterparts)}", version.place_of("counterparts"))
     else:
@@ -169,7 +181,7 @@ def check_counterparts(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("formula", ReviewedVersion, clause=DESCRIPTION, phrase="A formula or pseudo-code")
 def check_formula(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether the version has a formula, or a function body in place of one."""
+    """Yield one piece of evidence: PASSED if the version has a formula or a function body, else OPEN."""
     if version.docs.formula:
         yield Evidence(PASSED, "it has a formula", version.place_of("formula"))
     elif version.schema.function:
@@ -184,7 +196,7 @@ def check_formula(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("kernel", ReviewedVersion, clause=REFERENCE, phrase="A reference implementation")
 def check_kernel(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether a kernel is registered for the version."""
+    """Yield one piece of evidence: PASSED with the place of the version's kernel, or MISSING if it has none."""
     if origin := version.function_origin(KERNELS, "kernel"):
         yield Evidence(PASSED, "it has a kernel", origin)
     else:
@@ -194,14 +206,20 @@ def check_kernel(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("computed", ReviewedVersion, clause=REFERENCE, phrase="Examples that the kernel computes")
 def check_computed_examples(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether the kernel computes the outputs of the examples."""
+    """Yield evidence of whether the kernel computes the outputs of the examples, as `opset test` finds."""
     yield from _test_results(version, "kernel", "computed by the kernel")
 
 
 def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Evidence]:
     """Yield evidence from one part of `opset test` on the version.
 
-    `part` is a key of PARTS, such as "kernel". `what` completes the text "3 examples …".
+    It is MISSING for each finding, and if the version has no examples; one PASSED with the number of tests that passed,
+    if any did; and NOT_APPLICABLE for each reason why tests were not run.
+
+    Args:
+        version: The version under review.
+        part: A key of PARTS, such as "kernel".
+        what: The end of the text "3 examples …", such as "computed by the kernel".
     """
     report = version.test_part(part)
     for each in report.findings:
@@ -222,10 +240,10 @@ def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Ev
 
 @POINTS.rule("since", ReviewedVersion, clause=VERSION, applies=is_any, phrase="The version number")
 def check_version_number(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether the version's number is right.
+    """Yield one piece of evidence of whether the version's number is right: PASSED or MISSING.
 
-    It is right if the version is in the lock, or if the number is the next one after the domain's newest released
-    version. If no version of the domain is released, the item does not apply.
+    It is right if the version is in the lock, the file of released versions, or if the number is the next one after the
+    domain's newest released version. If no version of the domain is released, the evidence is NOT_APPLICABLE.
     """
     domain = domain_name(version.schema.domain)
     locked = version.lock.get(domain, {})
@@ -252,7 +270,10 @@ _CHANGE_RULES = ("S201", "S205", "S208", "S209", "S210", "S229")
 
 @POINTS.rule("change", ReviewedVersion, clause=VERSION, applies=is_any, phrase="What changed from the version before")
 def check_change_block(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether the `change:` block says what differs from the version before."""
+    """Yield MISSING for each fault of the `change:` block that lint finds, such as a difference that it does not say.
+
+    If there is no fault, yield PASSED. For the first version of the operator, the evidence is NOT_APPLICABLE.
+    """
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
         return
@@ -263,7 +284,7 @@ def check_change_block(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("rules", ReviewedVersion, clause=VERSION, applies=is_any, phrase="No lint rule is broken")
 def check_lint_rules(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield each finding of `opset lint` in the operator's file as evidence, or evidence that there is none."""
+    """Yield MISSING for each finding of `opset lint` in the operator's file, about any version; else yield PASSED."""
     for each in version.lint_findings:
         yield Evidence(MISSING, f"{each.code}: {each.message}", each.place, each.help or f"opset explain {each.code}")
     if not version.lint_findings:
@@ -275,7 +296,11 @@ def check_lint_rules(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("adapters", ReviewedVersion, clause=CONVERSION, applies=is_any, phrase="Adapters up and down")
 def check_adapters(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence for the adapters up and down: how each is declared, and whether a written one is there."""
+    """Yield evidence for the adapter up and for the adapter down: PASSED or MISSING.
+
+    It is MISSING if the `change:` block declares the adapter as written, and no function is registered. An adapter that
+    is derived or impossible is PASSED. For the first version of the operator, the evidence is NOT_APPLICABLE.
+    """
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
         return
@@ -293,7 +318,10 @@ def check_adapters(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("upgrade", ReviewedVersion, clause=CONVERSION, applies=is_any, phrase="Examples that are converted up")
 def check_upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether examples of the version before, converted to this version, give the same outputs."""
+    """Yield evidence of whether examples of the version before, converted to this version, give the same outputs.
+
+    For the first version of the operator, it is NOT_APPLICABLE.
+    """
     if version.transition is None:
         why = "it is the first version; its examples go up once there is a newer one"
         yield Evidence(NOT_APPLICABLE, why, version.place_of())
@@ -303,7 +331,10 @@ def check_upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("downgrade", ReviewedVersion, clause=CONVERSION, applies=is_any, phrase="Examples that are converted down")
 def check_downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether examples of this version, converted to the version before, give the same outputs."""
+    """Yield evidence of whether examples of this version, converted to the version before, give the same outputs.
+
+    For the first version of the operator, and for a withdrawn one, it is NOT_APPLICABLE.
+    """
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
     elif version.schema.deprecated:
@@ -316,6 +347,10 @@ def _conversion_results(
     version: ReviewedVersion, source: OpSchema, target: OpSchema, declared: str
 ) -> Iterator[Evidence]:
     """Yield evidence of whether examples of `source`, converted to the version `target`, give the same outputs.
+
+    It is MISSING for each example on which an adapter fails, or whose outputs change; and PASSED once if any example
+    keeps its outputs. If none does, it is NOT_APPLICABLE for an adapter that is declared impossible, else MISSING.
+    Conversions that are refused are only counted in the reason.
 
     `declared` is how the `change:` block says that the adapter is made: "derived", "written" or "impossible: REASON".
     """
@@ -357,7 +392,10 @@ def _conversion_results(
 
 @POINTS.rule("documentation", ReviewedVersion, clause=DOCUMENTATION, applies=is_any, phrase="Documentation, generated")
 def check_documentation(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence that the operator's page is generated, with the length of the page."""
+    """Yield one piece of evidence, always PASSED: the operator's page is generated from its file.
+
+    The reason has the number of lines of the page.
+    """
     lines = operator_section(version.registry, version.schema.domain, version.schema.name)
     why = f"its page is made of the file: {len(lines)} lines of Markdown"
     yield Evidence(PASSED, why, version.place_of("doc"), f"opset show {version.title}, or opset docs")
@@ -365,7 +403,10 @@ def check_documentation(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("test_data", ReviewedVersion, clause=DOCUMENTATION, phrase="Test data, generated")
 def check_test_data(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether cases of a test corpus can be made from the examples."""
+    """Yield MISSING for each example that cannot be a case of `opset testgen`, and one PASSED if others can.
+
+    The reason of PASSED has the number of cases by kind. If there is neither a case nor such an example, yield MISSING.
+    """
     schema = version.schema
     versions = version.registry.versions(schema.name, schema.domain)
     picks = pick_cases(version.registry, [versions], True, {(schema.domain, schema.name): {version.since}})
@@ -387,7 +428,7 @@ def check_test_data(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("inference", ReviewedVersion, clause=INFERENCE, phrase="A rule or function for its outputs")
 def check_inference_rule(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether inference has a rule or a function for the outputs of the version."""
+    """Yield one piece of evidence: PASSED if a rule (`shape:`) or a function infers the outputs, else MISSING."""
     if version.schema.shape:
         yield Evidence(PASSED, f"by the rule {version.schema.shape}", version.place_of("shape"))
     elif origin := version.function_origin(RULES, "infer"):
@@ -399,7 +440,7 @@ def check_inference_rule(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("inferred", ReviewedVersion, clause=INFERENCE, phrase="Tests of the inference")
 def check_inferred_examples(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether inference agrees with the examples.
+    """Yield evidence of whether inference agrees with the examples, as `opset test` finds.
 
     Inference runs on each example twice: with the sizes of inputs as numbers, and with names (dim_params) in their
     place.
@@ -409,7 +450,10 @@ def check_inferred_examples(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("rank", ReviewedVersion, clause=INFERENCE, phrase="The rank at least")
 def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether inference knows at least the rank of every output in the examples."""
+    """Yield OPEN for each example in which inference does not know the rank of an output.
+
+    If there is none, yield PASSED; if no example is inferred, NOT_APPLICABLE.
+    """
     report = version.test_part("inference")
     gaps = {each.example: each for each in report.gaps if "[" not in each.known}
     for each in version.examples:
@@ -429,7 +473,10 @@ def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
     "replacement", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn, phrase="An operator that replaces it"
 )
 def check_replacement(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether a withdrawn version names an existing operator that replaces it."""
+    """Yield PASSED if a withdrawn version names an existing operator that replaces it; else MISSING.
+
+    The evidence comes from the lint rule S214.
+    """
     why = f"{version.schema.replacement} replaces it"
     yield from [*quote_rules(version, "S214")] or [Evidence(PASSED, why, version.place_of("replacement"))]
 
@@ -442,7 +489,7 @@ def check_replacement(version: ReviewedVersion) -> Iterator[Evidence]:
     phrase="Documentation that leads to the replacement",
 )
 def check_replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether the description of a withdrawn operator names the operator that replaces it."""
+    """Yield one piece of evidence: PASSED if `doc` of a withdrawn version names its replacement, else MISSING."""
     if version.schema.replacement and re.search(rf"\b{re.escape(version.schema.replacement)}\b", version.docs.doc):
         yield Evidence(PASSED, f"'doc' names {version.schema.replacement}", version.place_of("doc"))
     else:
@@ -452,6 +499,6 @@ def check_replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("announced", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn, phrase="Release notes that name it")
 def check_announcement(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence that is open: only a person can see whether the release notes name the operator."""
+    """Yield one piece of evidence, always OPEN: only a person can see whether the release notes name the operator."""
     why = "release notes are not part of the schemas"
     yield Evidence(OPEN, why, version.place_of("deprecated"), "name it in the release notes")

@@ -30,7 +30,11 @@ from opset.workflow.contribution.reviewed_version import (
 
 @POINTS.rule("constraints", ReviewedVersion, clause=TESTS, phrase="Examples that break each constraint")
 def check_constraints(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence, for each constraint of the version, whether an example breaks it."""
+    """Yield evidence for each constraint of the version: PASSED if an example breaks it, else MISSING.
+
+    An example of another version counts, too, if that version has the same constraint with the same text. Without
+    constraints, the evidence is NOT_APPLICABLE.
+    """
     sinces = [each.since_version for each in version.operator.schemas]
     docs = dict(zip(sinces, version.operator.docs, strict=True))
     broken: dict[tuple[str, str], Example] = {}
@@ -56,9 +60,9 @@ def check_constraints(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("uses", ReviewedVersion, clause=TESTS, phrase="Examples of every attribute, choice and optional input")
 def check_uses(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence for each use that no example shows: of an attribute, of a choice, or of an optional input.
+    """Yield MISSING for each use that no example shows: of an attribute, of a choice, or of an optional input.
 
-    An optional input has two uses: given and left out. If no use is missing, the evidence is that the item is met.
+    An optional input has two uses: given and left out. If no use is missing, yield one PASSED.
     """
     gaps = [*_unused_attributes(version), *_unused_inputs(version)]
     for why, place in gaps:
@@ -68,7 +72,11 @@ def check_uses(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _unused_attributes(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
-    """Yield (message, location) for each attribute that no example sets, and each choice that no example uses."""
+    """Yield (message, path:line:column) for each attribute that no example sets, and each choice that no example uses.
+
+    An attribute that a `change:` block declares as ignored may be unset. An example with outputs that leaves an
+    attribute out uses the default. Choices of element types are not looked at.
+    """
     steps = version.operator.transitions
     ignored = {name for step in steps for name, each in step.change.attributes.items() if each.ignored}
     for name, declared in version.schema.attributes.items():
@@ -88,19 +96,24 @@ def _unused_attributes(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
 
 
 def _unused_inputs(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
-    """Yield (message, location) for each optional input that no example gives, or that no example leaves out."""
+    """Yield (message, path:line:column) for each optional input that no example gives, or that no example leaves out.
+
+    Only examples with outputs count.
+    """
     for index, formal in enumerate(version.schema.inputs):
-        if formal.option == OPTIONAL and (examples := [*version.examples_with_outputs]):
-            is_given = [len(each.inputs) > index and each.inputs[index] is not None for each in examples]
-            for has in {True, False} - {*is_given}:
-                why = f"no example {'gives' if has else 'leaves out'} the optional input {formal.name}"
-                yield why, version.place_of("inputs", formal.name)
+        if formal.option == OPTIONAL:
+            lists = [each.inputs for each in version.examples_with_outputs]
+            is_given = {len(inputs) > index and inputs[index] is not None for inputs in lists}
+            for has, verb in ((True, "gives"), (False, "leaves out")):
+                if has not in is_given:
+                    place = version.place_of("inputs", formal.name)
+                    yield f"no example {verb} the optional input {formal.name}", place
 
 
 def _edge_evidence(version: ReviewedVersion, name: str, examples: Iterable[Example], help: str) -> Evidence:
-    """Return evidence that the first of `examples` shows an edge case, or that none does if there are no examples.
+    """Return PASSED with the first of `examples`, which show an edge case; MISSING if there are none.
 
-    `name` is the edge case in messages, `help` says how to add an example of it.
+    `name` is the edge case in messages, such as "an empty tensor"; `help` says how to add an example of it.
     """
     example = next(iter(examples), None)
     if example is not None:
@@ -110,14 +123,17 @@ def _edge_evidence(version: ReviewedVersion, name: str, examples: Iterable[Examp
 
 
 def _evidence_without_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence that an item does not apply if no input of the operator may be a tensor; else nothing."""
+    """Yield NOT_APPLICABLE if no input of the operator may be a tensor; else yield nothing."""
     if version.first_tensor is None:
         yield Evidence(NOT_APPLICABLE, "none of its inputs is a tensor", version.place_of("inputs"))
 
 
 @POINTS.rule("empty", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of an empty tensor")
 def check_empty_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield one piece of evidence: an example has an empty tensor, none has, or none is possible."""
+    """Yield one piece of evidence: PASSED if an example has an empty tensor as an input, else MISSING.
+
+    It is NOT_APPLICABLE if no input may be a tensor.
+    """
     examples = (each for each in version.examples if any(0 in (value.shape or ()) for value in input_tensors(each)))
     help = "add one: inputs: [{float: [], shape: [0, 2]}]"
     yield from [*_evidence_without_tensors(version)] or [_edge_evidence(version, "an empty tensor", examples, help)]
@@ -125,9 +141,9 @@ def check_empty_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("scalar", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of a scalar")
 def check_scalars(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether an example has a scalar as its first tensor input.
+    """Yield one piece of evidence: PASSED if an example has a scalar as its first tensor input, else MISSING.
 
-    If no example has one and a constraint forbids it, the evidence is that the item does not apply.
+    It is NOT_APPLICABLE if no input may be a tensor, or if no example has such a scalar and a constraint forbids it.
     """
     if version.first_tensor is None:
         yield from _evidence_without_tensors(version)
@@ -146,7 +162,10 @@ def check_scalars(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
-    """Return the constraint, as "C1: TEXT", that a scalar as the input at `index` breaks; "" if it breaks none."""
+    """Return the constraint, as "C1: TEXT", that a scalar as the input at `index` breaks.
+
+    The result is "" if the scalar breaks none, or if the version has no constraints on shapes.
+    """
     plan = plan_of(version.schema)
     if plan is None:
         return ""
@@ -160,7 +179,10 @@ def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
 
 @POINTS.rule("negative_axis", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of a negative axis")
 def check_negative_axes(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether an example has a negative axis, for each attribute or input that may hold one."""
+    """Yield PASSED or MISSING for each attribute or input that may hold a negative axis: whether an example has one.
+
+    If there is no such attribute or input, yield NOT_APPLICABLE. Inputs count if they are called "axis" or "axes".
+    """
     declared = [each for each in version.schema.attributes.values() if each.kind in (AXIS, AXES)]
     axes = [each.name for each in declared if ">= 0" not in each.range and "0 <=" not in each.range]
     inputs = [index for index, each in enumerate(version.schema.inputs) if each.name in ("axis", "axes")]
@@ -177,7 +199,7 @@ def check_negative_axes(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _has_negative(value: Any) -> bool:
-    """Whether a value is a negative integer, or a list that contains one."""
+    """Return whether a value is a negative integer, or a list or tuple that contains one."""
     values = value if isinstance(value, list | tuple) else [value]
     return any(isinstance(each, int) and each < 0 for each in values)
 
@@ -186,7 +208,11 @@ def _has_negative(value: Any) -> bool:
     "not_numbers", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of NaN and infinities"
 )
 def check_nan_and_infinities(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether an example has NaN or infinities, if an input may have floats."""
+    """Yield one piece of evidence: PASSED if an example has NaN or an infinity as an input.
+
+    Without such an example, it is MISSING if a special case in the YAML names them, else OPEN. It is NOT_APPLICABLE if
+    no input may hold floats.
+    """
     schema = version.schema
     if not any(type_.startswith(FLOATS) for each in schema.inputs for type_ in schema.allowed_types(each)):
         yield Evidence(NOT_APPLICABLE, "none of its inputs is of floats", version.place_of("types"))
@@ -202,14 +228,17 @@ def check_nan_and_infinities(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _is_special(value: ExampleValue) -> bool:
-    """Whether a value contains NaN or an infinity."""
+    """Return whether a value contains NaN or an infinity as a float."""
     content = value.content if isinstance(value.content, list) else [value.content]
     return any(isinstance(each, float) and not math.isfinite(each) for each in content)
 
 
 @POINTS.rule("broadcast", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of broadcasting")
 def check_broadcasting(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether an example has inputs of different shapes, if the operator broadcasts."""
+    """Yield one piece of evidence: PASSED if an example with outputs has inputs of different shapes, else MISSING.
+
+    It is NOT_APPLICABLE if the operator does not broadcast.
+    """
     named = {condition.subject for condition in version.schema.conditions if condition.kind == BROADCAST}
     if not named and not re.match(r"broadcast|onto", version.schema.shape):
         yield Evidence(NOT_APPLICABLE, "it does not broadcast", version.place_of("shape"))

@@ -40,7 +40,10 @@ SECTIONS = (PROPOSAL, DESCRIPTION, REFERENCE, VERSION, TESTS, CONVERSION, DOCUME
 
 
 class Evidence(NamedTuple):
-    """Evidence whether a checklist item is met: the state (PASSED, MISSING …), why, path:line, and what to do."""
+    """Evidence whether a checklist item is met: its state, the reason, path:line, and what to do.
+
+    The state is PASSED; MISSING; OPEN, if only a person can judge; STATED, if a person did; or NOT_APPLICABLE.
+    """
 
     state: str
     why: str
@@ -54,12 +57,12 @@ def is_any(version: ReviewedVersion) -> bool:
 
 
 def is_withdrawn(version: ReviewedVersion) -> bool:
-    """Whether an operator is withdrawn (deprecated) at a version: the condition of some checklist items."""
+    """Return whether an operator is withdrawn (deprecated) at a version: the condition of some checklist items."""
     return version.schema.deprecated
 
 
 def is_kept(version: ReviewedVersion) -> bool:
-    """Whether an operator is not withdrawn (deprecated) at a version: the condition of most checklist items."""
+    """Return whether an operator is not withdrawn (deprecated) at a version: the condition of most checklist items."""
     return not version.schema.deprecated
 
 
@@ -78,7 +81,7 @@ class ReviewedVersion:
     """The version of an operator that a contribution adds or changes, with its file and test results."""
 
     def __init__(self, registry: Registry, schema: OpSchema, budget: Budget | None = None) -> None:
-        """Read the operator's file.
+        """Read the operator's YAML file, and the domain's lock of released versions.
 
         Args:
             registry: Operators with their functions.
@@ -86,7 +89,8 @@ class ReviewedVersion:
             budget: Work of all evaluations of its examples together.
 
         Raises:
-            SchemaError: If the file has another name than the operator, or can no longer be read.
+            SchemaError: S215 if no file of the domain is named after the operator; other codes if the file can no
+                longer be read.
         """
         self.registry = registry
         self.schema = schema
@@ -123,7 +127,7 @@ class ReviewedVersion:
 
     @cached_property
     def transition(self) -> Transition | None:
-        """The transition from the version before to this one; None for a first version."""
+        """The transition from the version before to this one; None for the first version of the operator."""
         return next((each for each in self.operator.transitions if each.new.since_version == self.since), None)
 
     @cached_property
@@ -133,15 +137,19 @@ class ReviewedVersion:
 
     @property
     def examples_with_outputs(self) -> Iterator[Example]:
-        """The operator's examples that hold for this version and break no constraint."""
+        """An iterator of the operator's examples that hold for this version and break no constraint."""
         return (each for each in self.examples if not each.error)
 
     @cached_property
     def lint_findings(self) -> list[Finding]:
-        """The findings of all lint rules in the operator's file, about any of its versions."""
+        """The findings of all lint rules in the operator's file, about any of its versions.
+
+        Written adapters are compared with the YAML only if the domain's adapters.py may be run.
+        """
         domain = self.schema.domain
 
         def hooks(families: Collection[str]) -> lint.Hooks:
+            """Return the adapters, kernels and inference functions of families of operators, as lint takes them."""
             written = None
             if not self.registry.files_left_out(domain, adapters.LAYER.file):
                 table = adapters.LAYER.run_files(self.registry.files(domain, adapters.LAYER.file))
@@ -153,21 +161,22 @@ class ReviewedVersion:
         return list(lint.check_target(target, hooks).findings)
 
     def has_line(self, place: str) -> bool:
-        """Whether `place`, path:line:column in the operator's file, is in the block of this version."""
+        """Return whether `place`, path:line:column in the operator's file, is in the block of this version."""
         lines = sorted((node.line for node in self.operator.root.value["versions"].value), reverse=True)
         line = int(place.split(":")[-2])
         first = int(self.place_of().split(":")[-2])
         return next((each for each in lines if each <= line), 0) == first
 
     def place_of(self, *keys: str) -> str:
-        """Return path:line:column of the key in this version to which the path `keys` leads.
+        """Return path:line:column of a key of this version in the operator's file.
 
-        If the version lacks a key of the path, it is the place of the last one that exists.
+        `keys` lead to it: `place_of("attributes", "axis")`. If the version lacks a key on the way, the result is the
+        place of the last one that exists; without keys, it is the place of the version.
         """
         return self.operator.place(self.since, *keys)
 
     def example_place(self, example: Example) -> str:
-        """Return path:line:column of an example in the operator's file."""
+        """Return path:line:column of an example, which must be one of the operator, in the operator's file."""
         position = [each.name for each in self.operator.examples].index(example.name)
         node = self.operator.root.value["examples"].value[position]
         return f"{self.operator.path}:{node.line}:{node.column}"
@@ -180,20 +189,21 @@ class ReviewedVersion:
         return f"{self.operator.path}:{node.line}:{node.column}"
 
     def function_origin(self, layer: Layer, kind: str) -> str:
-        """Return file:line of the function that this version uses, such as its kernel; "" if it has none.
+        """Return file:line of the Python function that this version uses, such as its kernel; "" if it has none.
 
-        `layer` is the kind of functions; `kind` is the name of the decorator that registers it, such as "kernel" or
-        "up".
+        `layer` says where functions are registered: with kernels, inference functions or adapters. `kind` is the name
+        of the decorator that registers the function, such as "kernel" or "up".
         """
         schema = self.schema
         hook = Lookup(layer, self.registry).find(kind, schema.domain, schema.name, self.since, schema.family)
         return hook.origin if hook is not None else ""
 
     def missing_function(self, layer: Layer, why: str, place: str, help: str) -> Evidence:
-        """Return evidence that a function, such as a kernel, is missing for the reason `why`.
+        """Return MISSING for a Python function, such as a kernel, with the reason `why`.
 
-        If the domain's Python file of such functions was not run because it is not trusted, that is the reason instead.
-        `place` and `help` are as in Evidence.
+        If the domain's Python file was not run because it is not trusted, this is the reason, and the help says how to
+        trust it. `layer` says which file it is: of kernels, inference functions or adapters. `place` and `help` are as
+        in Evidence.
         """
         left_out = Lookup(layer, self.registry).left_out(self.schema.domain)
         return Evidence(MISSING, left_out or why, place, TRUST if left_out else help)
@@ -216,12 +226,12 @@ class ReviewedVersion:
 
 
 def input_tensors(example: Example) -> Iterator[ExampleValue]:
-    """Yield the tensors among an example's inputs."""
+    """Return an iterator of the tensors among an example's inputs; sequences, maps and missing inputs are left out."""
     return (each for each in example.inputs if each is not None and each.type.startswith("tensor("))
 
 
 def values_of_input(example: Example, index: int, variadic: bool = False) -> tuple[ExampleValue | None, ...]:
-    """Return the values that an example has for the input at `index`: one, or none if its list of inputs ends before.
+    """Return the values that an example has for the input at `index`: a tuple of one, or () if it has fewer inputs.
 
     If the example leaves the input out, the value is None. If the input is `variadic`, all values from `index` on are
     returned.

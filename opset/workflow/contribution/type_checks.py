@@ -33,7 +33,7 @@ from opset.workflow.contribution.reviewed_version import (
 
 
 class CastResult(NamedTuple):
-    """The result of casting examples to a type.
+    """The result of casting the examples of a version to a type.
 
     - `computed`: whether the kernel computes any of them; `why`: the fault that was found, "" if there is none;
     - `compared`: whether outputs were compared with outputs in the old type, and agree.
@@ -53,7 +53,10 @@ class CastResult(NamedTuple):
 def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether the kernel computes every type that the version allows, with the same values in each.
 
-    A type is tried with an example that has it; if there is none, with an example that is cast to it.
+    A type is tried with an example that has it; if there is none, with an example that is cast to it. Yield MISSING for
+    each type that the kernel does not compute, or computes with other values; one or two OPEN for the types of a
+    constraint that no example decides; and one PASSED if any type was tried with success. The evidence is
+    NOT_APPLICABLE if there is no kernel, or if no input has a type constraint.
     """
     if not version.function_origin(KERNELS, "kernel"):
         yield Evidence(NOT_APPLICABLE, "there is no kernel", version.place_of())
@@ -90,7 +93,7 @@ def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _example_of_type(version: ReviewedVersion, indices: Iterable[int], type_: str) -> Example | None:
-    """Return an example with outputs that has the type `type_` at an input of `indices`; None if there is none."""
+    """Return the first example with outputs that has a value of `type_` at an input of `indices`; None if none has."""
     for example in version.examples_with_outputs:
         for index in indices:
             variadic = version.schema.inputs[index].option == VARIADIC
@@ -100,9 +103,10 @@ def _example_of_type(version: ReviewedVersion, indices: Iterable[int], type_: st
 
 
 def _try_type(version: ReviewedVersion, indices: Sequence[int], type_: str) -> CastResult:
-    """Run the kernel on each example with its inputs at `indices` cast to a type, and return what was found.
+    """Run the kernel on each example with outputs, its inputs at `indices` cast to a type, and return the CastResult.
 
-    An example that cannot be cast to the type is passed over.
+    An example that cannot be cast to the type is passed over. One example whose outputs agree is enough: disagreements
+    of others are then no fault.
     """
     refused = wrong = ""
     computed = compared = False
@@ -135,7 +139,9 @@ def _compare_with_cast(
 ) -> tuple[str, bool]:
     """Return how outputs in a new type differ from outputs in the old type, and whether any could be compared.
 
-    Both are computed by the kernel, from the same values. The text is "" if they agree.
+    Both are computed by the kernel, from the same values. The text is "" if they agree. The result is ("", False) if
+    they cannot be compared, for example because outputs are random, or because the old type has integers and the new
+    one floats.
 
     Args:
         version: The version under review.
@@ -173,19 +179,19 @@ def _compare_with_cast(
 
 
 def _has_like_values(base: str, type_: str) -> bool:
-    """Whether outputs computed in the type `base` can confirm outputs computed in the type `type_`.
+    """Return whether outputs computed in the type `base` can confirm outputs computed in the type `type_`.
 
-    Floats confirm every type; integers confirm integers and bools.
+    Both are like "tensor(float)". Floats confirm every type; integers confirm integers and bools; other types, none.
     """
     whole = "tensor(int", "tensor(uint"
     return base.startswith(FLOATS) or (base.startswith(whole) and type_.startswith((*whole, "tensor(bool")))
 
 
 def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
-    """Yield (index of the output, array in `base`, array in `outputs`) for the arrays at the same place of both lists.
+    """Yield (index of the output, array in `base`, array in `outputs`) for the arrays at the same place of two lists.
 
-    Arrays in sequences are yielded, too. An array of text or complex numbers in `base` is left out. For complex numbers
-    in `outputs`, the array is their real part.
+    Arrays in sequences are yielded, too, with the index of the sequence. If the array in `base` has text or complex
+    numbers, the pair is left out. If the array in `outputs` has complex numbers, its real part is yielded.
     """
     for index, pair in enumerate(zip(base, outputs, strict=False)):
         lists = [each if isinstance(each, list) else [each] for each in pair]
@@ -195,9 +201,10 @@ def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[
 
 
 def _cast_example(version: ReviewedVersion, example: Example, indices: Sequence[int], type_: str) -> Example | None:
-    """Return an example with the inputs at `indices` cast to a type; None if it cannot be cast.
+    """Return an example with the inputs at `indices` cast to a type, such as "tensor(int8)"; None if it cannot be cast.
 
-    The inputs have one type constraint. Other inputs and outputs of the same constraint get the type as well.
+    The inputs have one type constraint. All inputs and outputs of this constraint get the type; the elements of outputs
+    stay. An example cannot be cast to or from text, or if it has an attribute with a graph.
     """
     element = type_[7:-1]
     constraint = version.schema.inputs[min(indices)].type
@@ -207,6 +214,10 @@ def _cast_example(version: ReviewedVersion, example: Example, indices: Sequence[
         return None
 
     def is_cast(formals: tuple[Parameter, ...], index: int) -> bool:
+        """Return whether the input or output at `index` has the type constraint.
+
+        `formals` are the declared inputs or outputs; the last one stands for all further ones.
+        """
         return formals[min(index, len(formals) - 1)].type == constraint
 
     inputs = [*example.inputs]
@@ -223,9 +234,10 @@ def _cast_example(version: ReviewedVersion, example: Example, indices: Sequence[
 
 
 def _cast_value(value: ExampleValue, type_: str) -> ExampleValue:
-    """Return a value in another type.
+    """Return a value in another type, such as "tensor(int8)".
 
-    For an integer type, each element becomes 0 or 1, as all integer types can hold these.
+    For an integer type, each element becomes 0 or 1, as all integer types can hold these; for bool, a bool. For other
+    types, the elements stay.
     """
     element = type_[7:-1]
     many = isinstance(value.content, list)

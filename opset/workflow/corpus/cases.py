@@ -50,7 +50,10 @@ class Pick(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The kind of the case, which is also its folder: node, invalid or random."""
+        """The kind of the case, which is also its folder.
+
+        It is "invalid" if the example breaks a constraint, "random" if its outputs are random, else "node".
+        """
         if self.example.error:
             return INVALID
         return RANDOM if is_random(self.example) else NODE
@@ -70,7 +73,7 @@ def pick_cases(
     every_version: bool,
     wanted: Mapping[Any, Set[int]] = {},
 ) -> list[Pick]:
-    """Return the examples that become cases, sorted by operator, version and name.
+    """Return the examples that become cases, sorted by domain, operator, version and name.
 
     A pick is an example at one version. Withdrawn versions are left out, as no model may use them.
 
@@ -78,7 +81,8 @@ def pick_cases(
         registry: Operators with their examples.
         operators: All versions of each operator.
         every_version: Whether an example is run at every version for which it holds, and not only at the first.
-        wanted: Versions by (domain, name) of an operator. Its examples are run at these versions, and at no other.
+        wanted: Versions by (domain, name) of an operator. The examples of such an operator are run at each of these
+            versions, and at no other, whatever `every_version` says.
     """
     picks = []
     labels = _domain_labels(registry)
@@ -99,9 +103,9 @@ def pick_cases(
 
 
 def _domain_labels(registry: Registry) -> dict[str, str]:
-    """Return the prefix of case names by domain.
+    """Return the prefix of case names by domain, in lower case: `{"": "", "com.acme": "acme_"}`.
 
-    The prefix is the last word of the domain. If another domain has the same last word, it is all words.
+    The prefix is the last word of the domain. If another domain has the same last word, it is all words: "com_acme_".
     """
     last = [domain_name(domain).rpartition(".")[2] for domain in registry.domains]
     labels = {"": ""}
@@ -115,14 +119,16 @@ def _domain_labels(registry: Registry) -> dict[str, str]:
 def build_corpus(
     registry: Registry, picks: Sequence[Pick], progress: Progress | None = None, budget: Budget | None = None
 ) -> Corpus:
-    """Check examples by their kernels, and return them as the files of a corpus with its manifest.
+    """Check examples by their kernels, function bodies and lowerings, and return the corpus of their test cases.
 
-    For an example that cannot be written as a case, or that an implementation contradicts, the corpus has a finding.
+    An example is no case but a finding of the corpus if an implementation contradicts it (T211, T212), or if it cannot
+    be written as a case, or has the name of an earlier case (T213). An example that nothing can compute is still a
+    case.
 
     Args:
         registry: Operators with their kernels.
         picks: Examples that become cases.
-        progress: Called with the number of cases that are done, and of all.
+        progress: Called after each example with two numbers: of examples that are done, and of all.
         budget: Work of all evaluations together.
 
     Raises:
@@ -155,17 +161,18 @@ def build_corpus(
 def write_corpus(folder: str, corpus: Corpus) -> WriteCounts:
     """Write a corpus to a folder, and return the counts of files written and removed.
 
-    Files that are the same already are left alone. Files of an earlier corpus that the new one does not have are
-    removed. Raises UsageError U102 to U104 if files of others are in the way, the manifest is damaged, or writing
-    fails.
+    Files with the same content already are left alone. Files of an earlier corpus that are not in the new one are
+    removed. Raises UsageError U102 if files that `opset testgen` did not write are in the way, U103 if the manifest is
+    damaged, U104 if writing fails.
     """
     return write_folder(folder, AUTHOR, "corpus", corpus.files)
 
 
 def _add_case(corpus: Corpus, registry: Registry, judge: Judge, judgements: Judgements, pick: Pick) -> None:
-    """Add the files of a case, and its entry in the manifest, to a corpus.
+    """Add the files of a case to a corpus, and an entry to its list of cases.
 
-    Raises OpsetError T213 if the example cannot be written as a case, T211 or T212 if an implementation contradicts it.
+    Raises OpsetError T213 if the example cannot be written as a case, T211 or T212 if an implementation contradicts it;
+    then nothing is added.
     """
     from opset.reference.example_models import model_of, value_of
     from opset.workflow.corpus.judging import case_tolerance
@@ -225,12 +232,16 @@ def _add_case(corpus: Corpus, registry: Registry, judge: Judge, judgements: Judg
 
 
 def _value_types(values: Iterable[ExampleValue | None]) -> Iterator[str]:
-    """Yield the types of the values that are not None."""
+    """Return an iterator of the types of values, such as "tensor(float)"; None among the values is passed over."""
     return (each.type for each in values if each is not None)
 
 
 def _tensor_bytes(name: str, value: Any, type_: str) -> bytes:
-    """Return an input or output, called `name`, as the bytes of a .pb file."""
+    """Return a value as the bytes of a .pb file with a TensorProto, SequenceProto, OptionalProto or MapProto.
+
+    `name` is the name in the message, `type_` the type of the value, such as "tensor(float)". Raises ModelError M206 if
+    no message holds the value.
+    """
     from opset.model.arrays import message_of
 
     data: bytes = message_of(name, value, type_).SerializeToString(deterministic=True)
@@ -238,7 +249,11 @@ def _tensor_bytes(name: str, value: Any, type_: str) -> bytes:
 
 
 def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
-    """Add the types of outputs and the IR version that a case needs to a model, in place, and return the model."""
+    """Add the types of outputs to the ModelProto of an example, in place, and return the model.
+
+    An output without a known type stays without. If the operator's domain is not one of onnx, the IR version becomes
+    the lowest one, from 3 on, that the features of the model need.
+    """
     from opset.reference.example_models import type_proto
 
     values = [each for each in example.outputs or () if each is not None]
@@ -258,9 +273,10 @@ def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
 
 
 def _output_types(model: Any, schema: OpSchema, example: Example) -> Iterator[str]:
-    """Yield the type of each output of a node that breaks a constraint; "" if inputs and attributes do not decide it.
+    """Yield the type of each output of an operator, for an example that states no outputs; "" for an unknown type.
 
-    `model` is the ModelProto of the example, whose first node is the node.
+    A type is known if the type of an input, an attribute `to` or `dtype`, or the only allowed type decides it. `model`
+    is the ModelProto of the example, whose first node is the operator's.
     """
     bound = {}
     for index, value in enumerate(example.inputs):

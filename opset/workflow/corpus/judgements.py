@@ -27,6 +27,10 @@ Case = tuple[str, str, int, str]
 def judgement_data(registry: Registry, judges: Mapping[str, str], agreed: Mapping[str, set[Case]]) -> dict[str, Any]:
     """Return the content of judgements.json: the examples that other implementations, the judges, do not confirm.
 
+    The form is `{"judges": {"onnx": "full name"}, "operators": {"ai.onnx.Add": {"digest": "8dd5…", "onnx": {"nan":
+    [13]}}}}`. It has every operator of the registry; a judge that confirms all examples of an operator has no entry
+    there.
+
     Args:
         registry: Operators with their examples.
         judges: Full names of the judges by their short names.
@@ -49,9 +53,10 @@ def judgement_data(registry: Registry, judges: Mapping[str, str], agreed: Mappin
 def _disagreeing_versions(
     agreed: set[tuple[int, str]], examples: Iterable[Example], versions: Iterable[OpSchema]
 ) -> dict[str, list[int] | str]:
-    """Return the versions at which a judge does not confirm an example, by name of the example.
+    """Return the versions at which a judge does not confirm an example, by name of the example: `{"nan": [7, 13]}`.
 
-    "*" stands for all versions of an example. {"*": "*"} stands for all versions of all examples.
+    An example that is confirmed at all its versions is left out. "*" in place of the list stands for all versions of
+    the example, and `{"*": "*"}` for all versions of all examples.
 
     Args:
         agreed: (version, name of the example) for each case that the judge confirms.
@@ -70,7 +75,7 @@ def _disagreeing_versions(
 
 
 def digest(examples: Iterable[Example], versions: Iterable[OpSchema]) -> str:
-    """Return a hash of examples and version numbers; prose does not change it."""
+    """Return a hash (12 hex digits) of examples and version numbers; prose, `stated` and `chosen` do not count."""
     plain = [each._replace(doc="")._asdict() for each in examples]
     values = [[value for key, value in each.items() if key not in STATUSES] for each in plain]
     content = values, [each.since_version for each in versions]
@@ -86,6 +91,12 @@ class Judgements:
     """Which other implementations confirm the examples of a registry's operators, by the last run of them."""
 
     def __init__(self, registry: Registry, stored: Mapping[str, Any] | None = None) -> None:
+        """Read which examples other implementations do not confirm.
+
+        Args:
+            registry: Operators with their examples.
+            stored: The content of judgements.json; None reads the file of this package.
+        """
         self._registry = registry
         self._stored = json.loads(FILE.read_text(encoding="utf-8")) if stored is None else stored
         self._known: dict[tuple[str, str], Mapping[str, Any] | None] = {}
@@ -93,7 +104,8 @@ class Judgements:
     def agreeing_judges(self, schema: OpSchema, example: Example) -> list[str]:
         """Return the full names of the other implementations that confirm an example at a version.
 
-        The result is [] if no implementation is known to, as for operators of other domains than the standard's.
+        The result is [] if no implementation confirms it, if the example states no outputs, or if nothing is known of
+        the operator: it is not the standard's, or its examples or versions changed after the implementations were run.
         """
         entry = self._operator_entry(schema.domain, schema.name)
         if entry is None or example.outputs is None:
@@ -107,10 +119,10 @@ class Judgements:
         return agreeing
 
     def _operator_entry(self, domain: str, name: str) -> Mapping[str, Any] | None:
-        """Return the entry of an operator in judgements.json.
+        """Return the entry of an operator in judgements.json: the digest of its examples, and disagreements by judge.
 
-        None if there is no entry, if the registry has another operator of this name than the standard's, or if an
-        example was changed since the judges ran.
+        The result is None if there is no entry, if the registry's operator is not the standard's, or if examples or
+        versions of the operator changed after the judges were run.
         """
         key = domain, name
         if key not in self._known:

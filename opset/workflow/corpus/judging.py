@@ -24,9 +24,10 @@ LIMITS = Limits(max_steps=1_000_000, max_bytes=1 << 30, timeout=60)
 
 
 def case_tolerance(example: Example, expected: Sequence[Any]) -> tuple[dict[str, float], str]:
-    """Return the tolerances of a case by name ("rtol", "atol"), and the reason for them as text.
+    """Return the tolerances of a test case by name, "rtol" and "atol", and the reason for them as text.
 
-    `expected` are the expected outputs of the case, whose element types decide unless the example states a tolerance.
+    If the example states a tolerance, both are this number. Otherwise, the least exact element type among `expected`,
+    the expected outputs, decides; both are 0.0 if the element types are exact, such as integers.
     """
     if example.tolerance is not None:
         return {"rtol": example.tolerance, "atol": example.tolerance}, "stated by the example"
@@ -40,7 +41,7 @@ def case_tolerance(example: Example, expected: Sequence[Any]) -> tuple[dict[str,
 
 
 def _arrays(value: Any) -> Iterator[Any]:
-    """Yield the arrays in a value, which is an array itself, or a list or dict of such values."""
+    """Yield the arrays in a value: an array itself, or those in a list or dict, at any depth; else yield nothing."""
     if isinstance(value, list | dict):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _arrays(each)
@@ -52,10 +53,18 @@ class Judge:
     """Evaluates examples on kernels, function bodies and lowerings, which have to confirm the outputs."""
 
     def __init__(self, registry: Registry, budget: Budget | None = None) -> None:
+        """Create a judge for the operators of a registry; `budget` is the work of all evaluations together."""
         self._runner = ExampleRunner(registry, LIMITS, budget)
 
     def judge_example(self, schema: OpSchema, example: Example) -> list[str]:
-        """Return the names of this package's implementations that confirm an example, such as "kernel".
+        """Return the names of this package's implementations that confirm an example, such as ["kernel"].
+
+        Further names are "function body of opset 13" and "lowering at version 13". The result is [] if no
+        implementation computes the example.
+
+        The kernel confirms an example with outputs if it computes them, and an example that breaks a constraint if it
+        refuses the inputs for this constraint. Function bodies and lowerings are run only if the example states outputs
+        that are not random.
 
         Raises OpsetError T211 if the kernel contradicts the example, T212 if a function body or a lowering contradicts
         it, and BudgetExceeded if the budget is used up.
@@ -67,9 +76,10 @@ class Judge:
         return judges
 
     def _is_right_by_kernel(self, schema: OpSchema, example: Example) -> bool:
-        """Whether the kernel confirms an example; False if there is no kernel, or a package that it needs is missing.
+        """Return whether the kernel confirms an example.
 
-        Raises OpsetError T211 if the kernel contradicts the example.
+        The result is False if there is no kernel, or if a package that it needs is missing. Raises OpsetError T211 if
+        the kernel contradicts the example.
         """
         if self._runner.why_no_kernel(schema):
             return False
@@ -88,7 +98,7 @@ class Judge:
         return True
 
     def _agreeing_implementations(self, schema: OpSchema, example: Example) -> Iterator[str]:
-        """Yield the names of the function bodies and lowerings that confirm an example.
+        """Yield the names of the function bodies and lowerings that confirm an example: "function body of opset 13".
 
         A function body or lowering is left out if it cannot express the example's node, or if a package that it needs
         is missing. Raises OpsetError T212 if one contradicts the example.
@@ -107,7 +117,11 @@ class Judge:
             yield name
 
     def _expressions(self, schema: OpSchema, example: Example) -> Iterator[tuple[str, Conversion]]:
-        """Yield (name, conversion) for each function body or lowering of a version, used on the example's model."""
+        """Yield (name, conversion) for each function body of a version, used on the example's model.
+
+        If the version has no function body, yield at most one pair: for the lowering to other operators, if there is
+        one. The conversion has no model if it is refused.
+        """
         runner = self._runner
         opsets = {schema.domain: schema.since_version}
         if schema.function:

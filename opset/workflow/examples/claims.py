@@ -55,7 +55,7 @@ _FACETS: dict[str, Callable[[Any], str]] = {
 
 
 class ClaimResult(NamedTuple):
-    """The result of testing a claim.
+    """The result of testing a claim, which is a statement of a `change:` block.
 
     - `shown`: whether an example tests it; `against`: the examples that contradict it, each with how;
     - `open`: the beginning of a sentence on a doubt that remains, "" if none does.
@@ -88,8 +88,10 @@ CLAIMS: RuleTable[ClaimResult] = RuleTable("opset.workflow.examples", ("claims",
 def check_claims(runner: ExampleRunner, schema: OpSchema, report: Examination) -> None:
     """Test the claims of a version's `change:` block on its examples, and add the results to a report.
 
-    A version without such a block has no claims. If an adapter is declared as "written" and is missing, a finding is
-    added.
+    A claim counts as one test: failed, with the finding T108, if an example contradicts it; passed; or skipped, if no
+    example shows it or a kernel is missing. A claim that is not shown, or shown only in part, gets a note. The first
+    version, and one without the block, have no claims. If an adapter is declared as "written" and is missing, the
+    finding T110 is added.
     """
     versions = runner.registry.versions(schema.name, schema.domain)
     position = versions.index(schema)
@@ -128,6 +130,7 @@ class ClaimTests:
     """Runs examples on the two versions of a transition, to test what its `change:` block claims."""
 
     def __init__(self, runner: ExampleRunner, older: OpSchema, newer: OpSchema) -> None:
+        """Create the tests of the claims of `newer`, which has a `change:` block; `older` is the version before."""
         self.runner = runner
         self.older = older
         self.newer = newer
@@ -136,7 +139,7 @@ class ClaimTests:
         self._converted: dict[str, Any] = {}
 
     def claims(self) -> Iterator[Claim]:
-        """Yield the claims of the `change:` block that examples can test, in the order of the guide."""
+        """Return an iterator of the claims of the `change:` block that examples can test, in the order of the guide."""
         return (claim for claim in self._entries() if CLAIMS.by_code[claim.key].applies(claim))
 
     def _entries(self) -> Iterator[Claim]:
@@ -189,7 +192,10 @@ class ClaimTests:
             return None
 
     def convert_example(self, example: Example) -> Any:
-        """Return the ModelProto of an example of the older version, converted to the newer; None if that is refused."""
+        """Return the ModelProto of an example of the older version, converted to the newer version.
+
+        The result is None if the conversion is refused. It is kept for the next call, and must not be changed.
+        """
         if example.name not in self._converted:
             converted = conversion(self.runner, model_of(self.older, example), self.newer, self.newer.since_version)
             self._converted[example.name] = None if converted.model is None else converted.model.as_given()
@@ -201,17 +207,20 @@ class ClaimTests:
         return [each for each in model.graph.node if (each.op_type, normalize_domain(each.domain)) == operator]
 
     def has_same_defaults(self, example: Example) -> bool:
-        """Whether all attributes of both versions that an example leaves out have the same defaults in both."""
+        """Return whether each attribute that an example leaves out has the same default in both versions.
+
+        Attributes that only one of the versions has are not compared.
+        """
         pairs = ((self.older.attributes.get(name), each) for name, each in self.newer.attributes.items())
         return all(old is None or old.default == new.default or new.name in example.attributes for old, new in pairs)
 
     def check_effect(
         self, schema: OpSchema, name: str, is_concerned: Callable[[Example, list[Any]], bool]
     ) -> ClaimResult:
-        """Return the result of testing the claim that the attribute `name` has no effect on outputs.
+        """Return the result of testing the claim that an attribute of the version `schema` has no effect on outputs.
 
-        The kernel computes each example again with other values of the attribute. If an output changes, the example
-        contradicts the claim. Only examples for which `is_concerned(example, outputs)` is true are used.
+        The kernel computes each example again with other values of the attribute `name`. If an output changes, the
+        example contradicts the claim. Only examples for which `is_concerned(example, outputs)` is true are used.
         """
         attribute = schema.attributes[name]
         shown = False
@@ -239,7 +248,7 @@ class ClaimTests:
             example: Example of the older version.
             converted: ModelProto of the example at the newer version, without the value.
             results: Outputs with the value that the claim states.
-            others: Outputs with each other value that was tried; None if the model with it fails.
+            others: Outputs with each other value that was tried; None if the model with the value fails.
         """
         why = "; ".join(disagreements(example, results))
         if not why:
@@ -251,8 +260,8 @@ class ClaimTests:
     def run_with_attribute(self, converted: Any, example: Example, name: str, value: Any) -> list[Any] | None:
         """Return the outputs of a converted example with the attribute `name` of its nodes set to `value`.
 
-        `converted` is its ModelProto, which is not changed. The result is None if no node is of the operator, or if the
-        model fails.
+        `converted` is the ModelProto of the example, which is not changed. The result is None if no node is of the
+        operator, or if the model fails.
         """
         model = pb.ModelProto()
         model.CopyFrom(converted)
@@ -268,8 +277,8 @@ class ClaimTests:
     def run_with_input(self, converted: Any, example: Example, index: int, value: Any) -> list[Any] | None:
         """Return the outputs of a converted example with the constant at input `index` of its node set to `value`.
 
-        `converted` is its ModelProto, which is not changed. The result is None if not exactly one node is of the
-        operator, if the input is no constant, or if the model fails.
+        `converted` is the ModelProto of the example, which is not changed. The result is None if the operator does not
+        have exactly one node, if the input is no constant, or if the model fails.
         """
         model = pb.ModelProto()
         model.CopyFrom(converted)
@@ -290,10 +299,10 @@ class ClaimTests:
         return self.run_model(model, example)
 
     def examples_of_type(self, element: str) -> Iterator[Example]:
-        """Yield examples of the newer version that have an input of the type tensor(`element`).
+        """Yield examples of the newer version that have an input of an element type, such as "float16".
 
-        An example without such an input is cast to the type, if the type can represent its elements; else it is left
-        out.
+        An example without such an input is cast to the type. It is left out if no input may have the type, if the type
+        cannot represent the elements, or if an attribute of the example names an element type.
         """
         type_ = f"tensor({element})"
         for example, _ in self.examples(self.newer):
@@ -307,14 +316,17 @@ class ClaimTests:
     def _retype(self, example: Example, type_: str) -> Example:
         """Return a copy of an example whose inputs have the type `type_`; an input that may not have it stays as it is.
 
-        Elements of inputs do not change. Outputs get the type, too, and their elements become unknown.
+        Floats become no integers, and integers no floats. Elements of inputs do not change. Outputs get the type, too,
+        and their elements become unknown.
         """
         kinds = {name for name, types in self.newer.types.items() if type_ in types}
 
         def is_alike(old: str) -> bool:
+            """Return whether a type is one of floats, if `type_` is, or else one of integers."""
             return _is_number(old) and _is_float(old) == _is_float(type_)
 
         def values(given: Sequence[ExampleValue | None], formals: Sequence[Parameter]) -> Values:
+            """Return the values `given` for the inputs or outputs `formals`, with the new type if they may have it."""
             types = [formals[min(index, len(formals) - 1)].type for index in range(len(given))]
             return tuple(
                 each._replace(type=type_) if each is not None and kind in kinds and is_alike(each.type) else each
@@ -329,7 +341,8 @@ class ClaimTests:
         """Return a ModelProto that computes an example of the type `new`, such as "float16", by the type `old`.
 
         Inputs of the type `new` are cast to `old` first. An attribute that names the type `new` gets `old` instead.
-        Outputs are cast back if they have the type `new` in `values`, the outputs of the example.
+        Outputs are cast back if they have the type `new` in `values`, the outputs that the kernel computes for the
+        example.
         """
         model = with_standard(model_of(self.newer, example))
         (node,) = model.graph.node
@@ -357,11 +370,10 @@ class ClaimTests:
 
 
 def states_old_value(claim: Claim) -> bool:
-    """Whether a claim `old: value` has to be tested.
+    """Return whether a claim `old: value` has to be tested.
 
-    It has to be if the YAML states it. If the YAML does not, it has to be if the adapter up is derived, since
-    conversion then relies on the attribute's default. In no case is it tested if the attribute was renamed, or if the
-    newer version does not have it.
+    It is tested if the YAML states it, or if the adapter up is derived, since conversion then relies on the attribute's
+    default. It is never tested if the attribute was renamed, or if the newer version does not have it.
     """
     tests = claim.tests
     if claim.name not in tests.newer.attributes or tests.change.attributes[claim.name].renamed:
@@ -371,7 +383,10 @@ def states_old_value(claim: Claim) -> bool:
 
 @CLAIMS.rule("clarified", Claim)
 def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `clarified`: an example that both versions allow has the same outputs in both."""
+    """Yield the result of testing `clarified`: both versions compute the same outputs for an example of either.
+
+    An example counts if the other version has its attributes, and those that it leaves out have the same defaults.
+    """
     tests = claim.tests
     against = []
     shown = False
@@ -407,7 +422,7 @@ def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("ignored", Claim, applies=lambda claim: claim.name in claim.tests.older.attributes)
 def check_ignored(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `ignored: true`: other values of the older attribute change no output."""
+    """Yield the result of testing `ignored: true`: other values of the older version's attribute change no output."""
     tests = claim.tests
     yield tests.check_effect(tests.older, claim.name, lambda example, values: True)
 
@@ -422,6 +437,7 @@ def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
     types = frozenset(claim.value)
 
     def is_concerned(example: Example, values: list[Any]) -> bool:
+        """Return whether no input and no output of an example has one of the element types that the claim names."""
         texts = [each.type for each in example.inputs if each is not None] + [type_of(each) for each in values]
         return not any(types.intersection(_ELEMENT.findall(text)) for text in texts)
 
@@ -430,7 +446,10 @@ def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("old", Claim, applies=states_old_value)
 def check_old(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `old: value`: with this value, the newer version gives the older one's outputs."""
+    """Yield the result of testing `old: value`: with this value, the newer version gives the older one's outputs.
+
+    A doubt remains if other values give the same outputs in all examples.
+    """
     tests = claim.tests
     name = claim.name
     value = claim.value
@@ -459,10 +478,10 @@ def check_old(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("renamed values", Claim)
 def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `renamed` or `values`.
+    """Yield the result of testing the claim `renamed` or `values`.
 
     An example of the older version must have the same outputs in the newer one if the attribute has its new name, and
-    its value is replaced as `values` says.
+    its value is replaced as `values` says. A doubt remains for values that no example has.
     """
     tests = claim.tests
     name = claim.name
@@ -493,7 +512,10 @@ def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("undefined", Claim)
 def check_undefined(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `undefined: value`: no example of the older version has this value."""
+    """Yield the result of testing `undefined: value`: the value has no defined meaning in the older version.
+
+    Each example of the older version that sets the attribute to this value contradicts the claim.
+    """
     tests = claim.tests
     name = claim.name
     value = claim.value
@@ -504,7 +526,10 @@ def check_undefined(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("input", Claim)
 def check_input(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `input: name`: the removed attribute's value gives the same outputs as this input."""
+    """Yield the result of testing `input: name`: an attribute became an input of this name.
+
+    In a converted example, the input with the value of the removed attribute must give the same outputs.
+    """
     tests = claim.tests
     name = claim.name
     input_name = claim.value
@@ -528,7 +553,10 @@ def check_input(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("negative", Claim)
 def check_negative(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `negative: true`: an axis that is counted from the end gives the same outputs."""
+    """Yield the result of testing `negative: true`: an axis that is counted from the end gives the same outputs.
+
+    Axes are counted in the first input that an example gives; examples without its shape are left out.
+    """
     tests = claim.tests
     name = claim.name
     attribute = tests.newer.attributes[name]
@@ -560,9 +588,9 @@ def check_negative(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("emulate", Claim)
 def check_emulate(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `emulate: {new: old}`.
+    """Yield the result of testing `emulate: {new: old}`, such as `{float16: float}`.
 
-    If inputs of the type `new` are cast to `old`, and outputs back, all outputs must be the same.
+    If inputs of the type `new` are cast to `old`, and outputs back, all outputs must be the same to the last digit.
     """
     tests = claim.tests
     new = claim.name
@@ -583,17 +611,17 @@ def check_emulate(claim: Claim) -> Iterator[ClaimResult]:
 
 
 def _is_float(type_: str) -> bool:
-    """Whether a type has elements that are floats, of any width."""
+    """Return whether a type, such as "tensor(float16)", has elements that are floats, of any width."""
     return "float" in type_ or "double" in type_
 
 
 def _is_number(type_: str) -> bool:
-    """Whether a type is a tensor of integers or floats."""
+    """Return whether a type is a tensor of integers or real floats; False for bools, text and complex numbers."""
     return type_.startswith("tensor(") and not any(each in type_ for each in ("string", "bool", "complex"))
 
 
 def _is_representable(example: Example) -> bool:
-    """Whether the elements of an example's inputs have values in the inputs' types."""
+    """Return whether the types of an example's inputs can represent the elements that the example states."""
     try:
         return all(each is None or value_of(each) is not None for each in example.inputs)
     except (OverflowError, ValueError):
@@ -601,7 +629,10 @@ def _is_representable(example: Example) -> bool:
 
 
 def _cast_node(source: str, target: str, element: str) -> Any:
-    """Return a Cast node that casts the value `source` to an element type, as the value `target`."""
+    """Return a NodeProto of Cast from the value `source` to the value `target`.
+
+    `element` is the new element type, such as "float16".
+    """
     node = pb.NodeProto(op_type="Cast", input=[source], output=[target])
     node.attribute.append(attribute_of("to", "int", NUMBERS[element]))
     return node
@@ -610,7 +641,7 @@ def _cast_node(source: str, target: str, element: str) -> Any:
 def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
     """Return the length of the list attribute `name` of the first of `nodes` that has it.
 
-    If no node has it, return the number of spatial dimensions: the rank of the model's first input minus 2.
+    If no node has it, return the number of spatial dimensions: the rank of the model's first input minus 2, at least 0.
     """
     stated = [each for node in nodes for each in node.attribute if each.name == name]
     if stated:
@@ -620,7 +651,10 @@ def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
 
 
 def _other_values(schema: OpSchema, attribute: Attribute, value: Any) -> list[Any]:
-    """Return up to MOST legal values of an attribute that differ from `value`, to try them on examples."""
+    """Return up to MOST legal values of an attribute that differ from `value`, to try them on examples.
+
+    The result may be [], as for attributes that name an element type, and for text without choices.
+    """
     if attribute.kind == DATA_TYPE:
         return []
     values: list[Any] = []
@@ -642,7 +676,10 @@ def _other_values(schema: OpSchema, attribute: Attribute, value: Any) -> list[An
 
 
 def _first_difference(expected: Sequence[Any], actual: Sequence[Any]) -> str:
-    """Return the first difference between expected and actual outputs, even in the last digit; "" if there is none."""
+    """Return the first difference between expected and actual outputs, even in the last digit; "" if there is none.
+
+    Both lists must have the same length. An example is "output 0: it differs by 2 units of the last digit".
+    """
     for index, (want, have) in enumerate(zip(expected, actual, strict=True)):
         why, apart = ulps(want, have)
         if why or apart:

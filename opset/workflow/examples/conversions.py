@@ -39,7 +39,8 @@ ULP = 6
 def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
     """Convert an example to other versions and back, and add to a report whether its outputs stay the same.
 
-    The versions are the result of `targets_of`.
+    The versions are the result of `targets_of`; each counts as one test. The tests are skipped if the kernel does not
+    compute the example, or if there is no version to convert to.
     """
     if why := _why_no_values(runner, schema, example):
         report.skip("conversion", why)
@@ -63,11 +64,12 @@ def _why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) ->
 
 
 def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> list[int]:
-    """Return the versions to which an example of a version is converted: always the next older and the next newer.
+    """Return the versions to which an example of a version is converted, sorted.
 
-    From the first and the last version for which the example holds, it is also converted to the operator's first and
-    last version. If other operators can express the operator, it is converted below the operator's first version, too;
-    then the number is that version minus 1, and 0 stands for other operators at the same opset.
+    These are the next older and the next newer version. From the first and the last version for which the example
+    holds, it is also converted to the operator's first and last version, and, if other operators can express the
+    operator, to the number below its first version. If the first version is 1, this number is 0, which stands for other
+    operators at the same opset.
     """
     numbers = [each.since_version for each in runner.registry.versions(schema.name, schema.domain)]
     at = numbers.index(schema.since_version)
@@ -84,7 +86,10 @@ def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> lis
 def _check_conversion(
     runner: ExampleRunner, schema: OpSchema, example: Example, target: int, report: Examination
 ) -> None:
-    """Convert an example to version `target` and back; add to a report whether its outputs stay the same."""
+    """Convert an example to version `target` and back; add one test to a report: whether its outputs stay the same.
+
+    A conversion that is refused counts as skipped, and is added to `report.refused`. A refused way back is no failure.
+    """
     other = runner.registry.schema(schema.name, target, schema.domain)
     if other is not None and not example_versions(example, (other.since_version,)):
         other = None  # the example is not one of that version
@@ -119,8 +124,9 @@ def _check_conversion(
 def conversion(runner: ExampleRunner, model: Any, schema: OpSchema, target: int) -> Conversion:
     """Return the conversion of a ModelProto to the opset `target` of an operator's domain.
 
-    If `target` is 0, the nodes of the operator are expressed by other operators, and the opsets stay. Raises
-    BudgetExceeded if the runner's budget is used up.
+    If `target` is 0, the nodes of the operator are expressed by other operators, and the opsets stay; an import of
+    ai.onnx is added to `model` if it has none. The conversion has no model if it is refused. Raises BudgetExceeded if
+    the runner's budget is used up.
     """
     runner.budget.charge()
     if target:
@@ -159,8 +165,15 @@ def _check_values(
 ) -> list[Finding]:
     """Return [finding T107] if a converted model fails, or computes other outputs than the example states; else [].
 
-    If a limit is exceeded, the finding is T109 instead. `model` is the ModelProto. `way` has the versions of the
-    conversion as text, such as "13 -> 11"; `step` has the last two of them.
+    If a limit is exceeded, the finding is T109 instead.
+
+    Args:
+        runner: Evaluates the model.
+        schema: The version of the example.
+        example: The example.
+        model: The ModelProto that was converted.
+        way: The versions of the conversion as text, such as "13 -> 11 -> 13".
+        step: The last two of these versions; the finding names the adapters between them.
     """
     try:
         differences = disagreements(example, runner.run(model, example))
@@ -176,7 +189,10 @@ def _check_values(
 
 
 def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, target: int) -> str:
-    """Return a text that says how and in which lines the adapters between two versions are declared; "" for none."""
+    """Return a text that says how and in which lines the adapters between two versions are declared.
+
+    An example is "schemas/com.acme/Thin.yaml:12 says 'down: written'". The result is "" if `target` is 0.
+    """
     if not target:
         return ""
     versions = runner.registry.versions(schema.name, schema.domain)
@@ -191,28 +207,39 @@ def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, t
 
 
 class BodyRoutes(Routes):
-    """Makes the converter express the nodes of one operator by its function body, and keep all others."""
+    """Routes by which the converter expresses the nodes of one operator by its function body, and keeps all others."""
 
     def __init__(self, registry: Registry, schema: OpSchema, opset: int) -> None:
+        """Create the routes for the operator `schema`; `opset`, of ai.onnx, decides which function body is used."""
         super().__init__(registry)
         self._step = RouteStep(
             schema, schema, opset, derive_adapter(schema, schema, Change()), lower_by_body, "", True, lowers=True
         )
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        """Return the decision on nodes of an operator: convert them if it is the one with the body, else keep them."""
+        """Return the decision on nodes of an operator: CONVERT for the operator with the body, KEEP for any other.
+
+        `versions` and `opsets` do not matter.
+        """
         schema = self._step.source
         verdict = Verdict.CONVERT if (op_type, domain) == (schema.name, schema.domain) else Verdict.KEEP
         return Route(verdict, VersionChange(domain, op_type, schema.since_version, 0))
 
     def step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | None:
-        """Return the step that replaces a node of the operator by its function body; None for any other operator."""
+        """Return the step that replaces a node of the operator by its function body; None for any other operator.
+
+        `version` and `final` do not matter.
+        """
         source = self._step.source
         return self._step if (op_type, domain) == (source.name, source.domain) else None
 
 
 def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int) -> Conversion:
-    """Return the conversion of a ModelProto that replaces nodes of an operator by its function body for an opset."""
+    """Return the conversion of a ModelProto that replaces the nodes of an operator by its function body.
+
+    `opset`, of ai.onnx, decides which body is used. The conversion has no model if no body can express a node. Raises
+    OpsetError if the body cannot be read.
+    """
     target = Target({"": opset}, lowered=frozenset(((schema.name, schema.domain),)))
     return convert_model(load(model), target, registry, routes=BodyRoutes(registry, schema, opset))
 
@@ -237,11 +264,12 @@ def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
 def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
     """Count in a report whether the function bodies of a version compute the same outputs as its kernel for an example.
 
-    Nothing is counted for a version without function bodies. If there is no kernel, the bodies have to compute the
-    outputs that the example states; if no body can be used then, that is a finding.
+    All bodies together are one test; the first difference is the finding T106. Nothing is counted for a version without
+    function bodies. If there is no kernel, the bodies have to compute the outputs that the example states; if no body
+    can be used then, the test fails with T112.
 
-    The test counts as skipped if the kernel does not compute the example. It also does if no body can be used, but
-    there is a kernel.
+    The test is skipped if the kernel does not compute the outputs of the example, and also if no body can be used
+    although there is a kernel.
     """
     if not schema.function:
         return
@@ -280,8 +308,9 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
 def _body_difference(runner: ExampleRunner, example: Example, model: Any, expected: Sequence[Any] | None) -> str:
     """Return how the outputs of a model that has the function body differ from `expected`; "" if they do not.
 
-    `model` is the ModelProto. If `expected` is None, or the outputs are random, they are compared with the outputs that
-    the example states.
+    `expected` are the outputs of the kernel, from which floats may be ULP units of the last digit apart. If it is None,
+    or the outputs are random, the outputs are compared with those that the example states. If the model fails, the text
+    says so.
     """
     try:
         actual = runner.run(model, example)

@@ -67,7 +67,8 @@ def examine(
         registry: Operators with their kernels, inference functions and adapters.
         schemas: Versions to test.
         parts: Kinds of tests to run, keys of PARTS.
-        pattern: Text that the names of examples have to contain.
+        pattern: Text that the names of examples have to contain. If it is not "", claims of `change:` blocks and
+            uncalled functions are not tested.
         limits: Limits of each evaluation.
         budget: Work of all evaluations together.
 
@@ -84,10 +85,16 @@ def examine(
 def subjects(
     registry: Registry, schemas: Iterable[OpSchema], parts: Collection[str], pattern: str = ""
 ) -> Iterator[Subject]:
-    """Yield the units of work: for each operator its examples, then its versions; at last, each domain with functions.
+    """Yield the units of work of a test run.
 
-    `parts` are the things to examine: keys of PARTS, or "outcomes" of conversions. If there is a `pattern`, only
-    examples whose names contain it are yielded, and neither versions nor domains.
+    For each operator, these are its examples, then its versions, which are examined for "claims" and "outcomes"; last
+    comes each domain with Python files. An example that holds at none of the versions is left out.
+
+    Args:
+        registry: Operators with their examples.
+        schemas: Versions to test.
+        parts: The things to examine: keys of PARTS, or "outcomes", the record of what adapters did.
+        pattern: If it is not "", only examples whose names contain it are yielded, and neither versions nor domains.
     """
     chosen: dict[tuple[str, str], list[int]] = {}
     for schema in schemas:
@@ -106,7 +113,11 @@ def subjects(
 
 
 def examine_subject(runner: ExampleRunner, subject: Subject, parts: Collection[str]) -> Examination:
-    """Do one unit of work, and return its report; `parts` are keys of PARTS or "outcomes"."""
+    """Do one unit of work, and return its report; `parts` are keys of PARTS or "outcomes".
+
+    An OpsetError becomes a failed test with the error's findings. Raises BudgetExceeded if the runner's budget is used
+    up.
+    """
     report = Examination()
     runner.clear_values()
     runner.budget.charge()
@@ -149,7 +160,10 @@ def _run_check(report: Examination, part: str, check: Callable[..., None], *subj
 def check_kernel(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
     """Add to a report whether the kernel of a version computes the outputs that an example states.
 
-    If the example breaks a constraint, the kernel has to refuse it for this constraint.
+    If the example breaks a constraint, the kernel has to refuse it for this constraint. A failure is the finding T101,
+    T102 or T103, or T109 for an exceeded limit. Without a kernel, the test is skipped if a function body or a file that
+    was not run may compute the example, or if the version is withdrawn; else it fails with T112. It is skipped, too, if
+    a Python package is missing.
     """
     if why := runner.why_no_kernel(schema):
         if schema.function or schema.deprecated or runner.why_kernels_missing(schema):

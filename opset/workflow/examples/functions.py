@@ -24,15 +24,15 @@ LAYERS: dict[str, tuple[Layer, str]] = {
 
 
 def has_functions(registry: Registry, domain: str) -> bool:
-    """Whether a domain has Python files of kernels, inference functions or adapters that the registry may run."""
+    """Return whether a domain has Python files of kernels, inference functions or adapters that may be run."""
     return any(registry.files(domain, layer.file) for layer, _ in LAYERS.values())
 
 
 def check_functions(registry: Registry, domain: str, part: str, report: Examination) -> None:
-    """Add to a report a finding for each function in Python files of a domain that no operator version calls.
+    """Add a finding T111 to a report for each function in Python files of a domain that no operator version calls.
 
-    `part`, a key of PARTS, says which functions are checked: "kernel" the kernels, and so on. For a part without
-    functions of its own, nothing is checked.
+    `part`, a key of PARTS, says which functions are checked: "kernel" the kernels, "inference" the inference functions,
+    "conversion" the adapters. For another part, nothing is checked. Each finding counts as one failed test.
     """
     if part not in LAYERS:
         return
@@ -64,7 +64,7 @@ _NEEDS = {
 
 
 def _versions_in_use(kind: str, versions: Sequence[OpSchema], sinces: Sequence[int]) -> set[int]:
-    """Return the versions that the decorator of a function may name so that some version of the operator calls it.
+    """Return the versions that a function's decorator may name so that some version of the operator calls the function.
 
     Args:
         kind: The name of the decorator, such as "kernel" or "up".

@@ -27,7 +27,10 @@ Structure = Any
 def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
     """Add to a report whether inference agrees with an example of a version.
 
-    Inference runs with the sizes of inputs as numbers, and again with names (dim_params) in their place.
+    Inference runs with the sizes of inputs as numbers, and again with names (dim_params) in their place. Together,
+    these are one test, and only the first finding is added. Outputs that are not fully known go to `report.gaps`, a
+    broken constraint that inference does not see to `report.unseen`. The test is skipped if inference has no rule for
+    the version.
     """
     if why := runner.why_not_inferred(schema):
         report.skip("inference", why)
@@ -57,25 +60,29 @@ def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, r
 
 
 def is_dense(value: ExampleValue) -> bool:
-    """Whether a value of an example is a dense tensor with stated elements."""
+    """Return whether a value of an example is a dense tensor with stated elements."""
     return value.type.startswith("tensor(") and value.content is not None
 
 
 def _has_whole_numbers(value: ExampleValue) -> bool:
-    """Whether a value is a tensor of int64, int32 or bool with stated elements, as inference computes with these."""
+    """Return whether a value is a tensor of int64, int32 or bool with stated elements, as inference can compute."""
     return is_dense(value) and value.type in _WHOLE
 
 
 def _is_small(value: ExampleValue) -> bool:
-    """Whether a value has stated elements, and its shape or type lets inference compute with them.
+    """Return whether a value is a tensor with stated elements with which inference can compute.
 
-    The type is int64, int32 or bool, or the value is a scalar or vector.
+    The type is int64, int32 or bool, or the tensor is a scalar or vector, or its shape is unknown.
     """
     return is_dense(value) and (value.type in _WHOLE or value.shape is None or len(value.shape) < 2)
 
 
 class _InferenceRun:
-    """One inference of an example; `form` (VALUES, SYMBOLIC or OPEN) says how its inputs are given."""
+    """One inference of an example.
+
+    `form` says how inputs are given: VALUES, as constants; SYMBOLIC, with dim_params as sizes, but integers and flags
+    as constants; OPEN, with dim_params and no constants.
+    """
 
     def __init__(self, runner: ExampleRunner, schema: OpSchema, example: Example, form: str) -> None:
         self.runner = runner
@@ -87,11 +94,11 @@ class _InferenceRun:
         """Whether a broken constraint is not reported, although all inputs are known."""
 
     def check(self, model: Any, sizes: dict[str, int]) -> Iterator[Finding]:
-        """Infer a model, and yield a finding if inference fails or contradicts the outputs of the example.
+        """Infer a model, and yield findings T104 or T105 if inference fails or contradicts the outputs of the example.
 
-        If the example breaks a constraint, a finding is yielded if inference reports anything but this constraint.
-        Outputs that are not fully known are added to `gaps`. `sizes` are the numbers for which the dim_params of the
-        model stand.
+        If the example breaks a constraint, a finding is yielded if inference reports another fault than this
+        constraint. Outputs that are not fully known are added to `gaps`, except in the form OPEN. `sizes` are the
+        numbers for which the dim_params of the model stand.
         """
         try:
             result = infer(model, schemas=self.runner.registry, strict=True)
@@ -116,9 +123,9 @@ class _InferenceRun:
                 self.gaps += [gap] if inferred is None or inferred.kind == "tensor" else []
 
     def _check_constraint(self, result: Inference) -> Iterator[Finding]:
-        """Yield a finding if inference reports another fault than the constraint that the example breaks.
+        """Yield a finding T105 if inference reports another fault than the constraint that the example breaks.
 
-        If inference reports nothing although it knows the values of all inputs, `unseen` is set.
+        Set `unseen` to whether inference reports nothing although it knows the values of all inputs.
         """
         label = self.example.error
         # A contradiction (I101) follows from the broken constraint.
@@ -133,7 +140,7 @@ class _InferenceRun:
     ) -> str:
         """Return how an inferred type contradicts `value`, the output at an index in the example; "" if it does not.
 
-        `sizes` are the numbers for which the dim_params of the model stand.
+        `sizes` are the numbers for which the dim_params of the model stand. An `inferred` of None contradicts nothing.
         """
         if inferred is None:
             return ""
@@ -149,7 +156,8 @@ class _InferenceRun:
     def _expected_and_computed(self, value: ExampleValue, index: int) -> str:
         """Return a text with the type and shape of an output: as the example states it, and as the kernel computes it.
 
-        `value` is the output in the example, `index` its index.
+        `value` is the output in the example, `index` its index. Without a kernel, or if it fails, the text has the
+        example's alone.
         """
         shown = outline(value_of(value))
         outputs = None
@@ -172,7 +180,10 @@ class _InferenceRun:
 
 
 def _is_complete(inferred: Type | None, sizes: dict[str, int]) -> bool:
-    """Whether all sizes of an inferred tensor type are known, as numbers or by the dim_params in `sizes`."""
+    """Return whether all sizes of an inferred tensor type are known, as numbers or by the dim_params in `sizes`.
+
+    The result is False if the type or its rank is unknown.
+    """
     if inferred is None or inferred.shape is None:
         return False
     return all(
@@ -183,7 +194,8 @@ def _is_complete(inferred: Type | None, sizes: dict[str, int]) -> bool:
 def structure_of(value: Any) -> Structure:
     """Return the type and shape of a value: ("tensor", element type, shape) for a tensor.
 
-    For a sequence, the result is a list with the type and shape of each item; for a map, {}; for None, None.
+    An example is ("tensor", "float", (2, 3)). For a sequence, the result is a list with the type and shape of each
+    item; for a map, {}; for None, None.
     """
     if isinstance(value, list | tuple):
         return [structure_of(item) for item in value]
@@ -195,10 +207,12 @@ def structure_of(value: Any) -> Structure:
 def disagreement(type_: Type | None, value: Structure, sizes: dict[str, int], bind: bool) -> str:
     """Return how an inferred type contradicts the type and shape of a value; "" if it does not.
 
+    A size that is unknown, or a dim_param that is not in `sizes`, contradicts nothing.
+
     Args:
         type_: Inferred type; if it is None, nothing is known, and nothing contradicts.
         value: Type and shape of the value, as `structure_of` returns them.
-        sizes: The numbers for which dim_params stand.
+        sizes: The numbers for which dim_params stand, by name.
         bind: Whether a dim_param that is not in `sizes` is added to them, with the value's size as its number.
     """
     if type_ is None:

@@ -46,21 +46,29 @@ Event = tuple[str, str, str, tuple[str, ...] | None, tuple[str, str] | None]
 
 
 class RecordingRoutes(Routes):
-    """Routes for the converter that add an Event to `events` for each call of an adapter."""
+    """Routes, which choose adapters for the converter, that add an Event to `events` for each call of an adapter."""
 
     def __init__(self, registry: Registry, events: set[Event]) -> None:
+        """Create the routes of a registry; each call of an adapter is added to the set `events`."""
         super().__init__(registry)
         self._events = events
 
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
-        """Return the step that Routes finds, with its adapter replaced by one that also adds an Event for each call."""
+        """Return the step that Routes finds, with its adapter replaced by one that also adds an Event for each call.
+
+        A step without an adapter, or whose adapter replaces nodes by a function body, is returned as it is.
+        """
         step = super()._find_step(domain, op_type, version, final)
         if isinstance(step, RouteStep) and step.adapter not in (None, lower_by_body):
             return step._replace(adapter=partial(self._call, step))
         return step
 
     def _call(self, step: RouteStep, op: Builder, node: Node) -> Result:
-        """Call the adapter of a step on a node, add an Event for the call, and return the adapter's result."""
+        """Call the adapter of a step on a node, add an Event for the call, and return the adapter's result.
+
+        If the adapter refuses the node, the Event has the code and the reason, and the Refusal is raised again. If the
+        result lacks an output that the node uses, an Event with the code C204 is added, too.
+        """
         assert step.adapter is not None
         subject = step.source.domain, step.source.name, transition_id(step)
         try:
@@ -84,7 +92,8 @@ class RecordingRoutes(Routes):
 def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
     """Convert the examples of a version by each of its adapters, and return an Event for each call of an adapter.
 
-    If an example gives an Event that no earlier example gave, it is converted again with less known about its inputs.
+    If an example gives an Event that no earlier example gave, it is converted again with less known about its inputs,
+    for up to MOST_VARIED examples. The result is empty if no written adapter or lowering converts the version.
     """
     calls: set[Event] = set()
     routes = RecordingRoutes(registry, calls)
@@ -105,9 +114,10 @@ def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
 
 
 def summarize(events: Iterable[Event]) -> dict[str, RecordedOutcome]:
-    """Return what adapters did with the nodes of one operator, by transition, such as "13-11".
+    """Return what adapters did with the nodes of one operator, by transition, such as "13-11" or "20-lowered".
 
-    `events` are all recorded calls of the operator's adapters.
+    `events` are all recorded calls of the operator's adapters. Refusals that any node may get (GENERAL_CODES) are left
+    out.
     """
     results: dict[str, list[set[str]]] = {}
     refused: dict[str, set[tuple[str, str]]] = {}
@@ -133,9 +143,10 @@ def summarize(events: Iterable[Event]) -> dict[str, RecordedOutcome]:
 
 
 def stale_tables(registry: Registry, operators: Iterable[tuple[str, str]], events: Set[Event]) -> list[Finding]:
-    """Return a finding for each operator whose entry in conversions.json does not say what `events` say.
+    """Return a finding T113 for each operator whose entry in conversions.json does not say what `events` say.
 
-    `operators` are (domain, name) of each operator; `events` are the recorded calls of adapters.
+    `operators` are (domain, name) of each operator; `events` are the recorded calls of adapters. Operators of a domain
+    whose adapters.py was not run are passed over. Raises SchemaError T113 if a file cannot be read.
     """
     findings = []
     for (file, operator), outcomes in _outcomes_by_file(registry, operators, events).items():
@@ -150,9 +161,9 @@ def stale_tables(registry: Registry, operators: Iterable[tuple[str, str]], event
 def write_tables(registry: Registry, operators: Iterable[tuple[str, str]], events: Set[Event]) -> list[Path]:
     """Write what adapters did into the files conversions.json of the operators' folders, and return their paths.
 
-    Entries of operators that a folder no longer has are removed. `operators` are (domain, name) of each operator;
-    `events` are the recorded calls of adapters. Raises SchemaError T113 if a file cannot be read, UsageError U104 if
-    one cannot be written.
+    Entries of operators that a folder no longer has are removed. A file that does not exist is written only if an
+    adapter did anything. `operators` are (domain, name) of each operator; `events` are the recorded calls of adapters.
+    Raises SchemaError T113 if a file cannot be read, UsageError U104 if one cannot be written.
     """
     tables: dict[Path, Table] = {}
     for (file, operator), outcomes in _outcomes_by_file(registry, operators, events).items():
@@ -171,7 +182,8 @@ def _outcomes_by_file(
 ) -> dict[tuple[Path, str], dict[str, RecordedOutcome]]:
     """Return what adapters did, by transition, for each (path of conversions.json, name of the operator).
 
-    Operators of a domain whose adapters.py was not run are left out.
+    Operators without recorded calls have {}. Operators without a YAML file, and those of a domain whose adapters.py was
+    not run, are left out.
     """
     by_operator: dict[tuple[str, str], list[Event]] = {}
     for event in events:
@@ -184,7 +196,7 @@ def _outcomes_by_file(
 
 
 def _convert(registry: Registry, routes: Routes, targets: Sequence[Target], models: Iterable[Any]) -> None:
-    """Convert each model to each target; errors are ignored, since `routes` records each call of an adapter."""
+    """Convert each ModelProto to each target; errors are ignored, since `routes` records each call of an adapter."""
     for model in models:
         for target in targets:
             with suppress(OpsetError):  # a form that is no valid model
@@ -192,7 +204,11 @@ def _convert(registry: Registry, routes: Routes, targets: Sequence[Target], mode
 
 
 def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[tuple[Target, bool]]:
-    """Yield each target to which adapters convert nodes of a version, and whether a single adapter reaches it."""
+    """Yield (target, is near) for each target to which adapters convert nodes of a version.
+
+    `is near` is true if a single adapter reaches the target. Adapters down, adapters up, and lowerings to other
+    operators count, if they are written; nothing is yielded if none is.
+    """
     name, domain = schema.name, schema.domain
     oldest = min(each.since_version for each in registry.versions(name, domain))
     for final in (0, oldest, registry.domains[domain]) if domain else (1, registry.domains[domain]):
@@ -211,15 +227,19 @@ def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[t
 
 
 def plain_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
-    """Yield an example as two models: with all inputs computed at run time, and with all but the first as constants."""
+    """Yield an example as two ModelProtos.
+
+    In the first, all inputs are computed at run time; in the second, all tensors but the first input are constants.
+    """
     yield model_of(schema, example)
     yield _model_with_constants(schema, example)
 
 
 def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
-    """Yield an example as models in which less is known about one input, or about all inputs.
+    """Yield an example as ModelProtos in which less is known about one input, or about all inputs.
 
-    After these, yield models in which all inputs of one type constraint have another type of this constraint.
+    After these, yield ModelProtos in which all inputs of one type constraint have another tensor type of this
+    constraint.
     """
     whole = _model_with_constants(schema, example)
     names = [value.name for value in whole.graph.input] + [tensor.name for tensor in whole.graph.initializer]
@@ -240,7 +260,10 @@ def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
 
 
 def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) -> Any:
-    """Return the model of an example in which tensors from the input at index `first` on are initializers."""
+    """Return the ModelProto of an example in which tensors from the input at index `first` on are initializers.
+
+    Inputs without stated elements, sequences and maps stay inputs.
+    """
     model = model_of(schema, example)
     model.ir_version = max(model.ir_version, IR_OF_CONSTANTS)
     for index, value in enumerate(example.inputs):
@@ -256,8 +279,9 @@ def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) ->
 def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequence[str], known: str) -> Any:
     """Return a copy of an example's model, `whole`, in which less is known about the inputs called `names`.
 
-    The values of these inputs are not known. `known` says which other facts are: SIZES, all sizes; OPEN_SIZES, the rank
-    alone; TYPE, the element type alone; NOTHING, no fact.
+    The values of these inputs are not known. `known` says which other facts are: SIZES, all sizes; OPEN_SIZES, the
+    rank, with a name for each size; TYPE, the element type alone; NOTHING, no fact, since a node of an unknown operator
+    makes the value.
     """
     model = pb.ModelProto()
     model.CopyFrom(whole)
@@ -285,7 +309,7 @@ def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequ
 
 
 def _example_of_type(schema: OpSchema, example: Example, name: str, type_: str) -> Example:
-    """Return a copy of an example in which inputs of the type constraint `name` have the type `type_`.
+    """Return a copy of an example in which tensors of the type constraint `name` have the type `type_` as inputs.
 
     The elements of these inputs, and all outputs, stay as they are.
     """

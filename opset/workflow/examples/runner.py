@@ -46,13 +46,14 @@ class Examination:
     """Result of tests. Reports of several operators can be added.
 
     Attributes:
-        passed: Number of tests that passed, by part: of examples at versions, or of claims.
+        passed: Number of tests that passed, by part (a key of PARTS). A test is an example at a version, a conversion
+            of one, or a claim of a `change:` block.
         failed: Number of tests that failed, by part.
-        skipped: Number of tests that were not run, by part and reason.
+        skipped: Number of tests that were not run, by (part, reason).
         findings: Failures, without duplicates.
-        notes: Claims that no example shows.
+        notes: Claims that no example shows, as text.
         gaps: Outputs whose types or shapes inference does not know fully.
-        unseen: Operator and example if inference has all values and does not report the constraint that they break.
+        unseen: (operator, example) if inference has all values and does not report the constraint that they break.
         refused: Conversions of examples that are refused.
         outcomes: Events of outcomes.py: calls of adapters, for the table that the documentation shows.
     """
@@ -68,6 +69,7 @@ class Examination:
     outcomes: set[Any] = field(default_factory=set)
 
     def __iadd__(self, other: Examination) -> Examination:
+        """Add the numbers and lists of another report to this one; findings that it has already are not repeated."""
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
@@ -82,13 +84,13 @@ class Examination:
 
     @property
     def has_run(self) -> bool:
-        """Whether any test was run, whether it passed or failed."""
+        """Whether any test passed or failed; skipped tests do not count."""
         return bool(sum(self.passed.values()) + sum(self.failed.values()))
 
     def count(self, part: str, findings: Sequence[Finding]) -> None:
         """Count a test of `part`, a key of PARTS: as passed if `findings` is empty, else as failed.
 
-        The findings are added to the report.
+        The findings are added to the report. However many they are, they count as one test.
         """
         (self.failed if findings else self.passed)[part] += 1
         self.findings += findings
@@ -99,7 +101,10 @@ class Examination:
 
 
 class InferenceGap(NamedTuple):
-    """An output that inference does not know fully, the form of the example's inputs, and the known type as text."""
+    """An output that inference does not know fully, with the type that it knows as text, "nothing" for none.
+
+    `form` is how the inputs of the example were given: "values", or "dim_params" in place of sizes.
+    """
 
     operator: str
     since: int
@@ -133,6 +138,7 @@ class ExampleRunner:
     """
 
     def __init__(self, registry: Registry, limits: Limits | None = None, budget: Budget | None = None) -> None:
+        """Create a runner; by default, `limits` are those of Limits(), and the budget has no end."""
         self.registry = registry
         limits = limits or Limits()
         self.budget = budget or Budget(Limits())
@@ -149,7 +155,7 @@ class ExampleRunner:
         return routes_of(self.registry)
 
     def clear_values(self) -> None:
-        """Forget the outputs that were kept for the last example."""
+        """Forget the outputs that were kept, so that the next call computes them again."""
         self._values.clear()
 
     def why_no_kernel(self, schema: OpSchema) -> str:
@@ -168,18 +174,19 @@ class ExampleRunner:
         return self.rules.left_out(schema.domain) or "there is no rule for its outputs"
 
     def lacks_written_adapter(self, schema: OpSchema, direction: str) -> bool:
-        """Whether the adapter of a version in a direction, "up" or "down", is declared as written, but does not exist.
+        """Return whether an adapter of a version is declared as written, but does not exist.
 
-        False if the domain's adapters.py was not run.
+        `direction` is "up" or "down". The result is False if the domain's adapters.py was not run.
         """
         key = schema.domain, schema.name, schema.since_version, schema.family
         declared = getattr(schema.change, direction, "") == "written"
         return declared and not self._adapters.left_out(schema.domain) and self._adapters.find(direction, *key) is None
 
     def outputs(self, schema: OpSchema, example: Example) -> list[Any]:
-        """Return the outputs that the kernel of a version computes for an example; they are kept for the next call.
+        """Return the outputs that the kernel of a version computes for an example, without those that it leaves out.
 
-        Raises RunError if the kernel fails or does not exist, BudgetExceeded if the runner's budget is used up.
+        They are kept for the next call. Raises RunError if the kernel fails or does not exist, BudgetExceeded if the
+        runner's budget is used up.
         """
         return self.run(model_of(schema, example), example)
 
@@ -215,9 +222,10 @@ class ExampleRunner:
             self.budget.charge(evaluator.steps)  # which raises BudgetExceeded where it was the budget that ended it
 
     def _model_identity(self, model: Any) -> tuple[Any, ...]:
-        """Return a key for kept outputs, which is equal for models that compute the same.
+        """Return a key for kept outputs; models with equal keys compute the same.
 
-        Such models have the same nodes, and each node the same since_version.
+        Such models have the same graph, and each node the same since_version. For a model with functions or subgraphs,
+        the key is all of its bytes.
         """
         imports = {normalize_domain(each.domain): each.version for each in model.opset_import}
         sinces = []
@@ -230,7 +238,7 @@ class ExampleRunner:
         return model.graph.SerializeToString(), tuple(sinces)
 
     def examples(self, schema: OpSchema) -> Iterator[Example]:
-        """Yield the examples of an operator version, except examples that break a constraint."""
+        """Yield the examples that hold for an operator version, except examples that break a constraint."""
         for example in self.registry.examples(schema.name, schema.domain):
             if not example.error and example_versions(example, (schema.since_version,)):
                 yield example
@@ -245,22 +253,23 @@ class ExampleRunner:
         return path
 
     def place_of_key(self, schema: OpSchema, *keys: str) -> str:
-        """Return path:line of the key in a version's YAML to which the path `keys` leads.
+        """Return path:line of a key in a version's YAML; `keys` lead to it, such as "change", "adapters", "up".
 
-        If a key of the path is missing, it is the line of the last one that exists.
+        If a key on the way is missing, it is the line of the last one that exists; only the path if the version is not
+        in the file.
         """
         path, root = self._document(schema)
         at, _ = _find_key(root, schema.since_version, keys)
         return path if at is None else f"{path}:{at.line}"
 
     def has_key(self, schema: OpSchema, *keys: str) -> bool:
-        """Whether a version's YAML states the key to which the path `keys` leads; if not, its value is a default."""
+        """Return whether a version's YAML has the key to which `keys` lead; if not, its value is a default."""
         return _find_key(self._document(schema)[1], schema.since_version, keys)[1]
 
     def _document(self, schema: OpSchema) -> tuple[str, YamlNode | None]:
-        """Return the path of an operator's file, and its parsed YAML.
+        """Return the path of an operator's file, and its parsed YAML; both are kept.
 
-        The YAML is None if the file can no longer be read.
+        The YAML is None if there is no such file, or if it can no longer be read.
         """
         key = schema.domain, schema.name
         if key not in self._files:
@@ -282,7 +291,7 @@ def _list_items(root: YamlNode | None, key: str) -> list[YamlNode]:
 
 
 def _find_key(root: YamlNode | None, since: int, keys: Sequence[str]) -> tuple[YamlNode | None, bool]:
-    """Return the YAML node to which the path `keys` leads in the version `since`, and True.
+    """Return the YAML node to which `keys` lead in the version `since`, and True.
 
     If a key is missing, return the node of the last one that exists, and False. If the version is missing, return None
     and False.
@@ -311,7 +320,8 @@ def freeze_arrays(feeds: dict[str, Any]) -> dict[str, Any]:
 def disagreements(example: Example, actual: Sequence[Any]) -> list[str]:
     """Return a text for each computed output that differs from the output that the example states; [] if none does.
 
-    `actual` are the computed outputs in order, without outputs that are not requested.
+    If their numbers differ, the only text says so. `actual` are the computed outputs in order, without those that the
+    example leaves out. Differences within the tolerance do not count.
     """
     wanted = [(index, each) for index, each in enumerate(example.outputs or ()) if each is not None]
     if len(wanted) != len(actual):
@@ -323,7 +333,8 @@ def disagreements(example: Example, actual: Sequence[Any]) -> list[str]:
 def difference(example: Example, wanted: ExampleValue, actual: Any) -> str:
     """Return how a computed output differs from `wanted`, the output that the example states; "" if they agree.
 
-    Differences within the tolerance of the example do not count.
+    Differences within the tolerance of the example do not count; if it states none, the element type's counts. Of a
+    random output, only type and shape are compared.
     """
     if wanted.content is None and wanted.shape is not None:  # chance decides the elements
         same = outline(actual) == f"{wanted.type}{list(wanted.shape)}"
@@ -350,5 +361,5 @@ def no_kernel_finding(runner: ExampleRunner, schema: OpSchema, why: str, example
 
 
 def error_text(error: Any) -> str:
-    """Return the message and the reason of an OpsetError on one line."""
+    """Return the message and the reason of an OpsetError on one line: "message: reason"."""
     return safe_text(f"{error.message}{f': {error.why}' if error.why else ''}")
