@@ -54,33 +54,41 @@ _rules: dict[str, Function] = {}
 
 
 def infer(*operators: str, since: int = 0, domain: str = "") -> Callable[[Function], Function]:
-    """Return a decorator that registers a function to infer the outputs of operators.
+    """Return a decorator that registers a function as the one that infers the outputs of some operators.
+
+    The function takes the node as a Call; see above for its results. The decorator returns it unchanged.
 
     Args:
         operators: the names of the operators.
-        since: the first version for which the function holds, by default an operator's first.
+        since: the first version of the operators that the function is for, by default the first of all. It holds until
+            the version for which a later one is registered.
         domain: the domain of the operators, by default ONNX's own.
 
     Raises:
-        InferenceError: I301, by the decorator, if a version has another function, or users register one for the
-            standard.
+        InferenceError: I301, by the decorator, if a version has another function already, or if code outside of this
+            package registers one for an operator of the standard.
     """
     return LAYER.register("infer", operators, since, domain)
 
 
 def data(*operators: str, since: int = 0, domain: str = "") -> Callable[[Function], Function]:
-    """Return a decorator that registers a function to compute elements of outputs; its parameters are as in `infer`."""
+    """Return a decorator that registers a function as the one that computes elements of outputs of some operators.
+
+    Parameters and errors are the same as in `infer`.
+    """
     return LAYER.register("data", operators, since, domain)
 
 
 def rule(name: str) -> Callable[[Function], Function]:
-    """Return a decorator that registers a rule, which YAML names in `shape:`, such as `same(X)`.
+    """Return a decorator that registers a function as the rule called `name`, which YAML names in `shape:`.
 
-    A rule is a function of the call, the index of the output, and the arguments in brackets. An argument that names an
-    input is passed as the input's index, the name of an attribute as text, a number as an int.
+    For `same(X)`, the name is "same". The function is called with the Call of the node, the index of the output, and
+    one argument for each word in brackets: an index for the name of an input, a string for the name of an attribute, an
+    int for a number. An earlier rule of the same name is replaced.
     """
 
     def register(function: Function) -> Function:
+        """Register the function as the rule, and return it."""
         _rules[name] = function
         return function
 
@@ -88,15 +96,16 @@ def rule(name: str) -> Callable[[Function], Function]:
 
 
 class RuleLookup:
-    """Finds the inference functions of a registry's operators, by rules that YAML names or by decorators."""
+    """Finds the inference functions of a registry's operators: rules that YAML names, or registered functions."""
 
     def __init__(self, registry: Registry) -> None:
         self._lookup = Lookup(LAYER, registry)
 
     def find(self, schema: OpSchema) -> Hook | None:
-        """Return the function that infers an operator's outputs, or None if neither YAML nor a decorator declares one.
+        """Return the function that infers an operator's outputs, or None if there is none.
 
-        Raises InferenceError I302 for a rule that does not exist, I301 if the functions of users cannot be loaded.
+        If the schema names rules in `shape`, they are that function; otherwise, it is the one registered by `infer`.
+        Raises InferenceError I302 if the rules are wrong, I301 if the Python files of a user's domain cannot be run.
         """
         if not schema.shape:
             return self._find_hook("infer", schema)
@@ -109,15 +118,21 @@ class RuleLookup:
             raise InferenceError(finding) from error
 
     def find_data(self, schema: OpSchema) -> Hook | None:
-        """Return the function that computes elements of an operator's outputs, or None if none is registered."""
+        """Return the function that `data` registered for the elements of an operator's outputs, or None.
+
+        Raises InferenceError I301 if the Python files of a user's domain cannot be run.
+        """
         return self._find_hook("data", schema)
 
     def left_out(self, domain: str) -> str:
-        """Return a sentence that names the Python file of a domain that was not run, and why; "" if all were run."""
+        """Return a sentence on the Python file of a domain that was not run, as its folder is not trusted, or ""."""
         return self._lookup.left_out(domain)
 
     def _find_hook(self, kind: str, schema: OpSchema) -> Hook | None:
-        """Return the function that decorator `kind` ("infer", "data") registers for an operator's version, or None."""
+        """Return the function that the decorator `kind`, "infer" or "data", registered for an operator, or None.
+
+        Raises InferenceError I301 if the Python files of a user's domain cannot be run.
+        """
         return self._lookup.find(kind, schema.domain, schema.name, schema.since_version, schema.family)
 
 
@@ -125,10 +140,15 @@ _RULE = re.compile(r"([a-z_]+)(?:\(([\w, -]*)\))?")
 
 
 def function_of_rules(schema: OpSchema) -> Function:
-    """Return the inference function that a schema declares in `shape` by rules.
+    """Return the rules that a schema names in `shape`, such as "same(X); scalar", as one inference function.
 
-    Raises LookupError if a rule does not exist, an argument is no input, attribute or integer, or there are more rules
-    than outputs.
+    For an operator with one output, the function returns the result of its rule. Otherwise, it returns a list with the
+    result for each output of the node; the last rule is for all further outputs. In a list, an output whose rule raises
+    Unknown is None, and the reason is added to the doubts of the Call.
+
+    Raises:
+        LookupError: a rule does not exist, an argument is no input, attribute or integer, or there are more rules than
+            outputs.
     """
     importlib.import_module("opset.inference.rules")
     if schema.shape.count(";") >= max(len(schema.outputs), 1):
@@ -156,6 +176,7 @@ def function_of_rules(schema: OpSchema) -> Function:
         return lambda call: function(call, 0, *only_arguments)
 
     def outputs(call: Any) -> list[Any]:
+        """Return the result of a rule for each output of the node, None if it raises Unknown."""
         results = []
         for index in range(call.output_count):
             function, arguments = parts[min(index, len(parts) - 1)]
@@ -170,12 +191,16 @@ def function_of_rules(schema: OpSchema) -> Function:
 
 
 def registered_rules(families: Iterable[str]) -> frozenset[tuple[str, str, int]]:
-    """Return (domain, operator, first version) of each function that modules of these families register by `infer`."""
+    """Return (domain, operator, first version) of each function that is registered by `infer`.
+
+    The modules of `families` are imported first. Functions of modules that were imported before, and functions that
+    users registered in Python, are included.
+    """
     return LAYER.hook_versions("infer", families)
 
 
 def rule_problem(schema: OpSchema) -> str:
-    """Return why a schema's `shape` is wrong, such as a rule that does not exist, or "" if it is right."""
+    """Return why the rules in a schema's `shape` cannot be used, such as a rule that does not exist, or ""."""
     try:
         function_of_rules(schema)
     except LookupError as error:

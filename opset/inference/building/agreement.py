@@ -18,15 +18,16 @@ from opset.schemas.constraints.violation import Violation
 
 
 def certainly_differ(left: Shape, right: Shape) -> bool:
-    """Whether two shapes differ in rank, or in a size, whatever numbers their variables stand for."""
+    """Whether two shapes differ in rank, or in a size for all values of its variables; False if that is not certain."""
     return len(left) != len(right) or any(equal(a, b) is False for a, b in zip(left, right, strict=True))
 
 
 def unify_shape(call: Call, index: int, expected: Shape, label: str) -> Shape:
-    """Return the shape of the input at `index`, which must equal `expected`; unknown sizes are taken from `expected`.
+    """Return `expected`, which the shape of the input at `index` must equal, with what this shape adds.
 
-    Returns `expected` if the input's rank is unknown. Raises Violation `label`, such as "C1", if the shapes certainly
-    differ.
+    Numbers of the input replace symbolic and unknown (None) sizes of `expected`, and symbolic sizes replace unknown
+    ones. If the input's rank is unknown, `expected` is returned as it is. Raises Violation with the constraint `label`,
+    such as "C1", if the shapes certainly differ.
     """
     shape = call.shape(index)
     if shape is None:
@@ -37,10 +38,11 @@ def unify_shape(call: Call, index: int, expected: Shape, label: str) -> Shape:
 
 
 def common_shape(call: Call, indices: Iterable[int], label: str, shape: Shape | None = None) -> Shape | None:
-    """Return the one shape that the inputs at `indices` must all have, or None if no rank is known.
+    """Return the one shape that the inputs at `indices` must all have, with the most precise sizes of all.
 
-    If `shape` is not None, they must have this shape. Raises Violation `label`, such as "C1", if shapes certainly
-    differ.
+    Inputs that are absent or of unknown rank are passed over; the result is None if that leaves none. If `shape` is
+    given, they must have this shape, too. Raises Violation with the constraint `label`, such as "C1", if shapes
+    certainly differ.
     """
     for index in indices:
         shape = call.shape(index) if shape is None else unify_shape(call, index, shape, label)
@@ -48,9 +50,11 @@ def common_shape(call: Call, indices: Iterable[int], label: str, shape: Shape | 
 
 
 def complete_broadcast_target(call: Call, index: int, onto: Shape, label: str) -> Shape:
-    """Return the shape `onto`, with its unknown sizes taken from the input at `index`, which must broadcast to it.
+    """Return the shape `onto`, with what the input at `index`, which must broadcast to it, shows of its sizes.
 
-    Raises Violation `label`, such as "C1", if the input certainly cannot be broadcast to it.
+    A size of the input that is certainly not 1 takes the place of an unknown size (None) in `onto`, and a number the
+    place of a symbolic size. If the input's rank is unknown, `onto` is returned as it is. Raises Violation with the
+    constraint `label`, such as "C1", if the input certainly cannot be broadcast to `onto`.
     """
     shape = call.shape(index)
     if shape is None:
@@ -71,7 +75,10 @@ def complete_broadcast_target(call: Call, index: int, onto: Shape, label: str) -
 
 
 def has_one_element(shape: Shape | None) -> bool | None:
-    """Return whether a tensor of this shape has exactly one element; None if variables or an unknown rank decide it."""
+    """Return whether a tensor of this shape has exactly one element.
+
+    The result is None if variables, unknown sizes or an unknown rank (None) decide it.
+    """
     if shape is None:
         return None
     ones = [equal(size, 1) for size in shape]
@@ -81,18 +88,28 @@ def has_one_element(shape: Shape | None) -> bool | None:
 
 
 def element_as_size(call: Call, index: int) -> Size | None:
-    """Return the first element of an integer input as a size, or None if it is unknown or the input is absent."""
+    """Return the first element of an integer input as a size, symbolic or an int.
+
+    The result is None if the element is unknown, the input is absent or empty, or the element is no integer.
+    """
     element = call.element(index)
     return element if isinstance(element, int | Dim) else None
 
 
 def can_output(call: Call, element: str | None) -> bool:
-    """Whether the schema allows the first output to be, or to contain, tensors of type `element`; False for None."""
+    """Whether the schema allows the first output to be, or to contain, tensors of the element type `element`.
+
+    False for None.
+    """
     return any(f"tensor({element})" in text for text in call.schema.allowed_types(call.schema.outputs[0]))
 
 
 def dtype_of_attribute(call: Call, attribute: str) -> str | None:
-    """Return the element type, such as "float", that an attribute such as `to` names; None if it is absent or 0."""
+    """Return the element type, such as "float", that an attribute such as `to` names.
+
+    The value is a number of TensorProto.DataType, or a word such as "FLOAT" in version 1 of Cast. The result is None if
+    the attribute is absent, or the number is 0 or unknown.
+    """
     number = call.attribute(attribute)
     if isinstance(number, str):  # as version 1 of Cast spells it
         return number.lower()
@@ -103,9 +120,10 @@ SIZES = Algebra(equal, at_most, less, apply_to_sizes, Dim)
 
 
 def check_declared_constraints(call: Call) -> None:
-    """Raise Violation if a node breaks a constraint that its operator declares in YAML.
+    """Raise Violation if a node certainly breaks a constraint that its operator's YAML declares for its inputs.
 
-    If it breaks none, sizes of its inputs that follow from the constraints are recorded in the Call.
+    Otherwise, record in `call` the shapes of inputs that the constraints complete, and the sizes that names in declared
+    shapes stand for; `call.shape`, `call.size` and `call.run` then return them.
     """
     plan = plan_of(call.schema)
     if plan is None:
@@ -118,6 +136,7 @@ def check_declared_constraints(call: Call) -> None:
     shapes = [call.shape(index) for index in range(call.input_count)]
 
     def elements_to_check(index: int) -> tuple[Element, ...] | None:
+        """Return the elements of an input, None if unknown, and charge the budget for checking them."""
         elements = call.elements(index)
         charge(CHECK_STEPS * len(elements or ()))
         return elements
@@ -131,9 +150,10 @@ def check_declared_constraints(call: Call) -> None:
 
 
 def _is_given(call: Call, name: str) -> bool | None:
-    """Return whether a node has the input or attribute `name`; an empty list counts as absent.
+    """Return whether a node has the input or attribute called `name`; an empty list counts as absent.
 
-    The result is None if the enclosing function's call decides it.
+    The result is None for an attribute that is taken from the call of the function around the node, if this call is
+    unknown.
     """
     if name in call.schema.attributes:
         try:
@@ -144,7 +164,11 @@ def _is_given(call: Call, name: str) -> bool | None:
 
 
 def attribute_if_known(call: Call, name: str) -> Any:
-    """Return the value of an attribute; None if it is absent, or if the enclosing function's call decides its value."""
+    """Return the value of an attribute, or its default.
+
+    The result is None if there is neither, or if the value is taken from the call of the function around the node, and
+    this call is unknown.
+    """
     try:
         return call.attribute(name)
     except Unknown:
@@ -152,7 +176,7 @@ def attribute_if_known(call: Call, name: str) -> Any:
 
 
 def required_attribute(call: Call, name: str) -> Any:
-    """Return the value of an attribute that has no default. Raises Violation, without a label, if the node lacks it."""
+    """Return the value of an attribute that has no default. Raises Violation without a label if the node lacks it."""
     value = call.attribute(name)
     if value is None:
         raise Violation("", f"the attribute {name} is missing")
@@ -160,12 +184,12 @@ def required_attribute(call: Call, name: str) -> Any:
 
 
 def is_nonempty(shape: Sequence[Size | None]) -> bool:
-    """Whether a tensor of this shape certainly has elements; False if a size is unknown or may be 0."""
+    """Whether a tensor of this shape certainly has elements; False if a size is unknown (None) or may be 0."""
     return all(size is not None and (lower_bound(size) or 0) > 0 for size in shape)
 
 
 def check_averaged_type(call: Call) -> None:
-    """Raise Violation C4 if an interpolation would have to average strings or booleans.
+    """Raise Violation C4 if a node would interpolate strings or booleans.
 
     This is so if the first input has such elements, and the attribute `mode` is not "nearest".
     """

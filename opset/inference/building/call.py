@@ -26,15 +26,15 @@ class WrongAttributeType(TypeError):
 
 
 class Unknown(Exception):
-    """Nothing more can be inferred; the message is the reason that the user is shown."""
+    """Nothing more can be inferred of a node; the message is the reason that the user is shown."""
 
 
 @dataclass(eq=False, slots=True)
 class Call:
-    """One node, as the rules of its operator see it.
+    """One node, as the functions that infer its operator see it: its schema, inputs, attributes and number of outputs.
 
     An input that the node leaves out is absent. Of any other input, the type, the shape and the elements are None if
-    they are unknown. Inputs are named by index.
+    they are unknown. Inputs are given by their index, counted from 0.
     """
 
     schema: OpSchema
@@ -61,12 +61,15 @@ class Call:
     _completed: dict[int, tuple[Size, ...]] = field(default_factory=dict)
 
     def with_schema(self, schema: OpSchema, types: Sequence[Type | None]) -> Call:
-        """Return a Call of the same node with another schema and other input types; both add to one list of doubts."""
+        """Return a Call of the same node with another schema and other input types.
+
+        It has no results of checked constraints yet. Both Calls share the lists of doubts, reads and memory.
+        """
         return replace(self, schema=schema, types=types, match=None, _attributes={}, _completed={})
 
     @property
     def version(self) -> int:
-        """The since_version of the node's operator."""
+        """The since_version of the node's operator: the opset in which this version of it appeared."""
         return self.schema.since_version
 
     @property
@@ -75,26 +78,30 @@ class Call:
         return len(self.types)
 
     def has(self, index: int) -> bool:
-        """Whether the node has the input at `index`; False if it is left out."""
+        """Whether the node has the input at `index`; False if it is left out or beyond the last."""
         return index < len(self.names) and bool(self.names[index])
 
     def wants(self, index: int) -> bool:
-        """Whether the node has the output at `index`; False if it is left out."""
+        """Whether the node has the output at `index`; False if it is left out or beyond the last."""
         return index < self.output_count and index not in self.unnamed
 
     def type(self, index: int) -> Type | None:
-        """Return the type of the input at `index`, or None if it is not known or there is no such input."""
+        """Return the type of the input at `index`, or None if it is unknown or there is no such input."""
         return self.types[index] if index < len(self.types) else None
 
     def dtype(self, index: int) -> str | None:
-        """Return the element type of a tensor input, such as "float", or None if it is unknown or no tensor."""
+        """Return the element type of a dense or sparse tensor input, such as "float".
+
+        The result is None if it is unknown, or the input is absent or no tensor.
+        """
         type_ = self.type(index)
         return type_.element if type_ is not None and type_.kind in ("tensor", "sparse_tensor") else None
 
     def shape(self, index: int) -> tuple[Size, ...] | None:
-        """Return the shape of a tensor input, or None if not even its rank is known. No size in it is None.
+        """Return the shape of a tensor input; no size in it is None, but a size may be symbolic.
 
-        The shape is completed by the constraints that the operator declares for the shapes of its inputs.
+        The result is None if not even the rank is known, or the input is absent or no tensor. Once the declared
+        constraints are checked, the shape includes what follows from them.
         """
         if index in self._completed:
             return self._completed[index]
@@ -102,48 +109,54 @@ class Call:
         return type_.shape if type_ is not None else None  # type: ignore[return-value]
 
     def complete(self, index: int, shape: tuple[Size, ...]) -> None:
-        """Set the shape of a tensor input, as it follows from the operator's constraints; `shape` then returns it.
+        """Set the shape that `shape` returns for the input at `index`, as it follows from the operator's constraints.
 
-        Nothing is set if the input is known to be no tensor.
+        Nothing is set if the input is known to be no dense tensor.
         """
         type_ = self.types[index]
         if type_ is None or type_.kind == "tensor":
             self._completed[index] = shape
 
     def size(self, name: str) -> Size | None:
-        """Return the size for which `name`, such as "N", stands in the shapes declared in YAML, None if unknown."""
+        """Return the size that `name`, such as "N", stands for in the input shapes that the operator's YAML declares.
+
+        The result is None if it is unknown, or the declared constraints have not been checked.
+        """
         size: Size | None = self.match.sizes.get(name) if self.match is not None else None
         return size
 
     def run(self, name: str) -> tuple[Size, ...] | None:
-        """Return the sizes that `...D` in the shapes declared in YAML stands for, if `name` is "D".
+        """Return the sizes that `...D` stands for in the input shapes that the operator's YAML declares; `name` is "D".
 
-        The result is None if not even their number is known.
+        The result is None if not even their number is known, or the declared constraints have not been checked.
         """
         return self.match.runs.get(name) if self.match is not None else None
 
     def require_shape(self, index: int) -> tuple[Size, ...]:
-        """Return the shape of a tensor input. Raises Unknown if not even its rank is known."""
+        """Return the shape of a tensor input, as `shape` does. Raises Unknown if not even its rank is known."""
         shape = self.shape(index)
         if shape is None:
             raise Unknown(f"the rank of {self.parameter(index)} is not known")
         return shape
 
     def rank(self, index: int) -> int | None:
-        """Return the rank of a tensor input, or None if it is not known."""
+        """Return the rank of a tensor input, or None if it is unknown or the input is absent."""
         shape = self.shape(index)
         return None if shape is None else len(shape)
 
     def parameter(self, index: int) -> str:
-        """Return the name that the operator's schema gives the input at `index`, as messages show it."""
+        """Return the name that the operator's schema gives the input at `index`, such as "X", for messages.
+
+        Inputs beyond the last one of the schema have the name of that one, a variadic input.
+        """
         formal = self.schema.inputs
         return formal[min(index, len(formal) - 1)].name if formal else f"input {index}"
 
     def constant(self, index: int) -> Constant | None:
-        """Return the dims and elements of an input, or None if they are unknown or too many.
+        """Return the dims and elements of an input; None if it is absent, or they are unknown or too many.
 
-        Booleans count as unknown if the input may not be boolean, since the operator's rule would read them as numbers.
-        The index is recorded in `reads`.
+        An element that is unknown is None. Boolean elements count as unknown if the schema does not allow booleans for
+        the input, since the operator's rule would take them for numbers. The index is added to `reads`.
         """
         if not self.has(index):
             return None
@@ -155,20 +168,24 @@ class Call:
         return constant
 
     def elements(self, index: int) -> tuple[Element, ...] | None:
-        """Return the elements of an input in row-major order, or None if not even their number is known."""
+        """Return the elements of an input in row-major order, None for each that is unknown.
+
+        The result is None if the input is absent, or its elements are all unknown or too many. The index is added to
+        `reads`.
+        """
         constant = self.constant(index)
         return None if constant is None else constant.values
 
     def element(self, index: int) -> Element:
-        """Return the first element of an input, which should have no other; None if it is unknown or absent."""
+        """Return the first element of an input that should have only one; None if it is unknown or absent."""
         elements = self.elements(index)
         return elements[0] if elements else None
 
     def sizes(self, index: int) -> tuple[Size | None, ...] | None:
-        """Return the elements of an integer input of rank 0 or 1, or None if not even their number is known.
+        """Return the elements of an integer input of rank 0 or 1, ints or symbolic, None for each that is unknown.
 
-        A single element that is unknown is None. Raises Violation, without a label, if the elements are no list of
-        integers.
+        The result is None if not even their number is known. Raises Violation, without a label, if known elements are
+        no list of integers.
         """
         constant = self.constant(index)
         if constant is None:
@@ -189,7 +206,7 @@ class Call:
     def numbers(self, index: int) -> tuple[int, ...] | None:
         """Return the elements of an integer input of rank 0 or 1, or None if any of them is symbolic or unknown.
 
-        Raises Violation, without a label, if the elements are no list of integers.
+        Raises Violation, without a label, if known elements are no list of integers.
         """
         sizes = self.sizes(index)
         if sizes is None or not all(isinstance(size, int) for size in sizes):
@@ -199,9 +216,12 @@ class Call:
     def attribute(self, name: str) -> Any:
         """Return the value of an attribute, or its default; None if there is neither, or no such attribute.
 
-        The value is an int, float, str, the message of a tensor, type or graph, or a tuple of these. Raises
-        WrongAttributeType if the value has another type than the schema says. Raises Unknown if the value comes from
-        the call of a function around the node, and this call is not known.
+        The value is an int, float, str, bytes, the message of a tensor, type or graph, or a tuple of these. It is
+        cached.
+
+        Raises:
+            WrongAttributeType: the value has another type than the schema says.
+            Unknown: the value is taken from the call of the function around the node, and this call is not known.
         """
         if name not in self._attributes:
             formal = self.schema.attributes.get(name)
@@ -214,11 +234,11 @@ class Call:
         return self._attributes[name]
 
     def lists_read(self) -> dict[str, tuple[Any, ...]]:
-        """Return by name the attributes with lists that the rule has read."""
+        """Return the lists among the values that `attribute` has returned so far, by name of the attribute."""
         return {name: value for name, value in self._attributes.items() if isinstance(value, tuple)}
 
     def doubt(self, reason: str) -> None:
-        """Add a reason why the outputs are not fully known, which is shown to the user."""
+        """Add to `doubts` a reason why the outputs are not fully known, which is shown to the user."""
         self.doubts.append(reason)
 
     axis = staticmethod(normalize_axis)
@@ -229,7 +249,7 @@ _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "string
 
 
 def _has_attribute_type(value: Any, kind: str) -> bool:
-    """Whether a value is of the attribute type `kind`, such as "ints"; only the first item of a list is checked."""
+    """Whether a value is of the attribute type `kind`, such as "ints"; of a list, only the first item is checked."""
     if isinstance(value, tuple) != kind.endswith("s"):
         return False
     first = (value[0] if value else None) if isinstance(value, tuple) else value

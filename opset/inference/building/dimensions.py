@@ -36,11 +36,11 @@ Size = Union[int, "Dim"]
 
 
 class TooComplex(Exception):
-    """An expression would be too large to be of use."""
+    """An expression would be too large: more than MAX_SIZE parts, or a number beyond 64 bits."""
 
 
 class Function:
-    """An atom that is a function of sizes: `floor` of a quotient (two arguments), `max`, `min` or `broadcast`."""
+    """A function of sizes as part of an expression: `floor` (numerator, denominator), `max`, `min` or `broadcast`."""
 
     __slots__ = ("_hash", "arguments", "name", "size", "text")
 
@@ -76,9 +76,11 @@ class Function:
 
 
 class Dim:
-    """A size with variables.
+    """A size with variables, such as 2*N + 1.
 
-    `terms` are the monomials with their coefficients; the constant is the coefficient of `()`.
+    It is computed with by +, -, *, // and %, together with ints or other Dims. The result is again a Dim, or an int if
+    no variable is left; TooComplex is raised if it is too large. `terms` are pairs of a product of variables and
+    functions (a tuple) and its coefficient: ((("N",), 2), ((), 1)) for 2*N + 1.
     """
 
     __slots__ = ("_hash", "_text", "size", "terms")
@@ -106,6 +108,7 @@ class Dim:
         return self._hash
 
     def __str__(self) -> str:
+        """Return the text that `parse_size` reads again, such as "2*N + 1"; a variable alone is its plain name."""
         if not self._text:
             atom = _only_atom(self)
             self._text = atom if isinstance(atom, str) else _size_text(self)
@@ -149,6 +152,7 @@ class Dim:
     __rmul__ = __mul__
 
     def __floordiv__(self, other: Size) -> Size:
+        """Return the quotient rounded down, such as floor(N/2). Raises ZeroDivisionError for the divisor 0."""
         if not isinstance(other, int | Dim):
             return NotImplemented
         return _floor_quotient(self, other)
@@ -157,6 +161,7 @@ class Dim:
         return _floor_quotient(other, self)
 
     def __mod__(self, other: Size) -> Size:
+        """Return the remainder of the division: size - divisor * (size // divisor)."""
         return self - other * _floor_quotient(self, other)
 
     def __rmod__(self, other: Size) -> Size:
@@ -164,7 +169,7 @@ class Dim:
 
 
 def variable(name: str) -> Dim:
-    """Return the variable of this name as a size. Raises TooComplex if the name is too long."""
+    """Return the variable called `name` as a size. Raises TooComplex if the name is too long."""
     return _size_of_atom(name)
 
 
@@ -174,12 +179,12 @@ def variables(size: Size) -> set[str]:
 
 
 def has_function(size: Size, name: str) -> bool:
-    """Whether a size contains a function of this name, such as "max" or "broadcast"."""
+    """Whether a size contains a function called `name` anywhere: "floor", "max", "min" or "broadcast"."""
     return any(isinstance(atom, Function) and atom.name == name for atom in _atoms_in(size))
 
 
 def _atoms_in(size: Size) -> Iterator[Atom]:
-    """Yield the variables and functions in a size, also those in arguments of functions."""
+    """Yield the names of variables and the Functions in a size, also in arguments of functions, with repetitions."""
     pending: list[Size] = [size]
     while pending:
         for monomial, _ in _terms_of(pending.pop()):
@@ -190,10 +195,11 @@ def _atoms_in(size: Size) -> Iterator[Atom]:
 
 
 def substitute(size: Size, values: Mapping[str, Size]) -> Size:
-    """Return a size with its variables replaced by `values`; variables that have no value there stay.
+    """Return a size with variables replaced: N + M with {"N": 3} is M + 3.
 
-    Raises TooComplex if the result is too large, ZeroDivisionError if a divisor becomes 0, ValueError if the arguments
-    of a `broadcast` become different numbers other than 1.
+    Variables without an entry in `values` stay; an entry may be a number or another size. Raises TooComplex if the
+    result is too large, ZeroDivisionError if a divisor becomes 0, ValueError if the arguments of a `broadcast` become
+    different numbers other than 1.
     """
     if isinstance(size, int):
         return size
@@ -215,13 +221,13 @@ def substitute(size: Size, values: Mapping[str, Size]) -> Size:
 
 
 def product(sizes: Iterable[Size]) -> Size:
-    """Return the product of sizes, 1 for no sizes. Raises TooComplex if the product is too complex."""
+    """Return the product of sizes, 1 for no sizes. Raises TooComplex if the product is too large."""
     result: Size = prod(sizes)
     return result
 
 
 def apply_to_sizes(function: Callable[..., Size | None], *sizes: Size | None) -> Size | None:
-    """Return `function(*sizes)`, or None if a size is unknown (None) or the result is too complex."""
+    """Return `function(*sizes)`, or None if a size is unknown (None) or the function raises TooComplex."""
     for size in sizes:
         if size is None:
             return None
@@ -232,13 +238,16 @@ def apply_to_sizes(function: Callable[..., Size | None], *sizes: Size | None) ->
 
 
 def product_if_known(sizes: Iterable[Size | None]) -> Size | None:
-    """Return the product of sizes, 0 if any size is 0, or None if a size is unknown or the product too complex."""
+    """Return the product of sizes, or None if a size is unknown (None) or the product too complex.
+
+    If any size is 0, the product is 0, also beside unknown sizes.
+    """
     factors = list(sizes)
     return 0 if 0 in factors else apply_to_sizes(lambda *known: product(known), *factors)
 
 
 def sum_if_known(sizes: Iterable[Size | None]) -> Size | None:
-    """Return the sum of sizes, or None if a size is unknown or the sum too complex."""
+    """Return the sum of sizes, or None if a size is unknown (None) or the sum too complex."""
     return apply_to_sizes(lambda *known: sum(known, start=0), *sizes)
 
 
@@ -248,19 +257,20 @@ def ceil_div(size: Size, divisor: Size) -> Size:
 
 
 def maximum(*sizes: Size) -> Size:
-    """Return the largest of the sizes, or the symbolic size `max(…)` if the variables decide which one that is."""
+    """Return the largest size: N + 1 of N and N + 1, the symbolic max(4, N) of N and 4. At least one size is needed."""
     return _extreme_size("max", sizes, lambda a, b: at_most(a, b) is True)
 
 
 def minimum(*sizes: Size) -> Size:
-    """Return the smallest of the sizes, or the symbolic size `min(…)` if the variables decide which one that is."""
+    """Return the smallest size: N of N and N + 1, the symbolic min(4, N) of N and 4. At least one size is needed."""
     return _extreme_size("min", sizes, lambda a, b: at_most(b, a) is True)
 
 
 def broadcast(*sizes: Size) -> Size:
-    """Return the size to which dimensions of these sizes broadcast; symbolic, `broadcast(…)`, if variables decide.
+    """Return the size to which dimensions of these sizes broadcast, 1 for no sizes.
 
-    Raises ValueError if two sizes certainly differ and neither is 1.
+    A number other than 1 decides: N and 3 broadcast to 3. Several different variables give a symbolic size, such as
+    broadcast(M, N). Raises ValueError for two different numbers other than 1. Symbolic sizes are not compared.
     """
     flat = list(_flatten("broadcast", sizes))
     known = {size for size in flat if isinstance(size, int)} - {1}
@@ -275,9 +285,9 @@ def broadcast(*sizes: Size) -> Size:
 
 
 def equal(left: Size | None, right: Size | None) -> bool | None:
-    """Return whether two sizes are equal, or None if that depends on variables or if a size is unknown.
+    """Return True if two sizes are equal for all values of their variables, False if for no values, else None.
 
-    If the difference of the sizes is too complex to compute, the result is None, too.
+    N and N + 1 give False, N and 3 None. The result is also None if a size is unknown (None) or no answer is found.
     """
     if left is None or right is None:
         return None
@@ -299,9 +309,9 @@ def equal(left: Size | None, right: Size | None) -> bool | None:
 
 
 def at_most(left: Size | None, right: Size | None) -> bool | None:
-    """Return whether `left` is at most `right`, or None if that depends on variables or if a size is unknown.
+    """Return True if left <= right for all values of the variables, False if for no values, else None.
 
-    If the difference of the sizes is too complex to compute, the result is None, too.
+    N and N + 1 give True, N and 3 None. The result is also None if a size is unknown (None) or no answer is found.
     """
     if left is None or right is None:
         return None
@@ -315,29 +325,29 @@ def at_most(left: Size | None, right: Size | None) -> bool | None:
 
 
 def less(left: Size | None, right: Size | None) -> bool | None:
-    """Return whether `left` is less than `right`, or None if that depends on variables or if a size is unknown.
+    """Return True if left < right for all values of the variables, False if for no values, else None.
 
-    If the difference of the sizes is too complex to compute, the result is None, too.
+    N and N + 1 give True, N and 3 None. The result is also None if a size is unknown (None) or no answer is found.
     """
     more = at_most(right, left)
     return None if more is None else not more
 
 
 def lower_bound(size: Size) -> int | None:
-    """Return a number that a size is never below, for all values of its variables, or None if none is known."""
+    """Return a number that a size is never below (2 for N + 2, as N is at least 0), or None if none is found."""
     return _bounds_of(size)[0]
 
 
 def upper_bound(size: Size) -> int | None:
-    """Return a number that a size never exceeds, for all values of its variables, or None if none is known."""
+    """Return a number that a size never exceeds (5 for 5 - N, as N is at least 0), or None if none is found."""
     return _bounds_of(size)[1]
 
 
 def parse_size(text: str) -> Size | None:
-    """Return the size that prints as exactly this text, or None if no size does.
+    """Return the size whose text (`str`) is exactly `text`, or None if there is no such size.
 
-    So "batch - size" is a difference, but "batch-size" gives None: its writer meant it as the name of a variable. In a
-    larger size, that variable is in quotes: `2*"batch-size"`.
+    "batch - size" is a difference, but "batch-size" gives None; callers take it for the name of one variable. Within a
+    larger size, such a name is in quotes: `2*"batch-size"`.
     """
     if len(text) > 2 * _LONG_NAME * MAX_SIZE:
         return None
@@ -358,19 +368,19 @@ def parse_size(text: str) -> Size | None:
 
 
 def _fits_64_bits(number: int) -> bool:
-    """Whether both a number and its negative fit into 64 bits, as the text of a size shows -3 as "- 3"."""
+    """Whether both a number and its negative fit into 64 bits with a sign, so that its absolute value does."""
     return abs(number) < _LIMIT
 
 
 def _terms_of(size: Size) -> tuple[tuple[Monomial, int], ...]:
-    """Return the terms of a size as (monomial, coefficient); the monomial of a number is ()."""
+    """Return the terms of a size as (product of variables and functions, coefficient); a number has the product ()."""
     return size.terms if isinstance(size, Dim) else (((), size),)
 
 
 def _canonical_size(terms: dict[Monomial, int]) -> Size:
-    """Return the sum of `terms`, coefficients by monomial, in canonical form; an int if no variable remains.
+    """Return the sum of `terms`, coefficients by product of variables and functions, in canonical form.
 
-    Raises TooComplex if there are too many terms.
+    It is an int if no variable remains. The constant has the key (). Raises TooComplex if the sum is too large.
     """
     kept = [term for term in terms.items() if term[1]]
     if not kept:
@@ -382,12 +392,12 @@ def _canonical_size(terms: dict[Monomial, int]) -> Size:
 
 
 def _size_of_atom(atom: Atom) -> Dim:
-    """Return an atom, which is the name of a variable or a function of sizes, as a size."""
+    """Return the size that consists of this variable (its name) or function alone."""
     return Dim((((atom,), 1),))
 
 
 def _only_atom(size: Size) -> Atom | None:
-    """Return the variable or function that a size consists of, or None if the size has more parts."""
+    """Return the variable (its name) or Function that a size is, without a factor or further term; else None."""
     if isinstance(size, Dim) and len(size.terms) == 1:
         monomial, coefficient = size.terms[0]
         if coefficient == 1 and len(monomial) == 1:
@@ -396,9 +406,9 @@ def _only_atom(size: Size) -> Atom | None:
 
 
 def _flatten(name: str, sizes: Iterable[Size]) -> Iterator[Size]:
-    """Yield the sizes; instead of a size that is a function called `name`, such as "max", yield its arguments.
+    """Yield the sizes, but the arguments of each that is a function called `name`: M, N, 3 for "max", max(M, N), 3.
 
-    If such an argument is itself a function called `name`, it is yielded as it is.
+    Functions within the arguments are not taken apart.
     """
     for size in sizes:
         atom = _only_atom(size)
@@ -406,9 +416,9 @@ def _flatten(name: str, sizes: Iterable[Size]) -> Iterator[Size]:
 
 
 def _floor_quotient(size: Size, divisor: Size) -> Size:
-    """Return floor(size / divisor) in canonical form: (2*N + M) // 2 is N + floor(M/2).
+    """Return size / divisor, rounded down, in canonical form: (2*N + M) // 2 is N + floor(M/2).
 
-    Raises ZeroDivisionError for the divisor 0. A symbolic divisor counts as not 0.
+    A divisor with variables counts as not 0. Raises ZeroDivisionError for the divisor 0, or TooComplex.
     """
     if divisor == 0:
         raise ZeroDivisionError
@@ -455,7 +465,7 @@ def _floor_quotient(size: Size, divisor: Size) -> Size:
 
 
 def _exact_quotient(size: Dim, divisor: Dim) -> Size | None:
-    """Return size / divisor if that is a polynomial, or None if there is a remainder or the quotient is too complex."""
+    """Return size / divisor, such as N for N*M / M, or None if there is a remainder or the quotient is too complex."""
     monomial, by = divisor.terms[0]
     lead = Counter(monomial)
     left: Size = size
@@ -481,7 +491,7 @@ def _exact_quotient(size: Dim, divisor: Dim) -> Size | None:
 
 
 def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
-    """Return a size and its divisor, both divided by the factors that all terms of both have."""
+    """Return a size and its divisor without the factors that all terms of both share: (2*N*M, 4*N) gives (M, 2)."""
     terms = (*_terms_of(size), *_terms_of(divisor))
     factor = gcd(*(coefficient for _, coefficient in terms))
     shared = reduce(and_, (Counter(monomial) for monomial, _ in terms))
@@ -489,6 +499,7 @@ def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
         return size, divisor
 
     def without(whole: Size) -> Size:
+        """Return a size whose terms are divided by the common number and the common variables and functions."""
         terms = _terms_of(whole)
         return _canonical_size({tuple((Counter(m) - shared).elements()): c // factor for m, c in terms})
 
@@ -496,10 +507,9 @@ def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
 
 
 def _extreme_size(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size], bool]) -> Size:
-    """Return the "max" or "min" (`name`) of sizes.
+    """Return the "max" or "min" (`name`) of sizes: a size, or a function of that name if several are left.
 
-    `covered(a, b)` says whether `a` can be left out because `b` is kept. Raises TooComplex if more than MAX_SIZE sizes
-    are kept.
+    `covered(a, b)` returns whether `a` can be left out because `b` is kept. Raises TooComplex if too many are left.
     """
     kept: list[Size] = []
     for size in dict.fromkeys(_flatten(name, sizes)):
@@ -528,7 +538,7 @@ _Bounds = tuple[int | None, int | None]
 
 
 def _bounds_of(size: Size) -> _Bounds:
-    """Return a lower and an upper bound of a size for all values of its variables; a bound is None if it is unknown."""
+    """Return (lower, upper) bound of a size, both inclusive, None for one that is not found: (2, None) for N + 2."""
     if isinstance(size, int):
         return size, size
     charge(len(size.terms))
@@ -545,9 +555,9 @@ def _bounds_of(size: Size) -> _Bounds:
 
 
 def _close_bounds_of(size: Size) -> _Bounds:
-    """Return a lower and an upper bound of a size, also bounds that `_bounds_of` misses; a bound is None if unknown.
+    """Return (lower, upper) bound of a size, with more effort than `_bounds_of`; None for one that is not found.
 
-    For example, N - floor(N/2) is at least 0, because floor(N/2) is at most N/2.
+    For example, N - floor(N/2) is at least 0, because floor(N/2) is at most N/2. A large size gets no more effort.
     """
     low, high = _bounds_of(size)
     if isinstance(size, int) or size.size > MAX_BOUND_SIZE:
@@ -563,7 +573,8 @@ def _close_bounds_of(size: Size) -> _Bounds:
 def _close_lower_bound(size: Size, depth: int) -> int | None:
     """Return a lower bound of a size, or None if none is found.
 
-    Nested floor, max and min are followed up to `depth` levels deep.
+    For a floor, max or min in the size, their arguments are put in its place, up to `depth` times. Raises TooComplex if
+    that becomes too large.
     """
     low = _bounds_of(size)[0]
     if low is not None or depth == 0 or isinstance(size, int):
@@ -590,7 +601,7 @@ def _close_lower_bound(size: Size, depth: int) -> int | None:
 
 
 def _monomial_bounds(monomial: Monomial) -> _Bounds:
-    """Return a lower and an upper bound of a product of variables and functions; a bound is None if it is unknown."""
+    """Return (lower, upper) bound of a product of variables and functions; None for a bound that is not found."""
     low: int | None = 1
     high: int | None = 1
     for atom in monomial:
@@ -605,7 +616,7 @@ def _monomial_bounds(monomial: Monomial) -> _Bounds:
 
 
 def _function_bounds(atom: Function) -> _Bounds:
-    """Return a lower and an upper bound of a function of sizes; a bound is None if it is unknown."""
+    """Return (lower, upper) bound of the value of a function of sizes; None for a bound that is not found."""
     if atom.name == "floor":
         low, high = _bounds_of(atom.arguments[0])
         divisor = atom.arguments[1]
@@ -657,7 +668,10 @@ def _size_text(size: Size) -> str:
 
 
 def _term_text(monomial: Monomial, coefficient: int) -> tuple[int, str]:
-    """Return the sign of a term, 1 or -1, and its text without the sign."""
+    """Return the sign of a term, 1 or -1, and its text without the sign: (-1, "2*N") for -2*N.
+
+    `monomial` is the product of variables and functions, () for the constant.
+    """
     words = [_atom_text(atom) for atom in monomial]
     if abs(coefficient) != 1 or not words:
         words.insert(0, str(abs(coefficient)))
@@ -665,14 +679,14 @@ def _term_text(monomial: Monomial, coefficient: int) -> tuple[int, str]:
 
 
 def _atom_text(atom: Atom) -> str:
-    """Return the text of a function or variable; the name of a variable that could be misread ("a-b") is in quotes."""
+    """Return the text of a function, or the name of a variable, in quotes if it does not look like one ("a-b")."""
     if isinstance(atom, Function) or _VARIABLE.fullmatch(atom):
         return str(atom)
     return '"' + atom.replace('"', '""') + '"'
 
 
 def _operand_text(size: Size, operator: str) -> str:
-    """Return the text of an operand of a division, in brackets if needed.
+    """Return the text of an operand of a division, in brackets if needed: "N*M", "(N + 1)".
 
     `operator` is "/" for the numerator, "" for the divisor.
     """
@@ -685,24 +699,28 @@ _TOKEN = re.compile(r"""[^\W\d][\w.]*|"(?:[^"]|"")*"|[0-9]+|[-+*/(),]| """)
 
 
 class _NotASize(Exception):
-    """The text is not a size in the form in which sizes are printed."""
+    """The text that is read is not the text of a size."""
 
 
 class _SizeReader:
-    """Reads the text of a size by recursive descent; nesting is bounded. Methods raise _NotASize."""
+    """Reads a size from the tokens of its text, such as ["2", "*", "N"]; spaces are not among them.
+
+    The methods raise _NotASize if the tokens are no size or have too many open brackets, and the errors of arithmetic
+    with sizes: TooComplex, ZeroDivisionError, ValueError.
+    """
 
     def __init__(self, tokens: list[str]) -> None:
         self.tokens = tokens
         self.position = 0
 
     def peek_token(self) -> str:
-        """Return the next token, "" at the end; the position stays."""
+        """Return the next token without moving past it, or "" at the end."""
         return self.tokens[self.position] if self.position < len(self.tokens) else ""
 
     def take_token(self, wanted: str = "") -> str:
         """Return the next token and move past it.
 
-        Raises _NotASize at the end, or if the token is not `wanted`; "" stands for any token.
+        Raises _NotASize at the end, or if `wanted` is given and the next token is another one.
         """
         token = self.peek_token()
         if not token or (wanted and token != wanted):
@@ -711,7 +729,7 @@ class _SizeReader:
         return token
 
     def read_sum(self, depth: int) -> Size:
-        """Read terms joined by + and -, and return their sum; `depth` is how many brackets are open."""
+        """Read terms joined by + and -, and return their sum; `depth` is the number of brackets open."""
         if depth > MAX_SIZE:
             raise _NotASize
         negative = self.peek_token() == "-"
@@ -724,7 +742,7 @@ class _SizeReader:
         return total
 
     def read_product(self, depth: int) -> Size:
-        """Read factors joined by *, and return their product; `depth` is how many brackets are open."""
+        """Read factors joined by *, and return their product; `depth` is the number of brackets open."""
         result = self.read_factor(depth)
         while self.peek_token() == "*":
             self.take_token()
@@ -732,7 +750,7 @@ class _SizeReader:
         return result
 
     def read_factor(self, depth: int) -> Size:
-        """Read a number, variable, function or sum in brackets as a size; `depth` is how many brackets are open."""
+        """Read and return a number, variable, function or sum in brackets; `depth` is the number of brackets open."""
         token = self.take_token()
         if token == "(":
             inner = self.read_sum(depth + 1)

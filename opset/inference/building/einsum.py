@@ -17,8 +17,10 @@ Label = int | str
 class Contraction(NamedTuple):
     """The meaning of an Einsum equation for given operands.
 
+    A label is a letter of the equation, or an int (0, 1, …) for a dimension that "..." stands for.
+
     - `terms`: for each operand, the labels of its dimensions; `output`: the labels of the output's dimensions, None if
-      an ellipsis in it stands for an unknown number of dimensions;
+      "..." in it stands for an unknown number of dimensions;
     - `sizes`: the size of each label, a number if all operands have numbers; None or left out if it is unknown.
     """
 
@@ -28,9 +30,16 @@ class Contraction(NamedTuple):
 
 
 def parse_equation(equation: str, shapes: Sequence[tuple[Size, ...] | None]) -> Contraction:
-    """Return the meaning of an Einsum equation for operands of these shapes; a shape is None if its rank is unknown.
+    """Return the labels and sizes of the dimensions that an Einsum equation names, such as "ij,jk->ik".
 
-    Raises Violation C1 to C5 if the equation is malformed or does not fit the shapes.
+    Without "->", the output has the letters that appear once, in alphabetical order, after the dimensions of "...".
+
+    Args:
+        equation: the equation; spaces do not count.
+        shapes: the shape of each operand, None if its rank is unknown.
+
+    Raises:
+        Violation: C1 to C5 if the equation is malformed, or certainly does not fit the shapes.
     """
     left, arrow, right = equation.replace(" ", "").partition("->")
     words = left.split(",")
@@ -60,7 +69,10 @@ def parse_equation(equation: str, shapes: Sequence[tuple[Size, ...] | None]) -> 
 
 
 def _labels_in(term: str, dots: Sequence[int]) -> list[Label]:
-    """Return the labels of the dimensions of a term such as "i...j"; `dots` are the labels of its ellipsis."""
+    """Return the labels of the dimensions of a term: "i...j" with `dots` [0, 1] gives ["i", 0, 1, "j"].
+
+    `dots` are the labels of the dimensions that "..." stands for.
+    """
     before, ellipsis, after = term.partition("...")
     return [*before, *(dots if ellipsis else ()), *after]
 
@@ -68,14 +80,18 @@ def _labels_in(term: str, dots: Sequence[int]) -> list[Label]:
 def _sizes_of_labels(
     operands: Sequence[tuple[str, list[Label], tuple[Size, ...]]], complete: bool
 ) -> dict[Label, Size | None]:
-    """Return the size of each label, None if unknown. Dimensions of an ellipsis have int labels, and are broadcast.
+    """Return the size of each label, None if unknown.
 
-    Raises Violation C3 if the rank of an operand is not the number of its labels, C4 if sizes of a label differ.
+    Labels are letters, whose sizes must be equal, and ints for dimensions of "...", whose sizes are broadcast.
 
     Args:
         operands: (term, labels, shape) of each operand whose rank is known.
-        complete: whether the rank of every operand with an ellipsis is known. If not, a size in an ellipsis is known
-            only if it is a number other than 1.
+        complete: whether the rank of every operand with "..." is known. If not, a size within "..." is known only if it
+            is a number other than 1.
+
+    Raises:
+        Violation: C3 if the rank of an operand is not the number of its labels, C4 if sizes of a label certainly
+            differ.
     """
     sizes: dict[Label, Size | None] = {}
     several: dict[Label, list[Size]] = {}

@@ -21,7 +21,10 @@ def strides_of(shape: Sequence[int]) -> list[int]:
 
 
 def offsets_of(shape: Iterable[int], strides: Iterable[int]) -> list[int]:
-    """Return the offset of each element of a tensor, in row-major order, if its axes have these strides."""
+    """Return the offset of each element of a tensor, in row-major order, if its axes have these strides.
+
+    Shape [2, 3] with strides [0, 1] gives [0, 1, 2, 0, 1, 2].
+    """
     offsets = [0]
     charge(prod(shape))
     for size, stride in zip(shape, strides, strict=True):
@@ -30,7 +33,7 @@ def offsets_of(shape: Iterable[int], strides: Iterable[int]) -> list[int]:
 
 
 def broadcast_elements(data: Constant, shape: tuple[int, ...]) -> list[Element]:
-    """Return the elements of a tensor broadcast to a shape, in row-major order."""
+    """Return the elements of a tensor broadcast to `shape`, in row-major order; its own shape must fit."""
     if data.dims == shape:
         return list(data.values)
     padded = (1,) * (len(shape) - len(data.dims)) + data.dims
@@ -39,9 +42,9 @@ def broadcast_elements(data: Constant, shape: tuple[int, ...]) -> list[Element]:
 
 
 def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the shape to which shapes broadcast.
+    """Return the shape to which shapes broadcast, () for no shapes.
 
-    Nothing is raised if they cannot be broadcast: of the sizes of an axis, the first that is not 1 counts.
+    Shapes that do not fit together raise nothing: of the sizes along an axis, the first that is not 1 is taken.
     """
     rank = max(map(len, shapes), default=0)
     padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
@@ -51,15 +54,16 @@ def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 def pick_elements(
     data: Constant, positions: Mapping[int, Sequence[int]], order: Sequence[int] | None = None, fill: Element = None
 ) -> tuple[Element, ...] | None:
-    """Return the elements at given positions along axes, in row-major order of the result.
+    """Return the elements at the given positions along axes, in row-major order of the result.
 
     The result is None if there would be more than MAX_DATA elements.
 
     Args:
         data: the tensor.
-        positions: the positions by axis; all elements along an axis without positions are taken.
+        positions: the positions by axis, both counted from 0: {1: [0, 2]} takes two columns. Along an axis without
+            positions, all elements are taken.
         order: the axes of the data in the order in which the result has them; by default, the order is unchanged.
-        fill: the element for positions outside of the tensor.
+        fill: the element for positions outside of the tensor, also negative ones.
     """
     chosen = [positions.get(axis, range(size)) for axis, size in enumerate(data.dims)]
     count = prod(map(len, chosen))
@@ -82,10 +86,10 @@ def pick_elements(
 
 
 def map_elements(call: Call, function: ElementFunction) -> tuple[Element, ...] | None:
-    """Return `function` applied to the elements of all inputs, broadcast together.
+    """Return `function` applied to the elements of all inputs of a node, broadcast together, in row-major order.
 
-    The result is None if an input is unknown or there are no inputs. An element of the result is None if one of its
-    operands is unknown, or if `function` raises.
+    The result is None if the elements of an input are unknown, or if there are no inputs. One element of the result is
+    None if one of its operands is unknown, or if `function` raises an error of arithmetic, types or values.
     """
     constants = [call.constant(index) for index in range(call.input_count)]
     if any(data is None for data in constants) or not constants:
@@ -98,7 +102,10 @@ def map_elements(call: Call, function: ElementFunction) -> tuple[Element, ...] |
 
 
 def apply_to_elements(function: ElementFunction, *elements: Element) -> Element:
-    """Return `function(*elements)`, or None if an element is unknown, or if the function returns None or raises."""
+    """Return `function(*elements)`, or None if an element is None, which means unknown.
+
+    The result is also None if the function returns None or raises TooComplex, ArithmeticError, TypeError or ValueError.
+    """
     if any(element is None for element in elements):
         return None
     try:
@@ -108,7 +115,10 @@ def apply_to_elements(function: ElementFunction, *elements: Element) -> Element:
 
 
 def map_and_round(function: ElementFunction, call: Call) -> tuple[Element, ...] | None:
-    """Return the result of `map_elements`, rounded to the first input's element type; None if there is no result."""
+    """Return the result of `map_elements`, with each element rounded to the element type of the first input.
+
+    An element that this type cannot hold is None. The whole result is None if `map_elements` has none.
+    """
     results = map_elements(call, function)
     if results is None:
         return None
@@ -117,10 +127,11 @@ def map_and_round(function: ElementFunction, call: Call) -> tuple[Element, ...] 
 
 
 def round_to_type(element: Element, type_: str | None) -> Element:
-    """Return a number rounded to an element type, or None if it does not fit; integer types cut off the fraction.
+    """Return a number as a value of an element type such as "float16"; integer types cut off the fraction.
 
-    The result is also None for an unknown number, and for types in which inference does not compute. A symbolic size is
-    returned unchanged, even for float types, which hold all integers only up to a limit.
+    The result is None if the number is None or text, does not fit, or the type is unknown or not computed with (only
+    integers of 8 to 64 bits, float, float16, double and bool are). A symbolic size is returned unchanged, even for
+    float types, which hold all integers only up to a limit.
     """
     if isinstance(element, Dim) or element is None:
         return element
@@ -148,7 +159,10 @@ def round_to_single(number: float) -> float:
 
 
 def as_size(number: Any) -> Size:
-    """Return a whole number as an int, a Dim unchanged. Raises ValueError for 0.5, OverflowError for infinity."""
+    """Return a whole number as an int, such as 2 for 2.0, or a symbolic size unchanged.
+
+    Raises ValueError for a fraction or NaN, OverflowError for infinity.
+    """
     if isinstance(number, Dim):
         return number
     if number != int(number):
@@ -161,11 +175,13 @@ def extreme_element(symbolic: ElementFunction, plain: ElementFunction, elements:
 
     Args:
         symbolic: the function of sizes, `maximum` or `minimum`, which is used if an element is symbolic.
-        plain: the function of a list of numbers, `max` or `min`.
+        plain: the same function of a list of numbers, `max` or `min`.
         elements: the elements, all of them known.
 
     Raises:
-        ValueError: a fraction is beside a symbolic size.
+        ValueError: a fraction or NaN is beside a symbolic size.
+        OverflowError: infinity is beside a symbolic size.
+        TooComplex: the symbolic result is too large.
     """
     if any(isinstance(element, Dim) for element in elements):
         return symbolic(*map(as_size, elements))

@@ -27,18 +27,19 @@ def is_gradient(node: Any) -> bool:
 
 
 def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Body:
-    """Return the graph that the Gradient node at `index` of a body differentiates, as a Body of its own.
+    """Return the part of a graph that the Gradient node at `index` differentiates, as a graph of its own.
 
-    Its inputs are the values in `xs` and `zs`, its outputs `y` and every other value that its nodes read or compute.
+    It is a copy of the nodes between `xs` and `zs`, its inputs, and `y`. Its outputs are `y` and every other value that
+    these nodes read or compute.
 
     Args:
-        body: the body of the node.
+        body: the graph or function with the node.
         index: the index of the node.
         attributes: the AttributeProtos of the node, by name.
 
     Raises:
-        RunError: R202 if names do not fit the body or `y` depends on its own gradient, R201 if the graph has a Gradient
-            node itself.
+        RunError: R202 if `xs`, `zs` or `y` do not name values of the graph or a graph around it, name one twice, or `y`
+            depends on its own gradient; R201 if the part has a Gradient node itself.
     """
     place = body.location(index)
     xs, zs = (
@@ -70,10 +71,13 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
 
 
 def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[Finding]:
-    """Return a finding for each name that `inputs` has twice, and for each name to which no value belongs.
+    """Return an R202 finding for each name that `inputs` has twice, and for each name without a value.
 
-    The names are `inputs` (`xs` and `zs`) and `y`. A value may be in the body or in a body around it. `place` is the
-    location in the findings.
+    Args:
+        body: the graph or function; a value may also be in one around it.
+        inputs: the names in `xs` and `zs`.
+        y: the name of the value that is differentiated.
+        place: the location that the findings state.
     """
     findings = [
         Finding("R202", f"'{safe_text(name)}' is a duplicate in xs and zs", place, help="name each value once")
@@ -97,9 +101,9 @@ def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[
 
 
 def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str) -> list[int]:
-    """Return in order the indices of the nodes on which `y` depends and which depend on `inputs`.
+    """Return in order the indices of the nodes that depend on `inputs`, and on which `y` depends.
 
-    Nodes after the node at index `gradient` count as depending on `inputs`.
+    `inputs` and `y` are names of values. Nodes after the node at index `gradient` count as depending on `inputs`.
     """
     reads = [names_read([node]) - {""} for node in nodes]
     dependent = set(inputs)

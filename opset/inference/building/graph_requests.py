@@ -10,11 +10,14 @@ from opset.inference.building.types import Type
 
 
 class GraphRequest(NamedTuple):
-    """The request of a rule to infer a graph of its node, with the types of the graph's inputs, and elements if known.
+    """A request to infer a subgraph of a node, which the rule of the node's operator yields to the engine.
 
+    - `graph`: the GraphProto; `types`: the types of its inputs, None if unknown; `data`: their elements, None if
+      unknown;
     - `repeated`: the graph is run repeatedly; `unused`: it is never run; `guarded`: a condition decides whether it is
       run;
-    - `varied`: the indices of inputs whose stated shapes may hold for one iteration only, so that they do not count.
+    - `varied`: the indices of inputs whose shape, as the graph states it, may hold for one iteration only; it is not
+      used.
     """
 
     graph: Any
@@ -27,10 +30,10 @@ class GraphRequest(NamedTuple):
 
 
 class Outputs(list["Type | None"]):
-    """The types of the outputs of a graph, or of a node that has graphs, as a list.
+    """The types of the outputs of a graph, or of a node that has graphs, as a list; None for one that is unknown.
 
-    `data` has the elements of each output, None if unknown. `inputs` are the types of a graph's inputs, combined from
-    the request and the types that the graph states.
+    `data` has the elements of each output, None if unknown; it may be empty. `inputs` are the types of a graph's
+    inputs, combined from the GraphRequest and the types that the graph states.
     """
 
     def __init__(

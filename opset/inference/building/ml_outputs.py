@@ -17,12 +17,15 @@ infer_ml = partial(infer, domain=ML)
 
 
 def list_length(call: Call, attribute: str) -> int:
-    """Return the length of a list attribute, 0 if the node does not have the attribute."""
+    """Return the length of a list attribute, 0 if the node has neither the attribute nor a default for it."""
     return len(call.attribute(attribute) or ())
 
 
 def count_rows_and_features(call: Call) -> tuple[Size | None, Size | None]:
-    """Return N and C for a first input of shape [N, C], 1 and C for a single row [C]; each is None if unknown."""
+    """Return the numbers of rows and of features of the first input.
+
+    They are N and C for a shape [N, C], 1 and C for a single row [C], and (None, None) if the rank is unknown.
+    """
     shape = call.shape(0)
     if shape is None:
         return None, None
@@ -40,14 +43,18 @@ def label_type_and_count(call: Call, strings: str, integers: str) -> tuple[str, 
 
 
 def classifier_outputs(element: str, rows: Size | None, scores: int) -> list[Type]:
-    """Return the types of a classifier's two outputs: for each row, a label of type `element`, and `scores` floats."""
+    """Return the types of a classifier's two outputs: labels [rows] of type `element`, and floats [rows, scores].
+
+    `rows` is None if it is unknown; `scores` is the number of scores for each row.
+    """
     return [tensor(element, (rows,)), tensor("float", (rows, scores))]
 
 
 def check_one_or_each(call: Call, count: int, label: str, what: str) -> None:
     """Raise Violation `label` if `count` is certainly neither 1 nor the number of features.
 
-    The features are the first input's last dimension. `what` names in the message the things that are counted.
+    The number of features is the last size of the first input, 1 for a scalar. `label` is the label of a constraint,
+    such as "C1"; `what` names in the message the things that are counted.
     """
     shape = call.shape(0)
     if shape is None or count == 1:
@@ -71,9 +78,9 @@ def tensor_length(tensor: Any) -> int:
 
 
 def check_lengths(call: Call, name: str, count: int, columns: Size | None, label: str) -> None:
-    """Raise Violation `label` if the list attribute `name` certainly is not `count` rows of `columns` numbers.
+    """Raise Violation `label`, such as "C1", if the list attribute `name` certainly has not `count` * `columns` items.
 
-    Nothing is checked if `columns` is None, unknown.
+    Nothing is checked if `columns` is None, which means unknown.
     """
     length = list_length(call, name)
     if columns is not None and equal(columns * count, length) is False:

@@ -12,7 +12,10 @@ from opset.schemas.constraints.violation import Violation
 def ngram_sizes(
     pool: Sequence[Any], counts: Sequence[int], indexes: Sequence[int], weights: Sequence[float]
 ) -> tuple[list[int], int]:
-    """Return how many elements of a pool belong to n-grams of 1, 2, … elements, and the total number of n-grams.
+    """Return, for n-grams of 1, 2, … elements, how many elements of a pool they take up, and the number of n-grams.
+
+    For example, two 1-grams and three 2-grams take up [2, 6] elements, and are 5 n-grams. The parameters are the
+    attributes of TfIdfVectorizer.
 
     Args:
         pool: the elements of all n-grams, one after another, the shortest n-grams first.

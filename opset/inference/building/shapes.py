@@ -29,11 +29,18 @@ from opset.schemas.constraints.violation import Violation
 
 
 def common_size(left: Size | None, right: Size | None, label: str = "", what: str = "") -> Size | None:
-    """Return the size that `left` and `right`, which must be equal, stand for.
+    """Return the more precise of two sizes that must be equal; None if both are None, which means unknown.
 
-    If one is None (unknown), the other is returned. If one is a number, the number is returned. Of two symbolic sizes,
-    `left` is returned. Raises Violation `label`, such as "C1", if the sizes certainly differ; `what` names them in the
-    message.
+    A size is preferred to None, a number to a symbolic size; of two symbolic sizes, `left` is returned.
+
+    Args:
+        left: one size.
+        right: the second size.
+        label: the label of the constraint that is broken if the sizes certainly differ, such as "C1".
+        what: words that name the sizes in the message, such as "the size of axis 1".
+
+    Raises:
+        Violation: `label` if the sizes certainly differ.
     """
     if left is None or right is None:
         return right if left is None else left
@@ -43,9 +50,9 @@ def common_size(left: Size | None, right: Size | None, label: str = "", what: st
 
 
 def normalize_axis(axis: int, rank: int, label: str = "") -> int:
-    """Return `axis` as counted from 0; a negative axis is counted from the end.
+    """Return `axis` counted from 0; a negative axis counts from the end: -1 is rank - 1.
 
-    Raises Violation `label`, such as "C1", if the axis is out of range.
+    Raises Violation with the constraint `label`, such as "C1", if the axis is out of range.
     """
     if not -rank <= axis < rank:
         raise Violation(label, f"axis {axis}, rank {rank}")
@@ -56,11 +63,18 @@ def normalize_axis(axis: int, rank: int, label: str = "") -> int:
 
 
 def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None], allow_zero: bool) -> Shape:
-    """Return the output shape of Reshape: the sizes `wanted`, with 0 and -1 replaced by the sizes that they mean.
+    """Return the output shape of Reshape: data [2, N, 4] with the wanted sizes [0, -1] gives [2, 4*N].
 
-    `shape` is the input's shape, None if its rank is unknown; with `allow_zero`, 0 means 0. A symbolic size that is
-    always negative counts as -1; any other counts as neither 0 nor -1. Raises Violation C1 to C4 if `wanted` is
-    malformed or does not fit `shape`.
+    A size that does not follow is None.
+
+    Args:
+        shape: the shape of the data, None if its rank is unknown.
+        wanted: the elements of the input `shape`, with 0 and -1; None for one that is unknown. A symbolic element that
+            is always negative counts as -1; any other symbolic element counts as neither 0 nor -1.
+        allow_zero: whether 0 means the size 0, and not the size of the data along the same axis.
+
+    Raises:
+        Violation: C1 to C4 if `wanted` is malformed or certainly does not fit `shape`.
     """
     if symbolic := any(isinstance(size, Dim) for size in wanted):
         wanted = [-1 if isinstance(size, Dim) and (upper_bound(size) or 0) < 0 else size for size in wanted]
@@ -92,13 +106,13 @@ def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None
 
 
 def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None], shape: Sequence[Size]) -> None:
-    """Set the one unknown size in `sizes`, Reshape's output shape: the number of elements divided by the other sizes.
+    """Set in `sizes` the one size that Reshape's output leaves unknown: all elements divided by the known sizes.
 
-    If no size is unknown, but exactly one size in `wanted` is symbolic, this size is set if the division leaves no
-    remainder. Nothing is set if several sizes are unknown or symbolic, or if another size may be 0.
+    If no size is unknown, but exactly one in `wanted` is symbolic, this one is computed instead, and set if the
+    division leaves no remainder. Nothing is set if several sizes are unknown or symbolic, or if another size may be 0.
 
     Args:
-        sizes: the output shape, with 0 and -1 replaced by the sizes that they mean.
+        sizes: the output shape, changed in place; 0 and -1 are replaced by the sizes that they mean.
         wanted: the shape that the node states, with 0 and -1.
         shape: the shape of the input.
     """
@@ -115,9 +129,10 @@ def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None]
 
 
 def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]) -> tuple[Size | None, Size | None]:
-    """Return the product of `shape` divided by the product of `others`, and the remainder; each is None if unknown.
+    """Return (quotient, remainder) of the product of `shape` divided by the product of `others`.
 
-    Symbolic sizes that both have are cancelled first, since the products may become too complex.
+    Both are None if a size in `others` is unknown or 0; each is None if it does not follow. Symbolic sizes that both
+    have are cancelled first, since the products may become too complex.
     """
     if None in others or 0 in others:
         return None, None
@@ -131,7 +146,7 @@ def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]
 
 
 def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None]) -> list[Size | None]:
-    """Return `sizes` without the symbolic sizes in `removed`, each removed as often as counted there; numbers stay."""
+    """Return `sizes` in order without as many of each symbolic size as `removed` counts; numbers and None stay."""
     left = removed.copy()
     kept = []
     for size in sizes:
@@ -143,7 +158,10 @@ def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None])
 
 
 def squeeze_shape(shape: Shape, axes: Sequence[int]) -> Shape:
-    """Return a shape without `axes`, which are not negative. Raises Violation C2 if a removed size cannot be 1."""
+    """Return a shape without the sizes at `axes`, which are counted from 0.
+
+    Raises Violation C2 if a removed size is certainly not 1.
+    """
     removed = set(axes)
     for axis in removed:
         size = shape[axis]
@@ -156,9 +174,11 @@ def squeeze_shape(shape: Shape, axes: Sequence[int]) -> Shape:
 
 
 def concat_shapes(shapes: Sequence[Shape], axis: int) -> Shape:
-    """Return the shape of tensors joined along `axis`.
+    """Return the shape of at least one tensor joined along `axis`, which is counted from 0.
 
-    Raises Violation C2 if their ranks, or their sizes along another axis, certainly differ.
+    The size along `axis` is the sum, None if unknown. A size along another axis is the most precise that a tensor has
+    there: a number, then a symbolic size, then None. Raises Violation C2 if the ranks differ, or sizes along another
+    axis certainly differ.
     """
     first = shapes[0]
     for shape in shapes:
@@ -178,8 +198,15 @@ def concat_shapes(shapes: Sequence[Shape], axis: int) -> Shape:
 def complete_parts(stated: Sequence[Size | None], whole: Size | None, label: str) -> list[Size | None]:
     """Return the sizes of all parts into which a dimension of size `whole` is split; one unknown size is computed.
 
-    An unknown size in `stated` is None; if there are several, they stay None. Raises Violation `label` if a size is
-    negative, or if the sizes certainly do not add up to `whole`.
+    For example, sizes 2 and None of a whole of 5 give [2, 3].
+
+    Args:
+        stated: the size of each part, None if unknown. If several are None, they stay None.
+        whole: the size of the dimension, None if unknown.
+        label: the label of the constraint that is broken.
+
+    Raises:
+        Violation: `label` if a size is certainly negative, or the sizes certainly do not add up to `whole`.
     """
     known = [size for size in stated if size is not None]
     if any(size < 0 if isinstance(size, int) else less(size, 0) for size in known):
@@ -200,7 +227,8 @@ def complete_parts(stated: Sequence[Size | None], whole: Size | None, label: str
 def equal_parts(whole: Size, count: int, *, last_smaller: bool) -> list[Size]:
     """Return the sizes of `count` equal parts of a dimension of size `whole`.
 
-    With `last_smaller`, the last part may be smaller. Raises Violation C2 if such parts certainly do not exist.
+    With `last_smaller`, the parts are rounded up, and the last one has the rest: 7 in 3 parts is [3, 3, 1]. Raises
+    Violation C2 if `whole` certainly cannot be split so.
     """
     if not last_smaller:
         if equal(whole % count, 0) is False:
@@ -214,9 +242,9 @@ def equal_parts(whole: Size, count: int, *, last_smaller: bool) -> list[Size]:
 
 
 def expand_shape(shape: Shape, wanted: Shape) -> Shape:
-    """Return the shape to which two shapes broadcast together; a size that is unknown is None.
+    """Return the shape to which `shape` and `wanted` broadcast together, as Expand does; an unknown size is None.
 
-    Raises Violation C2 if the shapes cannot be broadcast together.
+    Raises Violation C2 if the shapes certainly cannot be broadcast together.
     """
     rank = max(len(shape), len(wanted))
     pairs = zip((1,) * (rank - len(shape)) + shape, (1,) * (rank - len(wanted)) + wanted, strict=True)
@@ -227,7 +255,10 @@ def expand_shape(shape: Shape, wanted: Shape) -> Shape:
 
 
 def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
-    """Return the size to which two sizes broadcast, or None if it is unknown. Raises ValueError if they cannot."""
+    """Return the size to which two sizes broadcast, or None if unknown. Raises ValueError if they cannot.
+
+    If one size is None, which means unknown, the result is the second size if that is certainly not 1, else None.
+    """
     for one, other in ((have, want), (want, have)):
         if one is None:
             return other if equal(other, 1) is False else None
@@ -237,8 +268,16 @@ def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
 def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequence[int], mode: str) -> Shape:
     """Return a shape with `axes` padded; negative pads crop.
 
-    `pads` has the padding before each axis, then the padding after each. Raises Violation C3 if an axis is cropped by
-    more than its size, C6 if `mode` repeats elements of an axis that has none.
+    Args:
+        shape: the shape before.
+        pads: the padding before each of `axes`, then the padding after each; None for one that is unknown, which makes
+            the size of the axis None.
+        axes: the axes, counted from 0.
+        mode: the mode of Pad, such as "constant" or "reflect".
+
+    Raises:
+        Violation: C3 if an axis is certainly cropped by more than its size, C6 if a mode other than "constant" would
+            repeat elements of an axis that has none.
     """
     sizes: list[Size | None] = list(shape)
     for axis, begin, end in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
@@ -257,9 +296,10 @@ def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequen
 
 
 def check_indices_shape(shape: Sequence[Size], indices: Sequence[Size], axis: int) -> None:
-    """Raise Violation C2 if the indices have another rank than the data, or are certainly larger along an axis.
+    """Raise Violation C2 if indices, as of GatherElements, have another rank than the data or are certainly larger.
 
-    Sizes along `axis` are not compared. `shape` is the shape of the data, `indices` the shape of the indices.
+    Sizes along `axis` (counted from 0) are not compared. `shape` is the shape of the data, `indices` the shape of the
+    indices.
     """
     fits = len(indices) == len(shape) and all(
         number == axis or at_most(size, limit) is not False
@@ -272,14 +312,16 @@ def check_indices_shape(shape: Sequence[Size], indices: Sequence[Size], axis: in
 def shape_of_slices(shape: Sequence[Size], indices: Sequence[Size], batch: int, length: int) -> Shape:
     """Return the shape of the slices that index tuples select from a tensor, as GatherND does.
 
+    A tensor [5, 6, 7] with indices [3, 2], which are three pairs, gives [3, 7].
+
     Args:
         shape: the shape of the tensor.
-        indices: the shape of the indices, the last size of which is the length of a tuple.
-        batch: the number of leading axes that tensor and indices share.
+        indices: the shape of the indices; its last size is the length of a tuple.
+        batch: the number of leading axes that tensor and indices share, `batch_dims`.
         length: the number of indices in a tuple.
 
     Raises:
-        Violation: C2 if shared axes have different sizes.
+        Violation: C2 if shared axes certainly have different sizes.
     """
     pairs = zip(shape[:batch], indices, strict=False)
     shared = [common_size(a, b, "C2", "a dimension of batch_dims") for a, b in pairs]
@@ -287,7 +329,7 @@ def shape_of_slices(shape: Sequence[Size], indices: Sequence[Size], batch: int, 
 
 
 def check_updates_shape(shape: Sequence[Size], indices: Sequence[Size], length: int, updates: Sequence[Size]) -> None:
-    """Raise Violation C2 if updates do not have the shape of the slices that index tuples select, as in ScatterND.
+    """Raise Violation C2 if updates certainly lack the shape of the slices that index tuples select, as in ScatterND.
 
     `shape`, `indices` and `updates` are the shapes of the three inputs, `length` is the number of indices in a tuple.
     """
@@ -300,7 +342,7 @@ def check_updates_shape(shape: Sequence[Size], indices: Sequence[Size], length: 
 
 
 def check_slopes(shape: Sequence[Size], slopes: Sequence[Size]) -> None:
-    """Raise Violation C1 if PRelu certainly has neither one slope nor one for each channel.
+    """Raise Violation C1 if a PRelu of versions 1 and 6 certainly has neither one slope nor one for each channel.
 
     Axis 1 of the input counts channels. `shape` and `slopes` are the shapes of the two inputs.
     """

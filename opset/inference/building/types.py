@@ -26,10 +26,11 @@ class Type(NamedTuple):
     """The type of a value as far as it is known.
 
     - `kind`: "tensor", "sparse_tensor", "opaque", "seq", "optional" or "map";
-    - `element`: the element type of a tensor, the key type of a map, "domain, name" of an opaque type; None if it is
-      not known;
-    - `shape`: of a tensor, None if not even the rank is known;
-    - `inner`: the type in a sequence or an optional, the values of a map; None if it is not known.
+    - `element`: the element type of a tensor, the key type of a map, "domain, name" of an opaque type; None if unknown,
+      and for "seq" and "optional";
+    - `shape`: the sizes of a tensor, None if not even the rank is known, and for other kinds;
+    - `inner`: the type of the elements of a sequence, the content of an optional, or the values of a map; None if
+      unknown, and for other kinds.
     """
 
     kind: str
@@ -39,7 +40,7 @@ class Type(NamedTuple):
 
     @property
     def text(self) -> str | None:
-        """The type without shapes, as schemas spell it, such as "seq(tensor(float))"; None if a part is not known."""
+        """The type without shapes, as schemas spell it, such as "seq(tensor(float))"; None if a part is unknown."""
         if self.kind == "tensor":
             return self.element and f"tensor({self.element})"
         around, inside = unwrap_layers(self)
@@ -51,6 +52,7 @@ class Type(NamedTuple):
         return _wrap_text(around, inside.element if scalar else f"{inside.kind}({inside.element})")
 
     def __str__(self) -> str:
+        """Return the type with shapes, for messages: "float[2, N]", "seq(?[])"; "?" stands for an unknown part."""
         around, inside = unwrap_layers(self)
         if inside is None:
             return _wrap_text(around, "?")
@@ -61,12 +63,16 @@ class Type(NamedTuple):
 
 
 def drop_shapes(type_: Type | None) -> Type | None:
-    """Return a type with all shapes unknown, also the shapes of types inside it."""
+    """Return a type with all shapes unknown, also the shapes of types inside it; None for None."""
     return type_ and type_._replace(shape=None, inner=drop_shapes(type_.inner))
 
 
 def unwrap_layers(type_: Type | None) -> tuple[list[Type], Type | None]:
-    """Return the sequences, optionals and maps of a type, outermost first, and the type inside, None if unknown."""
+    """Return the sequences, optionals and maps of a type, outermost first, and the type inside them.
+
+    For a "seq(map(int64, float))", these are the sequence and the map, and the tensor type of floats. The inner type is
+    None if it is unknown, and the list is empty for a tensor type.
+    """
     around: list[Type] = []
     while type_ is not None and type_.kind in _LAYERS:
         around.append(type_)
@@ -75,13 +81,13 @@ def unwrap_layers(type_: Type | None) -> tuple[list[Type], Type | None]:
 
 
 def _wrap_text(around: Iterable[Type], inside: str) -> str:
-    """Return the text of a type: `inside` within the sequences, optionals and maps `around`, outermost first."""
+    """Return the text `inside` within the sequences, optionals and maps `around`, outermost first: "seq(float[2])"."""
     words = [f"map({layer.element or '?'}, " if layer.kind == "map" else f"{layer.kind}(" for layer in around]
     return "".join(words) + inside + ")" * len(words)
 
 
 def tensor(element: str | None, shape: Iterable[Size | None] | None = None) -> Type:
-    """Return the type of tensors with this element type and shape; each is None if it is unknown."""
+    """Return the type of tensors with this element type, such as "float", and this shape; either is None if unknown."""
     return Type("tensor", element, None if shape is None else tuple(shape))
 
 
@@ -91,7 +97,7 @@ def is_rankless(type_: Type | None) -> bool:
 
 
 def shape_of_dims(dims: Sequence[int]) -> Shape | None:
-    """Return the dims of a TensorProto as a shape, in which negative dims are None.
+    """Return the dims of a TensorProto as a shape; a negative size becomes None, which means unknown.
 
     The result is None, an unknown rank, if there are more than MAX_RANK dims.
     """
@@ -99,17 +105,20 @@ def shape_of_dims(dims: Sequence[int]) -> Shape | None:
 
 
 def sequence(inner: Type | None) -> Type:
-    """Return the type of sequences of values of type `inner`; a size that may differ between values is None."""
+    """Return the type of sequences whose elements have the type `inner`, None if unknown.
+
+    A size in `inner` that may differ between elements has to be None.
+    """
     return Type("seq", None, None, inner)
 
 
 def optional(inner: Type | None) -> Type:
-    """Return the type of optional values, which hold nothing or a value of type `inner`."""
+    """Return the type of optional values, which hold nothing or a value of type `inner`, None if unknown."""
     return Type("optional", None, None, inner)
 
 
 def shape_text(shape: Shape | None) -> str:
-    """Return a shape as text, such as "[2, N, ?]", shortened if it is very long; "" for None."""
+    """Return a shape as text, such as "[2, N, ?]", shortened if it is very long; "" for None, an unknown rank."""
     if shape is None:
         return ""
     text = f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
@@ -118,7 +127,10 @@ def shape_text(shape: Shape | None) -> str:
 
 @lru_cache(maxsize=4096)
 def parse_type(text: str) -> Type | None:
-    """Return the type, with unknown shapes, for text such as "seq(tensor(float))", or None for text that is no type."""
+    """Return the type that the text of a schema names, such as "seq(tensor(float))", with unknown shapes.
+
+    The result is None for other text, and for opaque types. Names of element types are not checked.
+    """
     if text.startswith(("tensor(", "sparse_tensor(")):
         return Type(text[: text.index("(")], text[text.index("(") + 1 : -1])
     for kind in ("seq", "optional"):
@@ -134,7 +146,8 @@ def parse_type(text: str) -> Type | None:
 def type_from_proto(proto: Any, size: Callable[[Any], Size | None]) -> Type | None:
     """Return the type that a TypeProto states, or None if it states none.
 
-    `size` is called with each Dimension message, and returns its size or None.
+    `size` is called with each Dimension message, and returns its size or None. A rank above MAX_RANK counts as unknown,
+    and so does the type inside more than MAX_NESTING sequences, optionals and maps.
     """
     wrappers: list[tuple[str, str | None]] = []
     inner: Type | None = None
@@ -167,7 +180,8 @@ def type_from_proto(proto: Any, size: Callable[[Any], Size | None]) -> Type | No
 def type_to_proto(type_: Type) -> Any:
     """Return a type as a new TypeProto.
 
-    Sizes with variables become a dim_param. Sizes that are unknown, negative or too large for 64 bits stay unset.
+    Symbolic sizes become a dim_param with their text, such as "2*N". Unknown parts stay unset, and so do sizes that are
+    negative or too large for 64 bits.
     """
     whole = proto = pb.TypeProto()
     around, inside = unwrap_layers(type_)
@@ -201,9 +215,11 @@ def type_to_proto(type_: Type) -> Any:
 
 
 def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
-    """Set the open parts of a TypeProto from `type_`; with `overwrite`, parts that differ are replaced, too.
+    """Set in a TypeProto, in place, the parts that it leaves open and that `type_` knows.
 
-    The TypeProto is changed in place. Denotations stay.
+    An inferred number also replaces a dim_param. With `overwrite`, parts that differ from `type_` are replaced, too;
+    without it, nothing is set below a part that is of another kind, such as a tensor instead of a sequence. Denotations
+    stay.
     """
     while type_.kind in _LAYERS:
         field = {"seq": "sequence_type", "optional": "optional_type", "map": "map_type"}[type_.kind]
@@ -243,7 +259,8 @@ def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
 def join_types(left: Type | None, right: Type | None) -> Type | None:
     """Return the type that covers the values of both types: an element type, rank or size that differs is unknown.
 
-    Returns None if one of the types is unknown, or if their kinds differ, such as a tensor and a sequence.
+    For example, float[2, 3] and float[2, 4] give float[2, ?]. Returns None if one of the types is None, which means
+    unknown, or if their kinds differ, such as a tensor and a sequence.
     """
     if left == right or left is None or right is None:
         return left if left == right else None
@@ -257,7 +274,10 @@ def join_types(left: Type | None, right: Type | None) -> Type | None:
 
 
 def map_sizes(type_: Type | None, replace: Callable[[Size | None], Size | None]) -> Type | None:
-    """Return a type with `replace` applied to every size, also in sequences, optionals and maps; None for None."""
+    """Return a type in which each size is replaced by `replace(size)`, also in sequences, optionals and maps.
+
+    `replace` is called for unknown sizes (None), too. The result is None for None; an unknown shape stays unknown.
+    """
     if type_ is None:
         return None
     shape = None if type_.shape is None else tuple([replace(size) for size in type_.shape])
@@ -267,15 +287,16 @@ def map_sizes(type_: Type | None, replace: Callable[[Size | None], Size | None])
 def combine_types(
     stated: Type | None, inferred: Type | None, better: Callable[[Size, Size], bool]
 ) -> tuple[Type | None, str]:
-    """Return the combination of a stated and an inferred type, and "" or how they contradict each other.
+    """Return what a stated and an inferred type together tell, and "" or a sentence on how they contradict each other.
 
-    If they do, the first of the two results is the inferred type.
+    If they do, the contradicting part of the result is the inferred one. Otherwise, an unknown part of one type is
+    taken from the second type.
 
     Args:
         stated: the type that the model states, None if it states none.
         inferred: the inferred type, None if it is unknown.
-        better: `better(stated, inferred)` says whether an inferred symbolic size is preferred to the stated size. An
-            inferred number always is.
+        better: called as `better(stated_size, inferred_size)` for an inferred symbolic size beside a known stated size;
+            returns whether the inferred size is kept. An inferred number always is.
     """
     if stated is None or inferred is None or stated == inferred:
         return stated if inferred is None else inferred, ""

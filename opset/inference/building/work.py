@@ -45,13 +45,16 @@ _current_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def default_budget(size: int, limits: Limits) -> Budget:
-    """Return the budget for inferring a model of `size` bytes without its weights; `limits` take precedence."""
+    """Return the budget for inferring a model of `size` bytes (weights aside): steps in proportion to the size.
+
+    Limits that the caller sets in `limits` take precedence.
+    """
     return Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size)
 
 
 @contextmanager
 def charge_to(budget: Budget) -> Iterator[None]:
-    """Let `charge` charge this budget inside of the `with` block."""
+    """Make `budget` the one that `charge` charges inside of the `with` block."""
     token = _current_budget.set(budget)
     try:
         yield
@@ -60,15 +63,18 @@ def charge_to(budget: Budget) -> Iterator[None]:
 
 
 def can_follow_elements() -> bool:
-    """Whether elements are still computed; after half of the budget's steps, only types are inferred."""
+    """Whether the budget suffices to compute elements of tensors; after half of its steps, only types are inferred.
+
+    True if there is no current budget.
+    """
     budget = _current_budget.get()
     return budget is None or 2 * budget.steps < budget.max_steps
 
 
 def charge(steps: int, kept: int = 0) -> None:
-    """Charge `steps` of work and `kept` bytes of memory to the current budget. Raises BudgetExceeded if it is spent.
+    """Charge `steps` of work, and `kept` bytes of memory, to the current budget.
 
-    Outside of a `charge_to` block, nothing is charged.
+    Raises BudgetExceeded if the budget is used up. Outside of a `charge_to` block, nothing is charged.
     """
     if (budget := _current_budget.get()) is not None:
         budget.charge(steps)
@@ -77,6 +83,9 @@ def charge(steps: int, kept: int = 0) -> None:
 
 
 def charge_body(body: Body) -> None:
-    """Charge the current budget for inferring a body once, by the body's size. Raises BudgetExceeded if it is spent."""
+    """Charge the current budget for inferring a graph or function once, in proportion to its size in bytes.
+
+    Raises BudgetExceeded if the budget is used up.
+    """
     size = body.proto.ByteSize()
     charge(1 + size // BYTES_PER_STEP, SCOPE_BYTES * size)

@@ -25,7 +25,7 @@ _INNER = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type"
 
 
 def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
-    """Return a copy of a model in which the sizes named in `dims` are numbers.
+    """Return a copy of a model in which the sizes named in `dims` are numbers, in all graphs but not in functions.
 
     Args:
         model: the model; it is returned itself if `dims` is empty.
@@ -64,7 +64,8 @@ def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
 def open_dim_names(model: Model) -> set[str]:
     """Return the names that `bind_dims` takes for the sizes of a model's inputs that are no numbers.
 
-    A name is a dim_param, or "x.0" for the first size of x.
+    They are the dim_params, the variables in a dim_param such as "2*N", and "x.0" for the first size of input x if it
+    has no dim_param. Inputs of training graphs are included.
     """
     values = [value for graph in root_graphs(model.proto) for value in graph.input]
     names = (dim.dim_param or name for name, dim in _open_dims(values))
@@ -72,7 +73,7 @@ def open_dim_names(model: Model) -> set[str]:
 
 
 def stated_dim_names(model: Model) -> set[str]:
-    """Return a name for each size that a model's inputs state as a number, such as "x.0" for the first size of x."""
+    """Return a name of each size that the main graph's inputs state as a number: "x.0" for the first size of x."""
     return {
         f"{value.name}.{axis}"
         for value in model.proto.graph.input
@@ -82,14 +83,16 @@ def stated_dim_names(model: Model) -> set[str]:
 
 
 def check_dim_names(names: Iterable[str], known: Iterable[str], stated: Iterable[str] = ()) -> None:
-    """Raise UsageError U103 if one of `names` is not in `known`.
+    """Raise UsageError U103 if one of `names` is not in `known`, with a finding for each.
 
-    The message lists the names that exist: those in `known`, and those in `stated`, which name sizes that are numbers.
+    The message lists the names that exist, those most alike first: `known`, and `stated`, the names of sizes that are
+    numbers already.
     """
     wanted = set(names)
     others = {*known, *stated} - wanted
 
     def nearness(name: str, other: str) -> tuple[int, str]:
+        """Return a key that sorts `other` first if its beginning agrees with `name` for many characters."""
         return -len(commonprefix([name, other])), other
 
     if unknown := wanted - {*known}:
@@ -104,7 +107,7 @@ def check_dim_names(names: Iterable[str], known: Iterable[str], stated: Iterable
 
 
 def root_graphs(message: Any) -> list[Any]:
-    """Return the main graph of a ModelProto, then its training graphs; graphs in nodes are not among them."""
+    """Return the main graph of a ModelProto, then the initialization and algorithm graphs of its training_info."""
     graphs = [message.graph]
     for training in message.training_info:
         graphs += [getattr(training, part) for part in ("initialization", "algorithm") if training.HasField(part)]
@@ -114,7 +117,8 @@ def root_graphs(message: Any) -> list[Any]:
 def _open_dims(values: Iterable[Any]) -> Iterator[tuple[str, Any]]:
     """Yield (name, Dimension message) for each size of the ValueInfoProtos `values` that is no number.
 
-    "x.0" names the first size of x.
+    The name is "x.0" for the first size of x, also if it has a dim_param. Tensors inside of sequences, optionals and
+    maps count, too.
     """
     for value in values:
         kind = value.type

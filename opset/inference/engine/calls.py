@@ -23,9 +23,10 @@ from opset.model.graph.index import FunctionKey, ModelIndex
 
 @dataclass(eq=False)
 class FunctionCalls:
-    """Infers the calls of one model's functions.
+    """Infers the calls of a model's own functions, and keeps the results.
 
-    - `scopes`: for each function, the scopes of its calls; calls that differ only in names share a scope;
+    - `scopes`: for each function, the scopes (inferred types and elements) of its calls; calls that differ only in
+      names of values and variables share one;
     - `omitted`: functions with calls that were not reached, since the inference was stopped before.
     """
 
@@ -44,10 +45,18 @@ class FunctionCalls:
     def infer_call(
         self, scope: Scope, index: int, key: FunctionKey, inputs: Sequence[Type | None]
     ) -> Generator[Scope, None, Outcome]:
-        """Return the outcome of the node at `index`, a call of the function `key` with inputs of these types.
+        """Return the inferred output types and elements of the node at `index`, which calls the function `key`.
 
-        If no equal call was inferred before, the generator yields a new scope of the function first; the caller has to
-        infer its body. Calls are equal if they differ only in the names of values and variables.
+        The return value is the result of the generator. If no equal call was inferred before, the generator first
+        yields a new scope of the function; before it goes on, the caller has to infer the function's body in that
+        scope. Calls are equal if they differ only in the names of values and variables. The scope is stored in
+        `scope.calls`.
+
+        Args:
+            scope: the scope of the graph or function with the node.
+            index: the index of the node in it.
+            key: the key of the function in the model's index.
+            inputs: the types of the node's inputs, None if unknown.
         """
         function = self._index.functions[key]
         attributes = {default.name: default for default in function.proto.attribute_proto}

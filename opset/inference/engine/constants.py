@@ -25,16 +25,17 @@ _PASSED = frozenset(("int64", "int32", "bool"))
 
 
 class ConstantElements:
-    """Reads and computes the elements of small values of one model."""
+    """Reads and computes the elements of small tensors of one model."""
 
     def __init__(self, model: Model) -> None:
         """Store the model, from whose files elements of tensors are read."""
         self._model = model
 
     def find(self, scope: Scope, name: str) -> Constant | None:
-        """Return the elements of a value that is visible in a scope; None if they are unknown.
+        """Return the elements of the value `name`, which is visible in a scope; None if they are unknown.
 
-        A tensor in the model with too many elements to compute with counts as unknown.
+        Elements of initializers and Constants are read from the model, and cached; they count as unknown if they are
+        too many to compute with, or cannot be read.
         """
         around: Scope | None = scope
         while around is not None:
@@ -50,7 +51,10 @@ class ConstantElements:
         return None
 
     def _read_tensor(self, message: Any) -> Constant | None:
-        """Return the elements of a TensorProto, or None if they are too many or cannot be read."""
+        """Return the elements of a TensorProto, or None if they are too many or cannot be read.
+
+        An element with which inference does not compute exactly, such as -0.0, is None. The budget is charged.
+        """
         dims = tuple(message.dims)
         count = small_element_count(dims)
         if count is None:
@@ -64,10 +68,16 @@ class ConstantElements:
         return Constant(element_name(message.data_type) or "undefined", dims, values)
 
     def find_for_body(self, scope: Scope, name: str, type_: Type | None) -> Constant | None:
-        """Return the elements of a value that enters or leaves a body; None if they are unknown or not passed on.
+        """Return the elements of a value that is passed into or out of a subgraph or function, or None.
 
-        `name` is its name, `type_` its type. Elements that a node computed are passed on. Elements of initializers and
-        Constants are passed on only if they can be sizes: if they are int64, int32 or bool, and at most MAX_PASSED.
+        Elements that a node computed are passed. Elements of initializers and Constants are passed only if they can be
+        sizes: if they are int64, int32 or bool, and at most MAX_PASSED. The result is None otherwise, if they are
+        unknown or too many, or if half of the budget is used up.
+
+        Args:
+            scope: the scope in which the value is visible.
+            name: the name of the value, "" for an input that is left out.
+            type_: its type, None if unknown.
         """
         count = small_element_count(type_.shape) if name and type_ is not None else None
         if count is None or type_ is None or not can_follow_elements():
@@ -86,11 +96,14 @@ class ConstantElements:
             call: the node.
             hook: the data function of its operator.
             types: the inferred types of the outputs.
-            followed: the indices of the inputs whose elements were computed by nodes, not read from weights.
+            followed: the indices of the inputs whose elements were computed by nodes or passed in, not read from
+                weights. If there are none, elements of float types are computed only if all inputs have at most
+                MAX_FLOATS elements.
 
         Returns:
-            The elements of each output, or None for an output that is large, or has a size that is no number; () if
-                nothing is computed.
+            The elements of each output that the function returns, None for one that is large, or has a size that is no
+                number.
+            The result is () if nothing is computed.
 
         Raises:
             Exception: any error of a wrong data function that a user registered.
@@ -122,9 +135,9 @@ class ConstantElements:
         return tuple([self._output_constant(type_, elements) for type_, elements in outputs])
 
     def _output_constant(self, type_: Type | None, elements: Sequence[Any] | None) -> Constant | None:
-        """Return `elements` of an output of type `type_` as a Constant.
+        """Return the computed `elements` of an output of type `type_` as a Constant, and charge the budget for them.
 
-        The result is None if no element is known, or if there are more or fewer than the shape has.
+        The result is None if no element is known, the shape is not, or has more or fewer elements.
         """
         shape = type_.shape if type_ is not None else None
         count = small_element_count(shape)

@@ -36,12 +36,12 @@ InferenceTask = Generator["InferenceTask | Scope", Any, Any]
 
 
 class Engine:
-    """One inference of one model.
+    """One inference of one model. `run` fills it.
 
-    - `scopes`: the scopes of graphs, by their keys; scopes of functions are in `calls.scopes`;
+    - `scopes`: for each graph, the inferred types and elements of its values; those of functions are in `calls.scopes`;
     - `sizes`: the dimension variables; `constants`: the elements of small values;
-    - `stopped`: the place and the reason if the inference was stopped since its budget was used up; nothing is known of
-      later values.
+    - `stopped`: the place and the BudgetExceeded if the inference was stopped since its budget was used up, else None;
+      nothing is known of later values.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Engine:
         index: ModelIndex | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        """Prepare the inference of a model.
+        """Prepare the inference of a model; nothing is inferred before `run`.
 
         Args:
             model: the model.
@@ -117,11 +117,19 @@ class Engine:
             pending.extend(reversed(scope.subgraphs.values()))
 
     def all_scopes(self) -> list[Scope]:
-        """Return the scopes of all graphs, then the scopes of called functions, one for each different call."""
+        """Return the scopes of all graphs, the main graph first, then the scopes of called functions.
+
+        A function has one scope for each call that differs from the others in more than names. They are there after
+        `run`.
+        """
         return [*self.scopes.values(), *self.calls.all_scopes()]
 
     def _infer_graphs(self) -> list[Scope]:
-        """Infer the main graph and the training graphs, with all subgraphs and functions; return the graphs' scopes."""
+        """Infer the main graph and the training graphs, with all subgraphs and functions; return their scopes.
+
+        The result does not have the scopes of subgraphs and functions. If the budget is used up, later values of the
+        graph become unknown; BudgetExceeded is raised instead if the engine was made with `limited`.
+        """
         imports = self.index.opsets
         overridable = self.model.proto.ir_version >= 4
         for body in self.index.graphs:
@@ -146,10 +154,16 @@ class Engine:
     def node_types(
         self, node: Any, schema: OpSchema, inputs: Sequence[Type | None], constants: Sequence[Constant | None]
     ) -> tuple[Type | None, ...]:
-        """Return the output types of a node that is not in the model, from the types and elements of its inputs.
+        """Return the output types of a node that is not in the model, None for one that is unknown.
 
-        A type that is unknown is None, in `inputs` as well as in the result. If the budget is used up, no type is
-        known; BudgetExceeded is raised instead if the engine was made with `limited`.
+        If the budget is used up, no type is known; BudgetExceeded is raised instead if the engine was made with
+        `limited`.
+
+        Args:
+            node: the NodeProto.
+            schema: the schema of its operator.
+            inputs: the types of its inputs, None if unknown.
+            constants: the elements of its inputs, None if unknown.
         """
         try:
             with charge_to(self.budget):
@@ -160,9 +174,9 @@ class Engine:
             return (None,) * len(node.output)
 
     def call_of(self, scope: Scope, index: int, types: Sequence[Type | None]) -> Call | None:
-        """Return the node at `index` of an inferred body as a Call with these input types.
+        """Return the node at `index` of an inferred graph or function as a Call with these input types.
 
-        The result is None if the node's operator has no schema.
+        A Call is what the rules of operators take. The result is None if the node's operator has no schema.
         """
         inference = scope.operators.get(scope.body.operators[index])
         if inference is None or inference.schema is None:
@@ -170,10 +184,15 @@ class Engine:
         return self._nodes.call_of(scope, index, inference, types)
 
     def outcome_of(self, scope: Scope, index: int, call: Call) -> Outcome | None:
-        """Infer the node at `index` of an inferred body again, with the inputs of `call`, and return the new outcome.
+        """Infer one node again, as a rule sees it for other inputs, and return its output types and elements.
 
-        Returns None if its operator has no rule, or a rule that infers subgraphs. Elements of small outputs are
-        computed even if all inputs are weights.
+        Nothing is stored. Returns None if the operator has no rule, or a rule that infers subgraphs. Elements of small
+        outputs are computed even if all inputs are weights.
+
+        Args:
+            scope: the scope of the graph or function with the node, which was inferred before.
+            index: the index of the node in it.
+            call: the node, with the new types of its inputs.
         """
         inference = scope.operators[scope.body.operators[index]]
         if inference.rule is None or inference.rule.is_generator:
@@ -181,7 +200,7 @@ class Engine:
         return self._nodes.run_rule(call, len(scope.body.computes[index]), inference, range(len(call.names)))
 
     def _infer_body(self, scope: Scope) -> InferenceTask:
-        """Infer the nodes of a scope's body in order and store their outcomes.
+        """Infer the nodes of one graph or function in order, and store the results in its scope.
 
         Yields each scope or task that has to be inferred before the next node; the caller sends back its result. Raises
         BudgetExceeded if the budget is used up; the place is then in `stopped`.
@@ -217,9 +236,10 @@ class Engine:
             raise
 
     def _abandon_rest(self, scope: Scope) -> None:
-        """Record in the scope of a graph that inference stopped in it.
+        """Record in the scope of a main or training graph that inference stopped in it.
 
-        The outputs of the node at which it stopped, and of all later nodes, become unknown.
+        The outputs of the node at which it stopped, and of all later nodes, become unknown, and get this as the reason.
+        The scopes of their subgraphs are dropped, and the functions that they call are added to `calls.omitted`.
         """
         assert self.stopped is not None
         doubts = (f"inference stopped at {self.stopped[0]}: {self.stopped[1].why}",)
@@ -234,9 +254,9 @@ class Engine:
         scope.subgraphs = {key: inner for key, inner in scope.subgraphs.items() if key[0] < self._reached}
 
     def _keep_outcome(self, scope: Scope, index: int, outcome: Outcome) -> None:
-        """Store the outcome of the node at `index` in its scope.
+        """Store the result for the node at `index` in its scope: output types, elements, doubts and problems.
 
-        Types that the model states complete the types of the outcome. Sizes that stay unknown get a variable each.
+        Types that the model states complete the inferred types. Sizes that stay unknown get a variable each.
         """
         inferred, constants, doubts, problems, has_unnamed, warnings = outcome
         if warnings:
@@ -264,7 +284,7 @@ class Engine:
             )
 
     def _run_tasks(self, scope: Scope) -> None:
-        """Infer a scope's body, and before it all bodies that it needs, without recursion.
+        """Infer the graph or function of a scope, and before it all that it needs, without recursion.
 
         Raises the errors of these inferences, such as BudgetExceeded.
         """
@@ -289,6 +309,6 @@ class Engine:
 
 
 def stopped_error(engine: Engine, exhausted: BudgetExceeded) -> InferenceError:
-    """Return the error I401 for an inference that used up its budget, with the place at which it stopped."""
+    """Return the error I401 that an inference used up its budget, with the place at which it stopped."""
     place, _ = engine.stopped or ("", exhausted)
     return InferenceError(Finding("I401", "the inference was stopped", place, exhausted.why, ALLOW_MORE))

@@ -27,6 +27,8 @@ SAME = frozenset((
 def foreign_type(operator: tuple[str, str], inputs: Sequence[Type | None], attributes: Sequence[Any]) -> Type | None:
     """Return the type of the first output of a com.microsoft node; None if it is unknown, or for any other domain.
 
+    Only some frequent operators are known.
+
     Args:
         operator: the name and the domain of its operator.
         inputs: the types of its inputs, None if unknown.

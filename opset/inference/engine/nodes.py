@@ -38,7 +38,10 @@ _TENSOR = 4  # AttributeProto.TENSOR
 
 @dataclass(eq=False)
 class NodeInference:
-    """Infers nodes without graphs; types are checked against the schema if `_check_types` is set."""
+    """Infers single nodes without subgraphs. Nodes with equal attributes and inputs are inferred once.
+
+    If `_check_types` is set, types of inputs and outputs are checked against the schema.
+    """
 
     _constants: ConstantElements
     _check_types: bool
@@ -48,9 +51,15 @@ class NodeInference:
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Outcome:
-        """Return the outcome of the node at `index` of a body; those with equal attributes and inputs share one.
+        """Return what is inferred of the outputs of one node; nodes with equal attributes and inputs share the result.
 
-        `inference` says how the operator is inferred, `inputs` are the types of the node's inputs.
+        A Constant's tensor is also recorded in the scope.
+
+        Args:
+            scope: the scope of the graph or function with the node.
+            index: the index of the node in it.
+            inference: how the operator is inferred; it holds the shared results.
+            inputs: the types of the node's inputs, None if unknown.
         """
         body = scope.body
         if inference.rule is None:
@@ -98,9 +107,16 @@ class NodeInference:
         inputs: Sequence[Type | None],
         followed: tuple[int, ...],
     ) -> tuple[Call, Outcome]:
-        """Return the node at `index` of a body as a Call, and its outcome, which is not taken from an equal node.
+        """Return a node as a Call, and what is inferred of its outputs, without a look at results of equal nodes.
 
-        The outcome has a warning for each attribute that the schema does not have, or has with another type.
+        The result has a warning for each attribute that the schema does not have, or has with another type.
+
+        Args:
+            scope: the scope of the graph or function with the node.
+            index: the index of the node in it.
+            inference: how the operator is inferred.
+            inputs: the types of the node's inputs, None if unknown.
+            followed: the indices of inputs whose elements were computed by nodes or passed in.
         """
         call = self.call_of(scope, index, inference, inputs)
         outcome = self.run_rule(call, len(scope.body.computes[index]), inference, followed)
@@ -110,16 +126,25 @@ class NodeInference:
         return call, outcome
 
     def call_of(self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]) -> Call:
-        """Return the node at `index` of a body, with inputs of these types, as the Call that a rule takes."""
+        """Return the node at `index`, whose operator has a schema, as the Call that a rule takes.
+
+        Args:
+            scope: the scope of the graph or function with the node.
+            index: the index of the node in it.
+            inference: how the operator is inferred.
+            inputs: the types of the node's inputs, None if unknown.
+        """
         assert inference.schema is not None
         body = scope.body
         attributes = {message.name: message for message in reversed(body.attributes[index])}
 
         def attribute(name: str) -> Any:
+            """Return the value of an attribute of the node or of the call around it, None if there is none."""
             resolved = scope.resolve_attribute(attributes[name]) if name in attributes else None
             return None if resolved is None else attribute_value(resolved)
 
         def constant(index_of_input: int) -> Constant | None:
+            """Return the elements of the input at an index, None if they are unknown."""
             return self._constants.find(scope, names[index_of_input])
 
         names, computed = scope.reads(index), body.computes[index]
@@ -133,9 +158,13 @@ class NodeInference:
         inputs: Sequence[Type | None],
         constants: Sequence[Constant | None],
     ) -> tuple[Type | None, ...]:
-        """Return the output types of a node that is not in the model, from the types and elements of its inputs.
+        """Return the output types of a node that is not in the model, None for one that is unknown.
 
-        A type that is unknown is None. `inference` says how the operator is inferred.
+        Args:
+            node: the NodeProto.
+            inference: how the operator is inferred, with a schema.
+            inputs: the types of its inputs, None if unknown.
+            constants: the elements of its inputs, None if unknown.
         """
         schema = inference.schema
         assert schema is not None
@@ -143,6 +172,10 @@ class NodeInference:
             return signature_types(inference, len(node.output), inputs)
 
         def attribute(name: str) -> Any:
+            """Return the value of an attribute of the node, None if there is none.
+
+            Raises Unknown if it is taken from the call of the function around the node.
+            """
             for message in node.attribute:
                 if message.name == name:
                     if message.ref_attr_name:
@@ -161,7 +194,11 @@ class NodeInference:
     def _infer_by_signature(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Outcome:
-        """Return the outcome of a node whose operator has no rule: the output types that its schema shows."""
+        """Return what is known of the outputs of a node whose operator has no rule: the types that its schema shows.
+
+        Without a schema, only the first output of some com.microsoft operators has a type. The reason why there is no
+        rule is the doubt of the result.
+        """
         count = len(scope.body.computes[index])
         if inference.schema is None:
             body = scope.body
@@ -172,7 +209,7 @@ class NodeInference:
         return Outcome(types, doubts=(inference.why,), problems=problems)
 
     def _infer_constant(self, scope: Scope, index: int, schema: OpSchema | None) -> Outcome | None:
-        """Return the outcome of a Constant whose value is a tensor, and record the tensor in the scope.
+        """Return the type of the output of a Constant whose attribute is `value`, and record this tensor in the scope.
 
         Returns None for other Constants, also for one with several values, which its rule reports.
         """
@@ -195,9 +232,17 @@ class NodeInference:
         return None
 
     def run_rule(self, call: Call, output_count: int, inference: OperatorInference, followed: Sequence[int]) -> Outcome:
-        """Return the outcome of a node, by its operator's rule, and by its data function for elements of small outputs.
+        """Return what the rule of a node's operator infers of its outputs, and elements of small outputs.
 
-        `followed` are the indices of inputs whose elements were computed by nodes.
+        Elements are computed by the operator's data function if there are no problems. Declared constraints and, if
+        they are to be checked, types are checked first; what does not fit is a problem of the result. A node that only
+        runtimes accept is inferred like the standard node with the same meaning, and gets a warning.
+
+        Args:
+            call: the node.
+            output_count: the number of its outputs.
+            inference: how the operator is inferred; it has a rule.
+            followed: the indices of inputs whose elements were computed by nodes or passed in.
         """
         assert inference.rule is not None
         charge(SIGNATURE_STEPS + sum([len(type_.shape) for type_ in call.types if type_ is not None and type_.shape]))
@@ -236,8 +281,12 @@ class NodeInference:
     ) -> tuple[Problem, ...]:
         """Return a problem for each input whose type the operator does not allow, and for a wrong number of inputs.
 
-        `names` are the names of the inputs, "" for one that is left out; `inputs` are their types, None if unknown. The
-        result is () if types are not checked.
+        The result is () if types are not checked. An unknown type fits.
+
+        Args:
+            schema: the schema of the operator.
+            names: the names of the inputs, "" for one that is left out.
+            inputs: the types of the inputs, None if unknown.
         """
         if not self._check_types:
             return ()
@@ -252,7 +301,8 @@ class NodeInference:
     ) -> tuple[Problem, ...]:
         """Return a problem for each output whose type the operator does not allow; () if types are not checked.
 
-        The type may follow from an attribute, so that checking the inputs does not suffice.
+        `inputs` and `outputs` are the types, None if unknown. The type of an output may follow from an attribute, so
+        that it is not enough to check the inputs.
         """
         if not self._check_types:
             return ()
@@ -261,7 +311,10 @@ class NodeInference:
 
 
 def _attribute_warnings(schema: OpSchema, attributes: Sequence[Any]) -> tuple[str, ...]:
-    """Return a warning for each attribute of a node that the schema does not have, or has with another type."""
+    """Return a sentence for each attribute of a node that the schema does not have, or has with another type.
+
+    `attributes` are the AttributeProtos of the node. Attributes whose name begins with "__" do not count.
+    """
     types = {
         attribute.name: None if attribute.ref_attr_name else attribute_type(attribute)
         for attribute in attributes
@@ -274,7 +327,8 @@ def _attribute_warnings(schema: OpSchema, attributes: Sequence[Any]) -> tuple[st
 def _infer_tolerated_node(call: Call, inference: OperatorInference) -> tuple[Call, Any] | None:
     """Infer a node that violates the standard, but that runtimes accept, like the standard node with the same meaning.
 
-    Returns the Call of this standard node and the result of its rule, or None if runtimes do not accept the node.
+    Returns the Call of this standard node and the result of its rule, [] if the rule cannot tell. Returns None if
+    runtimes do not accept the node either, as far as is known.
     """
     fallback = inference.fallback
     if fallback is None or fallback.schema is None or fallback.rule is None:
@@ -291,9 +345,9 @@ def _infer_tolerated_node(call: Call, inference: OperatorInference) -> tuple[Cal
 
 
 def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | None]:
-    """Return a node's input types; types in a form that only runtimes accept are changed to the standard's form.
+    """Return a node's input types, with those in a form that only runtimes accept changed to the standard's form.
 
-    For example, the bounds of a Clip become scalars if they are tensors of one element. `schemas/quirks.py` lists these
+    For example, the bounds of a Clip become scalars if they are tensors of shape [1]. `schemas/quirks.py` lists these
     forms.
     """
     if op_type == "Clip":
@@ -307,7 +361,7 @@ def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | N
 def _memo_of(
     inference: OperatorInference, identities: tuple[Any, ...], names: Sequence[str], inputs: Sequence[Type | None]
 ) -> Memo:
-    """Return the Memo for the outcomes of nodes with this signature, a new one if there is none yet.
+    """Return the Memo, which holds results, for nodes with this signature, a new one if there is none yet.
 
     Args:
         inference: how the operator is inferred; it holds the Memos.

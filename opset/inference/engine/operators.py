@@ -18,9 +18,9 @@ from opset.schemas.names import domain_name, normalize_domain
 def find_schema(registry: Registry, op_type: str, version: int, domain: str, strict: bool) -> OpSchema | None:
     """Return an operator's schema at an opset version, or None if there is none.
 
-    With `strict`, it allows only the types that the newest text of the standard allows. Without it, it also allows
-    types that an earlier release of the same version allowed. An operator that only runtimes know then gets the schema
-    of the standard operator that it stands for.
+    With `strict`, the schema allows only the types that the newest text of the standard allows. Without it, it also
+    allows types that an earlier release of the same version allowed, and an operator that only runtimes know gets the
+    schema of the standard operator that it stands for.
     """
     schema = registry.schema(op_type, version, domain)
     if strict:
@@ -32,7 +32,7 @@ def find_schema(registry: Registry, op_type: str, version: int, domain: str, str
 
 
 class Operators:
-    """The schemas and rules of operators, each found once for an operator and version."""
+    """Finds how operators are inferred (schema, rule, data function), and caches it by version."""
 
     def __init__(self, registry: Registry, follow_data: bool, strict: bool = False) -> None:
         """Store how operators are read.
@@ -50,17 +50,18 @@ class Operators:
         self._by_schema: dict[OpSchema, OperatorInference] = {}
 
     def table(self, imports: Mapping[str, int]) -> dict[Operator, OperatorInference]:
-        """Return the cache that has, for each operator met so far, how it is inferred at these opset imports.
+        """Return the dict that holds, by (name, domain) of an operator, how it is inferred at these opset imports.
 
-        `imports` has the versions by domain. The cache is empty at first, and callers add to it.
+        `imports` has the opset version of each domain. The dict is empty at first; callers add to it, and get the same
+        one for equal imports.
         """
         return self._tables.setdefault(tuple(sorted(imports.items())), {})
 
     def find(self, operator: Operator, imports: Mapping[str, int]) -> OperatorInference:
-        """Return how an operator is inferred at its version in `imports` (versions by domain).
+        """Return how an operator is inferred at its version in `imports`, which has opset versions by domain.
 
-        If it has no schema or no rule, `why` of the result says so. Raises InferenceError if the hooks of its domain
-        cannot be used.
+        If the operator has no schema or no rule, `why` of the result is the reason. The result is not cached here.
+        Raises InferenceError if the rules or Python files of its domain cannot be used.
         """
         op_type, domain = operator
         domain = normalize_domain(domain)
@@ -89,7 +90,10 @@ class Operators:
         return inference
 
     def of_schema_alone(self, schema: OpSchema) -> OperatorInference:
-        """Return how a node outside the model is inferred: by this schema and its rule, without elements of outputs."""
+        """Return how a node outside of the model is inferred: by this schema and its rule, without elements.
+
+        The result is cached by schema.
+        """
         if schema not in self._by_schema:
             self._by_schema[schema] = OperatorInference(schema, self._rules.find(schema))
         return self._by_schema[schema]

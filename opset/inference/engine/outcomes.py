@@ -26,7 +26,7 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError
 
 
 class Problem(NamedTuple):
-    """A finding about a node, without its location."""
+    """An error or contradiction found at a node, without the node's location."""
 
     code: str
     message: str
@@ -35,7 +35,10 @@ class Problem(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The inference of all nodes of one signature: types and elements of the outputs, doubts, problems."""
+    """What is inferred for all nodes with the same operator, attributes and inputs: types and elements of outputs.
+
+    `doubts` are the reasons why something is unknown, `problems` the errors of the nodes.
+    """
 
     types: tuple[Type | None, ...]
     constants: tuple[Constant | None, ...] = ()
@@ -49,7 +52,11 @@ class Outcome(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Memo:
-    """The outcomes of one signature, by the elements of the inputs that the rule reads."""
+    """The Outcomes for nodes of one operator with the same attributes and input types.
+
+    An Outcome also depends on elements of inputs: `reads` are the indices of the inputs whose elements the rule has
+    read, and the keys of `outcomes` are their elements.
+    """
 
     reads: tuple[int, ...] = ()
     outcomes: dict[tuple[Constant | None, ...], Outcome] = field(default_factory=dict)
@@ -57,7 +64,7 @@ class Memo:
 
 @dataclass(eq=False, slots=True)
 class OperatorInference:
-    """How the nodes of one operator are inferred: its schema, its rule, and the outcomes of the signatures met.
+    """How the nodes of one operator are inferred: its schema, its rule, its data function, and results so far.
 
     `why` is the reason if there is no schema, or no rule.
     """
@@ -80,10 +87,15 @@ class OperatorInference:
 def signature_types(
     inference: OperatorInference, output_count: int, inputs: Sequence[Type | None]
 ) -> tuple[Type | None, ...]:
-    """Return the type of each output of a node that the operator's signature shows, None for each other output.
+    """Return the type of each output of a node as far as the operator's signature shows it, else None.
 
     The type of an output is shown if the signature allows only one, or if an input of known type has the same type
-    constraint, such as T. Shapes are unknown.
+    constraint, such as T. Shapes are unknown. Results are cached in `inference`.
+
+    Args:
+        inference: the inference of the operator, which has a schema.
+        output_count: the number of outputs of the node.
+        inputs: the types of its inputs, None if unknown.
     """
     schema = inference.schema
     assert schema is not None
@@ -114,8 +126,9 @@ def complete_results(
     """Return the types of a node's outputs, and the problems with the result of its rule.
 
     Args:
-        raw: the result of the rule: a shape, a type or None, or a list of these.
-        by_signature: the types by the operator's signature, which complete the result.
+        raw: the result of the rule: a shape, a type or None, or a list of these, one for each output.
+        by_signature: the type of each output by the operator's signature, None if unknown. It gives the element type of
+            a shape, and replaces None.
         call: the node; a doubt is added if a rank is too great.
     """
     results = raw if isinstance(raw, list) else [raw]
@@ -140,9 +153,10 @@ def complete_results(
 
 
 def _result_as_type(result: Any, base: Type | None) -> Type:
-    """Return a rule's result, a Type or a shape, as a type; `base`, the type by the signature, completes it.
+    """Return a rule's result, a Type or a shape, as a Type.
 
-    Raises TypeError if a size in it is no size.
+    `base` is the type of the output by the signature, None if unknown; parts that the result leaves open are taken from
+    it if both are of one kind, such as tensors. Raises TypeError if a size in the result is no size.
     """
     if not isinstance(result, Type):
         shape = tuple(map(_as_size, result))
@@ -159,7 +173,7 @@ def _as_size(size: Any) -> Size | None:
 
 
 def _drop_impossible_sizes(type_: Type, index: int, call: Call) -> tuple[Type, list[Problem]]:
-    """Return the type of output `index` without impossible sizes, and a list with a problem if a size is impossible.
+    """Return the type of output `index` without impossible sizes, and a list with a problem if there was one.
 
     A size that is certainly negative makes the whole shape unknown, and is a problem. A size beyond 64 bits becomes
     None, and is a problem. Too great a rank makes the whole shape unknown; this is no problem, but is recorded as a
@@ -187,10 +201,11 @@ def _unfit_problem(schema: OpSchema, why: str) -> Problem:
 
 
 def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]:
-    """Return the problem with a node that an exception of its operator's rule (`hook`) shows, as a tuple.
+    """Return the problems of a node that an exception of its operator's rule or data function (`hook`) shows.
 
-    The result is () if the exception only means that something is unknown; a doubt of the call then says so. Raises the
-    exception itself if no node can cause it.
+    There is at most one. The result is () if the exception only means that something is unknown; the reason is then
+    added to the doubts of `call`. Raises the exception itself if it is no fault of the node or of a user's function,
+    such as BudgetExceeded.
     """
     schema = call.schema
     if isinstance(error, (BudgetExceeded, OpsetError, MemoryError)):
@@ -214,7 +229,7 @@ def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]
 
 
 def _reason_of_malformed(call: Call, error: Exception) -> str:
-    """Return in words why a rule cannot work with a node's attributes, from the exception that they cause."""
+    """Return why a rule cannot work with a node, in words for a message, from the exception that it raised."""
     if isinstance(error, WrongAttributeType):
         return safe_text(str(error))
     if isinstance(error, ValueError) and str(error).startswith("zip() "):  # of lists with one element for each axis
@@ -224,7 +239,7 @@ def _reason_of_malformed(call: Call, error: Exception) -> str:
 
 
 def has_unnamed_sizes(types: Iterable[Type | None]) -> bool:
-    """Whether a tensor type in `types`, also inside an optional, has a size that is None and is to get a variable."""
+    """Whether a tensor type in `types`, also inside an optional, has a size None, which is to get a variable."""
     for type_ in types:
         if type_ is not None and type_.kind == "optional":
             type_ = type_.inner
@@ -234,9 +249,9 @@ def has_unnamed_sizes(types: Iterable[Type | None]) -> bool:
 
 
 def small_element_count(shape: Shape | None) -> int | None:
-    """Return the number of elements of a tensor of this shape, or None if it is unknown or above the limit.
+    """Return the number of elements of a tensor of this shape if inference computes with so many, else None.
 
-    The limit is the size of the largest tensor whose elements inference computes with.
+    The result is also None if the rank (None) or a size is unknown.
     """
     if shape is None:
         return None
@@ -251,9 +266,10 @@ def small_element_count(shape: Shape | None) -> int | None:
 
 
 def is_representable(element: Element, integers: bool) -> bool:
-    """Whether inference computes exactly with an element of a tensor, which has an integer type if `integers`.
+    """Whether inference computes exactly with an element; `integers` is whether the tensor has an integer type.
 
-    It does not with fractions or numbers beyond 64 bits in an integer type, nor with -0.0, which Python takes for 0.
+    Not exact are floats and numbers beyond 64 bits in an integer type, and -0.0, since Python takes it for 0. True for
+    an unknown element (None) and a symbolic size.
     """
     if isinstance(element, float):
         return not integers and (element != 0 or copysign(1, element) > 0)

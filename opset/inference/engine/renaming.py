@@ -12,11 +12,17 @@ from opset.inference.building.types import Type, map_sizes
 
 
 def number_variables(types: Sequence[Type | None], data: Sequence[Constant | None]) -> tuple[Any, list[str]]:
-    """Return (types, elements) with variables renamed to $0, $1, …, and the list of the former names in this order."""
+    """Return ((types, elements), names): types and elements with variables renamed to $0, $1, …
+
+    `names[0]` is the former name of $0, and so on, in the order in which the variables appear. `types` and `data`, the
+    elements, may have None for unknown ones. Two calls of a function are the same but for names if their first results
+    are equal.
+    """
     names: list[str] = []
     seen: set[str] = set()
 
     def note(size: Size | None) -> Size | None:
+        """Add the new variables of a size to `names`, and return the size unchanged."""
         if isinstance(size, Dim):
             fresh = variables(size) - seen
             names.extend(sorted(fresh))
@@ -37,10 +43,14 @@ def number_variables(types: Sequence[Type | None], data: Sequence[Constant | Non
 
 
 def replace_variables(outputs: Outputs, values: Mapping[str, Dim]) -> Outputs:
-    """Return types and elements with variables replaced by their `values`; a size that becomes too complex is None."""
+    """Return types and elements with variables replaced; `values` has the new sizes by name of a variable.
+
+    A size that becomes too complex is None. Other variables stay.
+    """
     replaced: dict[Size, Size | None] = {}
 
     def replace(size: Size | None) -> Size | None:
+        """Return a size with its variables replaced; results are cached."""
         if not isinstance(size, Dim):
             return size
         if size not in replaced:
@@ -51,9 +61,13 @@ def replace_variables(outputs: Outputs, values: Mapping[str, Dim]) -> Outputs:
 
 
 def map_outputs(outputs: Outputs, replace: Callable[[Size | None], Size | None]) -> Outputs:
-    """Return types and elements with `replace` applied to each size in a type, and to each symbolic element."""
+    """Return types and elements with each size in a type, and each symbolic element, replaced by `replace(size)`.
+
+    `replace` is called for unknown sizes (None) in types, too.
+    """
 
     def replace_element(element: Element) -> Element:
+        """Return `replace(element)` for a symbolic element, any other element unchanged."""
         return replace(element) if isinstance(element, Dim) else element
 
     return Outputs(

@@ -42,7 +42,7 @@ COVERAGE_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The inferred type of one output of a node; the node is at `index` of a body."""
+    """The inferred type of one output of a node; the node is at `index` of a graph or function (`body`)."""
 
     name: str
     body: Body
@@ -61,13 +61,20 @@ class Value:
 
     @property
     def coverage(self) -> str:
-        """How much is known of the type: "known", "symbolic", "rank", "type" or "nothing"."""
+        """How much is known of the type: "known", "symbolic", "rank", "type" or "nothing".
+
+        "known" and "symbolic" mean all sizes, as numbers or some with variables; "rank" means that a size is unknown,
+        "type" that only the element type is known.
+        """
         return _coverage_of(self.type)
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A value whose type is not fully known although the inputs of its node, at `index` of a body, are."""
+    """A value whose type is not fully known although the inputs of its node, at `index` of a graph or function, are.
+
+    `known` is its coverage, such as "rank"; `reason` says why no more is known, "" if there is no reason.
+    """
 
     value: str
     body: Body
@@ -119,11 +126,13 @@ class Inference:
         """The number of types that `written` left out, since they would have taken too much room."""
 
     def __repr__(self) -> str:
+        """Return one line with the coverage and the number of findings."""
         counts = ", ".join(f"{count:,} {degree}" for degree, count in self.coverage.items() if count)
         found = f"; {len(self.findings) + self.omitted:,} findings" if self.findings else ""
         return one_line("Inference", f"{counts or 'no values'}{found}{'; stopped' if self.stopped else ''}")
 
     def _repr_html_(self) -> str:
+        """Return findings, gaps, values and notes as HTML, as notebooks show them; long tables are cut."""
         values = [(each.name, each.place, str(each.type or "")) for each in islice(self.values(), MOST_ROWS + 1)]
         gaps = [(each.value, each.place, each.known, each.reason) for each in self.gaps[: MOST_ROWS + 1]]
         tables = [
@@ -137,27 +146,38 @@ class Inference:
     if not TYPE_CHECKING:  # a checker of types knows the names
 
         def __getattr__(self, name: str) -> NoReturn:
+            """Raise AttributeError, with a message that says how to reach what `name`, such as "save", stands for."""
             raise missing_attribute("Inference", name, _PLACES, dir(type(self)))
 
     def findings_in_branches(self) -> FindingList:
-        """Return the findings in bodies that may not be run: a condition guards them, or they are never reached."""
+        """Return the findings in graphs and functions that may not be run: guarded by a condition, or never reached.
+
+        They are not in `findings`.
+        """
         return FindingList(_findings_of(self._engine, certain=False))
 
     def type(self, name: str) -> Type | None:
-        """Return the type of a value of the main graph as far as it is known, or None if nothing is known."""
+        """Return the type of the value `name` of the main graph as far as it is known.
+
+        The result is None if nothing is known, or there is no such value.
+        """
         return next(iter(self._engine.scopes.values())).types.get(name)
 
     def shape(self, name: str) -> tuple[Size | None, ...] | None:
-        """Return the shape of a tensor of the main graph, or None if its rank is not known.
+        """Return the shape of the tensor `name` of the main graph, or None if its rank is unknown.
 
-        A size is an int, a Dim with variables, which prints readably, or None if it is not known.
+        A size is an int, a Dim with variables, which prints readably, or None if it is unknown. The result is also None
+        if there is no such tensor.
         """
         type_ = self.type(name)
         return None if type_ is None else type_.shape
 
     @property
     def scopes(self) -> list[Scope]:
-        """The scopes of all graphs, the main graph first, then of called functions, one for each different call."""
+        """The types and elements by graph: of all graphs, the main graph first, then of called functions.
+
+        A function has one Scope for each call that differs from the others in more than names.
+        """
         return self._engine.all_scopes()
 
     @property
@@ -180,7 +200,10 @@ class Inference:
 
     @property
     def coverage(self) -> dict[str, int]:
-        """The number of node outputs by how much is known: "known", "symbolic", "rank", "type" or "nothing"."""
+        """The number of node outputs by how much is known: "known", "symbolic", "rank", "type" or "nothing".
+
+        All five are keys, in this order. See `Value.coverage`.
+        """
         counts: Counter[str] = Counter()
         for scope in self._engine.all_scopes():
             for names in scope.body.computes:
@@ -189,15 +212,19 @@ class Inference:
 
     @property
     def gaps(self) -> list[Gap]:
-        """The values that are not fully known, in node order, except outputs of nodes with an input of unknown rank."""
+        """The values that are not fully known, in node order, with the reasons.
+
+        Outputs of nodes with an input of unknown rank are left out unless the node itself has a problem, and graphs
+        that are never run are, too.
+        """
         return [gap for scope in self._engine.all_scopes() if not scope.unused for gap in _gaps_in(scope)]
 
     def written(self, overwrite: bool = False) -> Model:
         """Return a copy of the model with value_info for all types that are known, and with its outputs completed.
 
         The room for types is in proportion to the number of nodes; types for which no room is left are left out, and
-        counted in `left_out`. In functions, stated types are replaced with `overwrite`, and no types are added. Inputs
-        stay as they are, but for variables that were bound to numbers.
+        counted in `left_out`. In functions, no types are added, and stated types are replaced only with `overwrite`.
+        Inputs stay as they are, but for variables that were bound to numbers.
 
         Args:
             overwrite: Whether stated types that contradict the inferred ones, or are less precise, are replaced.
@@ -283,13 +310,14 @@ def infer(
 def infer_strictly(model: Model, index: ModelIndex, registry: Registry, limits: Limits | None = None) -> Inference:
     """Return the inference of a model whose index exists already; each violation of the standard is a finding.
 
-    Inputs of nodes are checked against signatures, too.
+    Inputs of nodes are checked against the signatures of their operators, too.
 
     Args:
         model: The model.
         index: Its index.
         registry: The operators that are known.
-        limits: How much the inference may take; without them, that is in proportion to the model.
+        limits: How much the inference may take. Without them, that is in proportion to the model; if it does not
+            suffice, the rest is unknown, and `stopped` of the result says so.
 
     Raises:
         ModelError: The functions of the model call each other in a cycle.
@@ -304,7 +332,7 @@ def infer_strictly(model: Model, index: ModelIndex, registry: Registry, limits: 
 
 
 def _run_engine(engine: Engine) -> None:
-    """Run an inference. Raises InferenceError I401 if the caller's limits do not suffice."""
+    """Run an engine's inference. Raises InferenceError I401 if the caller's limits do not suffice."""
     try:
         engine.run()
     except BudgetExceeded as exhausted:
@@ -344,7 +372,11 @@ def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False
 
 
 def _coverage_of(type_: Type | None) -> str:
-    """Return how much is known of a type: "known", "symbolic", "rank", "type" or "nothing"."""
+    """Return how much is known of a type, or of the type inside of sequences and optionals.
+
+    "known": all sizes are numbers; "symbolic": all sizes, some with variables; "rank": a size is unknown; "type": only
+    the element type; "nothing": not even that.
+    """
     _, inside = unwrap_layers(type_)
     if inside is None or inside.element is None:
         return NOTHING
@@ -356,10 +388,10 @@ def _coverage_of(type_: Type | None) -> str:
 
 
 def _findings_of(engine: Engine, certain: bool = True) -> Iterator[Finding]:
-    """Yield a finding for each contradiction and problem in bodies that certainly run.
+    """Yield a finding for each contradiction and problem in graphs and functions that certainly run.
 
-    If not `certain`, yield the findings of the other bodies instead: a condition guards them, or nothing runs them. The
-    model may avoid their errors on purpose.
+    If not `certain`, yield the findings in all others instead: a condition guards them, or nothing runs them. The model
+    may avoid their errors on purpose.
     """
     for scope in engine.all_scopes():
         if (scope.unused or scope.guarded) == certain:
@@ -379,7 +411,7 @@ def _findings_of(engine: Engine, certain: bool = True) -> Iterator[Finding]:
 
 
 def _warnings_of(engine: Engine) -> list[str]:
-    """Return a line for each node that harmlessly differs from its schema.
+    """Return a line, "<place>: <differences>", for each node that harmlessly differs from its schema.
 
     After MAX_WARNINGS lines, one more counts the rest.
     """
@@ -389,10 +421,10 @@ def _warnings_of(engine: Engine) -> list[str]:
 
 
 def _gaps_in(scope: Scope) -> Iterator[Gap]:
-    """Yield a Gap for each node output that is not fully known, unless an input of unknown rank explains that.
+    """Yield a Gap for each node output in a scope that is not fully known.
 
-    Outputs of a node with a problem are always yielded. In a guarded body, so are values whose stated type is
-    contradicted.
+    Outputs of nodes with an input of unknown rank are left out, since the input explains them, unless the node has a
+    problem. If a condition guards the graph, values whose stated type is contradicted are gaps, too.
     """
     for index, names in enumerate(scope.body.computes):
         coverages = {name: _coverage_of(scope.types.get(name)) for name in names if name}

@@ -15,8 +15,10 @@ from opset.model.graph.index import Body, Operator
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """The types and elements of the values of one body.
+    """The types and elements of the values of one graph, subgraph or called function (`body`), as far as inferred.
 
+    - `parent`: the scope of the graph or function around, the main graph for a training graph; None for the main graph
+      or a function;
     - `imports`: the opset version of each domain; `operators`: how each operator that was met is inferred;
     - `attributes`: of a function, the attributes of the call by name; None for any other body;
     - `key`: the identity of the scope in this inference;
@@ -63,16 +65,22 @@ class Scope:
     """How the stated type of a value contradicts the inferred one, by name of the value."""
 
     def without_local(self, size: Size | None) -> Size | None:
-        """Return `size`, or None if it contains a variable that has a meaning only inside of this body."""
+        """Return `size`, or None if it contains a variable that has a meaning only inside of this graph or function."""
         return None if size is None or not self.local.isdisjoint(variables(size)) else size
 
     def reads(self, index: int) -> Sequence[str]:
-        """Return the input names of the node at `index`; "" for an input of the function that its call leaves out."""
+        """Return the input names of the node at `index`, "" for one that is left out.
+
+        An input of the function around counts as left out if the call of the function leaves it out.
+        """
         names = self.body.reads[index]
         return names if self.absent.isdisjoint(names) else ["" if name in self.absent else name for name in names]
 
     def type_of(self, name: str) -> Type | None:
-        """Return the type of a value of this body or of a body around it, or None if nothing is known of it."""
+        """Return the type of the value `name`, or None if nothing is known of it.
+
+        The value may also be one of a graph around.
+        """
         scope: Scope | None = self
         while scope is not None:
             if name in scope.types:
@@ -81,7 +89,11 @@ class Scope:
         return None
 
     def computed_elements(self, name: str) -> Constant | None:
-        """Return the elements of a value of this body or one around it, None unless a node or a call gave them."""
+        """Return the elements of the value `name`, or None if they are unknown.
+
+        Only elements that a node computed, or that were passed into the graph or function, count, not elements of
+        initializers and Constants. The value may also be one of a graph around.
+        """
         scope: Scope | None = self
         while scope is not None:
             if name in scope.constants:
@@ -92,11 +104,11 @@ class Scope:
         return None
 
     def is_followed(self, name: str) -> bool:
-        """Whether the elements of a value, of this body or one around it, were computed by a node or passed in."""
+        """Whether the elements of the value `name`, also of a graph around, were computed by a node or passed in."""
         return self.computed_elements(name) is not None
 
     def resolve_attribute(self, attribute: Any) -> Any:
-        """Return the AttributeProto itself, or the AttributeProto of the enclosing function's call to which it refers.
+        """Return the AttributeProto itself, or the AttributeProto of the function's call to which it refers.
 
         The result is None if it refers to an attribute that the call does not have, and that has no default.
         """

@@ -14,7 +14,7 @@ from opset.inference.engine.scopes import Scope
 
 
 class Sizes:
-    """The dimension variables of one model, some of which are bound to numbers."""
+    """The dimension variables of one model; `bound` has the numbers that a caller gave for some of them."""
 
     def __init__(self, bound: Mapping[str, int]) -> None:
         """Store the numbers that the caller gave for variables, by name."""
@@ -27,14 +27,17 @@ class Sizes:
         self._numbers: Counter[str] = Counter()
 
     def add_inputs(self, values: Iterable[Any]) -> None:
-        """Record the variables in the types of a main or training graph's inputs, which are ValueInfoProtos."""
+        """Record the variables in the types of inputs, which are ValueInfoProtos of a main or training graph.
+
+        No variable that is made later gets one of these names.
+        """
         names = variables_of(values)
         self.of_inputs |= names
         self._taken |= names
 
     @property
     def variables(self) -> set[str]:
-        """The names of all variables that the model states or that were made for unknown sizes."""
+        """The names of all variables that were read from the model, also bound ones, or made for unknown sizes."""
         stated = {name for size in self._stated.values() if size is not None for name in variables(size)}
         bound = {name for name in self._stated if name in self.bound}
         return stated | bound | {str(symbol) for symbol in self._made.values()}
@@ -42,7 +45,8 @@ class Sizes:
     def read_dimension(self, dim: Any) -> Size | None:
         """Return the size that a Dimension message states, or None if it states none or a negative number.
 
-        A dim_param is the same variable in the whole model, or its number if it is bound to one.
+        A dim_param is the same variable in the whole model, or its number if it is bound to one; a text such as "2*N"
+        is an expression. A dim_param that is too complex or malformed gives None.
         """
         if dim.WhichOneof("value") == "dim_value":
             # Some exporters write -1 for a size that they do not know.
@@ -56,7 +60,11 @@ class Sizes:
         return self._stated[text]
 
     def _parse_dim_param(self, text: Any) -> Size | None:
-        """Return the size that the text of a dim_param means, or None if it is negative, too complex or malformed."""
+        """Return the size that a dim_param means, with bound variables replaced by their numbers.
+
+        A text that is no expression is the name of a variable. The result is None if the size is negative, too complex
+        or malformed.
+        """
         try:
             if text.__class__ is bytes:
                 return None
@@ -69,7 +77,11 @@ class Sizes:
         return None if isinstance(bound_size, int) and bound_size < 0 else bound_size
 
     def name_unknown_sizes(self, scope: Scope, type_: Type | None, name: str) -> Type | None:
-        """Return the type of the value `name` with a variable for each unknown size, except in sequences and maps."""
+        """Return the type of the value `name` with a variable such as "y_d0" for each unknown size.
+
+        Variables that were bound to numbers give these numbers. Sizes in sequences and maps stay unknown. The variables
+        are added to `scope.local`.
+        """
         if type_ is None or type_.kind in ("seq", "map"):
             return type_
         if type_.kind == "optional":
@@ -85,7 +97,8 @@ class Sizes:
     def _variable_of(self, scope: Scope, name: str, axis: int) -> Size:
         """Return the variable "<name>_d<axis>" for an unknown size, or its number if bound; add it to `scope.local`.
 
-        If the name is taken, a number is added to it.
+        If the name is taken, a number is added to it. The same value and axis of the same scope get the same variable
+        again.
         """
         key = (scope.key, name, axis)
         if key not in self._made:
@@ -104,10 +117,11 @@ class Sizes:
 
 
 def variables_of(values: Iterable[Any]) -> set[str]:
-    """Return the names of the variables in the types of ValueInfoProtos."""
+    """Return the names of the variables in the types of ValueInfoProtos, also within expressions such as "2*N"."""
     names: set[str] = set()
 
     def size(dim: Any) -> Size | None:
+        """Add the variables of a Dimension message to `names`, and return None."""
         text = dim.dim_param
         if text and text.__class__ is str:
             stated = parse_size(text)

@@ -25,7 +25,7 @@ from opset.model.elements import element_name
 
 @dataclass(eq=False)
 class StatedTypes:
-    """Records the types that a model states in scopes, and combines them with inferred types."""
+    """Reads the types that a model states, and combines them with inferred types; results are stored in scopes."""
 
     _sizes: Sizes
     _ignored: bool
@@ -34,7 +34,7 @@ class StatedTypes:
     """Whether only the sizes of inputs and initializers count; of other values, ranks and element types do."""
 
     def enter_graph(self, scope: Scope, overridable: bool) -> None:
-        """Record in a scope the inputs, initializers and stated types of its body, a main or training graph.
+        """Record in a scope the inputs, initializers and stated types of its main or training graph.
 
         If `overridable`, a caller may replace initializers that are also inputs, so that their elements do not count.
         """
@@ -45,13 +45,14 @@ class StatedTypes:
         self.note_stated_types(scope)
 
     def enter_value(self, scope: Scope, name: str, type_: Type | None) -> None:
-        """Record the type of the value `name` in a scope, with a variable for each unknown size."""
+        """Record in a scope that the value `name` has the type `type_`, with a variable for each unknown size."""
         scope.types[name] = self._sizes.name_unknown_sizes(scope, type_, name)
 
     def enter_initializers(self, scope: Scope, passed: Collection[str]) -> None:
-        """Record in a scope the initializers of its graph, with their types.
+        """Record in a scope the initializers of its graph, with their types and tensors.
 
-        `passed` has the names of initializers that a caller may replace: of these, only the element type counts.
+        `passed` has the names of inputs. An initializer with such a name may be replaced by a caller: only its element
+        type counts, if no type of the input is known. Of sparse initializers, the type counts, not the elements.
         """
         types = scope.types
         tensors = scope.tensors
@@ -66,10 +67,10 @@ class StatedTypes:
             types[initializer.values.name] = _tensor_type(initializer.values.data_type, tuple(initializer.dims))
 
     def note_stated_types(self, scope: Scope) -> None:
-        """Record in a scope the types that its body states for computed values, unless stated types are ignored.
+        """Store in `scope.stated` the TypeProtos that its graph or function states for computed values.
 
-        Functions and graphs in nodes may also state types of values that they take from outside. If such a type
-        contradicts the known type of the value, a conflict is recorded in the scope.
+        Functions and subgraphs may also state types of values that they take from outside. If such a type contradicts
+        the known type of the value, this is stored in `scope.conflicts`. Nothing is done if stated types are ignored.
         """
         body, proto = scope.body, scope.body.proto
         if self._ignored:
@@ -87,10 +88,11 @@ class StatedTypes:
             scope.stated.update((each.name, each.type) for each in outputs if each.type.WhichOneof("value"))
 
     def read_type(self, scope: Scope, proto: Any) -> Type | None:
-        """Return the type that a TypeProto in a scope's body states, or None if it states none.
+        """Return the type that a TypeProto in a scope's graph or function states, or None if it states none.
 
-        A variable that is met first inside a loop is local, as it may have another value in each iteration. Variables
-        in a function are not the variables of its callers, so they become unknown sizes.
+        Its variables are recorded in the scope; one that appears first inside a loop is local, as it may have another
+        value in each iteration. Symbolic sizes that a function states become unknown, since its variables are not those
+        in the graph that calls it.
         """
         type_ = type_from_proto(proto, self._sizes.read_dimension)
         if scope.body.root.function:
@@ -98,7 +100,11 @@ class StatedTypes:
         return map_sizes(type_, lambda size: self._note_variables(scope, size))
 
     def _note_variables(self, scope: Scope, size: Size | None) -> Size | None:
-        """Return the size unchanged, and record its variables in the scope; those met first in a loop are local."""
+        """Return the size unchanged, and record its variables in `scope.met`.
+
+        A variable that appears first inside a loop is also added to `scope.local`. Variables of the model's inputs are
+        not recorded.
+        """
         if not isinstance(size, Dim):
             return size
         for name in variables(size) - scope.met - self._sizes.of_inputs:
@@ -111,9 +117,10 @@ class StatedTypes:
         return size
 
     def combine_computed(self, scope: Scope, name: str, inferred: Type | None) -> Type | None:
-        """Return the combination of the stated and the inferred type of the value `name`.
+        """Return what the stated and the inferred type of the computed value `name` together tell.
 
-        A contradiction between the two is recorded in the scope.
+        If they contradict each other, the inferred type counts, and this is stored in `scope.conflicts`; if not, an
+        earlier conflict of the value is removed.
         """
         type_, why = self.combine(scope, scope.stated[name], inferred)
         if why:
@@ -123,7 +130,10 @@ class StatedTypes:
         return type_
 
     def combine(self, scope: Scope, proto: Any, inferred: Type | None) -> tuple[Type | None, str]:
-        """Return the combination of the TypeProto `proto` and an inferred type, and "" or how they contradict."""
+        """Return what a TypeProto and an inferred type together tell, and "" or how they contradict each other.
+
+        If they do, the inferred type counts.
+        """
 
         def is_better(stated: Size, inferred: Size) -> bool:
             if isinstance(stated, int) or has_function(inferred, "broadcast"):
@@ -139,11 +149,14 @@ class StatedTypes:
         return combine_types(map_sizes(stated, lambda size: None) if self._inputs_only else stated, inferred, is_better)
 
     def find_element_conflict(self, scope: Scope, proto: Any, inferred: Type | None) -> str:
-        """Return how the TypeProto `proto` contradicts an inferred type, shapes aside, or "" if it does not."""
+        """Return how a TypeProto contradicts an inferred type, or ""; shapes are not compared."""
         return combine_types(drop_shapes(self.read_type(scope, proto)), inferred, lambda stated, inferred: False)[1]
 
 
 @lru_cache(maxsize=4096)
 def _tensor_type(data_type: int, dims: tuple[int, ...]) -> Type:
-    """Return the type of a tensor, as the same object for equal arguments, so that signatures are compared quickly."""
+    """Return the type of a tensor, the same object for equal arguments, so that types are compared quickly.
+
+    `data_type` is a number of TensorProto.DataType. Negative sizes are unknown.
+    """
     return tensor(element_name(data_type), shape_of_dims(dims))

@@ -29,7 +29,7 @@ from opset.model.graph.walking import subgraphs
 
 @dataclass(eq=False)
 class SubgraphInference:
-    """Infers nodes with graphs, by the parts of the engine that infer nodes, elements and stated types."""
+    """Infers nodes with subgraphs; their rules request which subgraph is to be inferred with which types of inputs."""
 
     _nodes: NodeInference
     _constants: ConstantElements
@@ -39,9 +39,17 @@ class SubgraphInference:
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Generator[Scope, None, Outcome]:
-        """Return the outcome of the node at `index`, which has subgraphs and inputs of these types.
+        """Return what is inferred of the outputs of a node with subgraphs.
 
-        Yields a new scope for each subgraph that the node's rule requests; the caller has to infer its body.
+        The return value is the result of the generator. It yields a new scope for each subgraph that the node's rule
+        requests; before it goes on, the caller has to infer the subgraph in that scope. The scopes are stored in
+        `scope.subgraphs`.
+
+        Args:
+            scope: the scope of the graph or function with the node.
+            index: the index of the node in it.
+            inference: how the operator is inferred; its rule is a generator.
+            inputs: the types of the node's inputs, None if unknown.
         """
         assert inference.rule is not None
         call = self._nodes.call_of(scope, index, inference, inputs)
@@ -70,7 +78,8 @@ class SubgraphInference:
     def _open_scope(self, scope: Scope, index: int, request: GraphRequest) -> tuple[Scope, list[str]]:
         """Return a new scope for the subgraph that a node's rule requests, and the names of the subgraph's inputs.
 
-        Initializers that IR version 3 lists as inputs are left out of the names if the rule passes nothing for them.
+        The scope has the inputs, initializers and stated types of the subgraph. Initializers that IR version 3 lists as
+        inputs are left out of the names if the rule passes nothing for them.
         """
         around = scope.body
         node = around.nodes[index]
@@ -104,9 +113,16 @@ class SubgraphInference:
         return inner, names
 
     def _enter_input(self, inner: Scope, value: Any, index: int, request: GraphRequest) -> None:
-        """Record input number `index` of a subgraph, the ValueInfoProto `value`, in the scope `inner`.
+        """Record the type and elements of one input of a subgraph in the scope `inner`.
 
-        Its type is the combination of the requested and the stated type; a contradiction is recorded as a conflict.
+        The type is the combination of the requested and the stated type; a contradiction is stored in
+        `inner.conflicts`.
+
+        Args:
+            inner: the scope of the subgraph.
+            value: the ValueInfoProto of the input.
+            index: the index of the input in `request`; one beyond the last if the rule passes nothing for it.
+            request: the types and elements that the rule passes.
         """
         name = value.name
         type_ = request.types[index] if index < len(request.types) else None
@@ -125,9 +141,9 @@ class SubgraphInference:
 def outputs_of_body(
     scope: Scope, constants: ConstantElements, outputs: Sequence[str], inputs: Sequence[str] = ()
 ) -> Outputs:
-    """Return the types and elements of outputs of a body, and the types of inputs, for use outside of the body.
+    """Return the types and elements of outputs of a graph or function, and the types of inputs, for use outside.
 
-    `outputs` and `inputs` are names. Sizes with variables that have a meaning only in the body become unknown.
+    `outputs` and `inputs` are names. Sizes with variables that have a meaning only inside become unknown.
     """
     types = [scope.type_of(name) for name in outputs]
     passed = [constants.find_for_body(scope, name, type_) for name, type_ in zip(outputs, types, strict=True)]

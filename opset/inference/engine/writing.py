@@ -35,7 +35,8 @@ _VALUE_INFO, _NAME, _TYPE = (
 def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
     """Return a copy of the model with inferred types written in, and the number of types left out for lack of room.
 
-    With `overwrite`, stated types are replaced if they contradict the inferred ones or are less precise.
+    Types of computed values become value_info or complete the types of outputs. With `overwrite`, stated types are
+    replaced if they contradict the inferred ones or are less precise, also in functions.
     """
     message = pb.ModelProto()
     message.CopyFrom(engine.model.proto)
@@ -54,7 +55,7 @@ def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
 
 
 def _graph_of(roots: Sequence[Any], key: Any) -> Any:
-    """Return the GraphProto whose scope has this key, from `roots` and the graphs in their nodes.
+    """Return the GraphProto in a model for the `key` of a scope: (index in `roots`,) or (key around, node, attribute).
 
     The result is None if the graph is in a function, or was passed to one by a call.
     """
@@ -73,9 +74,15 @@ def _graph_of(roots: Sequence[Any], key: Any) -> Any:
 
 
 def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tuple[int, int]:
-    """Write the types of computed values into a GraphProto, at most `room` bytes; `overwrite` is as in `write_types`.
+    """Write the types of computed values into a GraphProto, at most `room` bytes of types.
 
-    Returns the number of bytes of the room that are left, and the number of types for which it did not suffice.
+    Returns the number of bytes that are left, and the number of types that were too long for the room.
+
+    Args:
+        graph: the GraphProto, changed in place.
+        scope: the inferred types of the graph.
+        overwrite: whether stated types that contradict the inferred ones, or are less precise, are replaced.
+        room: the number of bytes.
     """
     stated = {value.name: value.type for value in graph.value_info} | {value.name: value.type for value in graph.output}
     types = scope.types
@@ -125,13 +132,19 @@ def _type_field(type_: Type | None) -> tuple[bytes, int]:
 
 
 def _rewrite_function(function: Any, calls: Sequence[Scope], engine: Engine) -> None:
-    """Replace the types stated in a FunctionProto and its subgraphs by types that hold in every call.
+    """Replace, in place, the types stated in a FunctionProto and its subgraphs by types that hold in every call.
 
-    `calls` are the scopes of the function, one for each different call. A stated type that contradicts one of them is
-    removed if the calls have no type in common.
+    Only sizes that are numbers are written. A stated type that contradicts a call is removed if the calls have no type
+    in common. Values without a stated type get none.
+
+    Args:
+        function: the FunctionProto.
+        calls: the scopes of the function, one for each different call; without any, nothing changes.
+        engine: the inference of the model.
     """
 
     def number(size: Size | None) -> Size | None:
+        """Return a size that is a number, None for any other size."""
         return size if isinstance(size, int) else None
 
     pending: list[tuple[Any, Sequence[Scope]]] = [(function, calls)]

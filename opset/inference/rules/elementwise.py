@@ -15,21 +15,25 @@ from opset.schemas.constraints.violation import Violation
 
 @rule("same")
 def same(call: Call, output: int, source: int) -> Shape | None:
-    """Return the shape of the input at index `source`: the rule `same(X)`. Raises Unknown if its rank is not known."""
+    """Return the shape of the input at index `source`: the rule `same(X)`. Raises Unknown if its rank is unknown."""
     return call.require_shape(source)
 
 
 @rule("same_type")
 def same_type(call: Call, output: int, source: int) -> Type | None:
-    """Return the whole type of the input at index `source`, also of a sequence or optional: the rule `same_type(X)`."""
+    """Return the type and shape of the input at index `source`, also of a sequence or optional: rule `same_type(X)`.
+
+    The result is None if the type is unknown.
+    """
     return call.type(source)
 
 
 @rule("broadcast")
 def broadcast_all(call: Call, output: int, *sources: int) -> Shape:
-    """Return the shape to which the inputs `sources` broadcast, all inputs if there are no `sources`: rule `broadcast`.
+    """Return the shape to which inputs broadcast, for the rule `broadcast`.
 
-    Raises Unknown if the rank of an input is unknown, Violation C1 if the inputs cannot be broadcast together.
+    `sources` are the indices of the inputs, all inputs by default; inputs that are left out do not count. Raises
+    Unknown if the rank of an input is unknown, Violation C1 if the inputs certainly cannot be broadcast together.
     """
     indices = sources or range(call.input_count)
     return broadcast_shapes(*(call.require_shape(index) for index in indices if call.has(index)))
@@ -37,10 +41,10 @@ def broadcast_all(call: Call, output: int, *sources: int) -> Shape:
 
 @rule("onto")
 def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape:
-    """Return the shape of the input at index `target`, to which the inputs `sources` are broadcast: the rule `onto`.
+    """Return the shape of the input at index `target`, to which other inputs must broadcast: the rule `onto`.
 
-    Raises Unknown if the rank of the target is unknown, Violation C1 if one of `sources` certainly cannot be broadcast
-    to the target's shape.
+    `sources` are the indices of these other inputs; those of unknown rank are not checked. Raises Unknown if the rank
+    of the target is unknown, Violation C1 if an input certainly cannot be broadcast to its shape.
     """
     shape = call.require_shape(target)
     for source in sources:
@@ -56,21 +60,21 @@ def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape
 
 @rule("all_same")
 def all_same(call: Call, output: int) -> Shape | None:
-    """Return the shape that all inputs must have, or None if no rank is known: the rule `all_same`.
+    """Return the shape that all inputs of a node must have, for the rule `all_same`; None if no rank is known.
 
-    Raises Violation C1 if the shapes certainly differ.
+    Each size is the most precise that an input has. Raises Violation C1 if the shapes certainly differ.
     """
     return common_shape(call, range(call.input_count), "C1")
 
 
 @rule("scalar")
 def scalar(call: Call, output: int) -> Shape:
-    """Return (), the shape of a scalar: the rule `scalar`."""
+    """Return (), the shape of a scalar, for the rule `scalar`."""
     return ()
 
 
 def broadcast_shapes(*shapes: tuple[Size, ...]) -> tuple[Size, ...]:
-    """Return the shape to which shapes broadcast together. Raises Violation C1 if they cannot."""
+    """Return the shape to which shapes broadcast together, () for no shapes. Raises Violation C1 if they cannot."""
     if not shapes or all(shape == shapes[0] for shape in shapes):
         return shapes[0] if shapes else ()
     rank = max(map(len, shapes))

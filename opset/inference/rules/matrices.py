@@ -12,11 +12,19 @@ from opset.schemas.constraints.violation import Violation
 
 @rule("matmul")
 def matmul(call: Call, output: int, left: int, right: int, *quantization: int) -> Shape:
-    """Return the shape of products of matrices, as in numpy: the rule `matmul(A, B)`.
+    """Return the shape of the product of two tensors of matrices, as numpy.matmul: the rule `matmul(A, B)`.
 
-    The inputs `quantization` are up to three scales or zero points. Each has one value, or several: the first one for
-    each row of A, the second one for each column of B, the third one for each row of the product. Raises Unknown if the
-    rank of A or B is unknown, Violation if shapes do not fit.
+    Args:
+        call: the node.
+        output: the index of the output; it is not used.
+        left: the index of A.
+        right: the index of B.
+        quantization: the indices of up to three scales or zero points: of A, of B, and of the product. Each has one
+            element, or one for each row of A, each column of B, each row of the product.
+
+    Raises:
+        Unknown: the rank of A or B is unknown.
+        Violation: A or B is a scalar, or shapes certainly do not fit.
     """
     a = call.require_shape(left)
     b = call.require_shape(right)
@@ -38,16 +46,16 @@ def matmul(call: Call, output: int, left: int, right: int, *quantization: int) -
 
 
 def _shapes_by_row(shape: KnownShape) -> tuple[KnownShape, ...]:
-    """Return the shapes that scales may have if each row of matrices of this shape has its own: (M,) and (..., M, 1).
+    """Return the shapes that scales with one element for each row may have, for matrices of this shape.
 
-    The result is empty if the rank is below 2.
+    For [B, M, N], these are (M,) and (B, M, 1). The result is empty if the rank is below 2.
     """
     return (shape[-2:-1], (*shape[:-1], 1)) if len(shape) > 1 else ()
 
 
 def _shapes_by_column(shape: KnownShape) -> tuple[KnownShape, ...]:
-    """Return the shapes that scales may have if each column of matrices of this shape has one: (N,) and (..., 1, N).
+    """Return the shapes that scales with one element for each column may have, for matrices of this shape.
 
-    The result is empty if the rank is below 2.
+    For [B, M, N], these are (N,) and (B, 1, N). The result is empty if the rank is below 2.
     """
     return (shape[-1:], (*shape[:-2], 1, shape[-1])) if len(shape) > 1 else ()

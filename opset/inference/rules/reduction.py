@@ -10,10 +10,11 @@ from opset.inference.registration import rule
 
 @rule("reduce")
 def reduce(call: Call, output: int) -> Shape:
-    """Return the shape of the first input with the sizes of reduced axes replaced by 1, or removed without `keepdims`.
+    """Return the shape of a reduction: reduced axes of the first input have size 1, or are removed without `keepdims`.
 
     The axes are an attribute or the second input. Without axes, all are reduced; with `noop_with_empty_axes`, none is.
-    Raises Unknown if the rank is unknown. Raises Unknown, too, if reduced axes are removed and their number is unknown.
+    If the axes are not known, sizes that depend on them are None. Raises Unknown if the rank of the output does not
+    follow.
     """
     axes = stated_axes(call)
     keep = bool(call.attribute("keepdims"))
@@ -43,9 +44,9 @@ def reduce(call: Call, output: int) -> Shape:
 
 @rule("arg_reduce")
 def arg_reduce(call: Call, output: int) -> Shape:
-    """Return the shape of the first input with the size of `axis` replaced by 1, or removed without `keepdims`.
+    """Return the shape of the first input with size 1 along the attribute `axis`, or without it if not `keepdims`.
 
-    Raises Unknown if the rank is unknown.
+    This is the rule of ArgMax and ArgMin. Raises Unknown if the rank is unknown.
     """
     shape = call.require_shape(0)
     axis = call.attribute("axis") % len(shape)
@@ -53,9 +54,9 @@ def arg_reduce(call: Call, output: int) -> Shape:
 
 
 def stated_axes(call: Call) -> tuple[Element, ...] | None:
-    """Return the axes of a reduction, () if none are stated, or None if not even their number is known.
+    """Return the axes of a reduction as the node states them, maybe negative; None for an axis that is unknown.
 
-    An axis that is not known is None.
+    The result is () if the node states none, and None if not even their number is known.
     """
     if "axes" in call.schema.attributes:
         return tuple(call.attribute("axes") or ())
@@ -63,5 +64,5 @@ def stated_axes(call: Call) -> tuple[Element, ...] | None:
 
 
 def _one_or_unknown(size: Size) -> int | None:
-    """Return 1 for a size of 1, which reducing its axis does not change, and None for any other size."""
+    """Return 1 for a size of 1, else None: the size of an axis of which it is unknown whether it is reduced to 1."""
     return 1 if size == 1 else None

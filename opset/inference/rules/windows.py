@@ -24,9 +24,9 @@ _QUANTIZED = ("ConvInteger", "QLinearConv")
 
 
 class SlidingWindows(NamedTuple):
-    """The movement of windows over spatial axes: a number for each axis, and `auto_pad`.
+    """How windows move over the spatial axes of an input: a number for each axis in each field, and `auto_pad`.
 
-    Pads are 0 unless `auto_pad` is NOTSET.
+    `begins` and `ends` are the pads; they are 0 unless `auto_pad` is "NOTSET".
     """
 
     kernel: tuple[Size | None, ...]
@@ -41,8 +41,18 @@ class SlidingWindows(NamedTuple):
 def conv(call: Call, output: int, x: int, w: int, bias: int | None = None) -> Shape:
     """Return the output shape of a convolution: batch, number of filters, and the number of windows along each axis.
 
-    `x`, `w` and `bias` are the indices of the inputs. A size is None if it is unknown. Raises Unknown if the number of
-    spatial axes is unknown, Violation C2, C4 or C6 for illegal windows.
+    A size is None if it is unknown.
+
+    Args:
+        call: the node.
+        output: the index of the output; it is not used.
+        x: the index of the data.
+        w: the index of the filters.
+        bias: the index of the bias, which shows the number of filters if the shape of `w` is unknown.
+
+    Raises:
+        Unknown: the number of spatial axes is unknown.
+        Violation: a window certainly has no elements (C2, or C6 for quantized operators) or does not fit (C4).
     """
     windows = windows_of(call, filter_sizes(call, x, w), "C6" if call.schema.name in _QUANTIZED else "C2")
     shape, filters = call.shape(x), call.shape(w)
@@ -54,10 +64,10 @@ def conv(call: Call, output: int, x: int, w: int, bias: int | None = None) -> Sh
 
 @rule("pool")
 def pool(call: Call, output: int, x: int) -> Shape:
-    """Return the output shape of a pool: batch and channels, then the number of windows along each axis.
+    """Return the output shape of a pool: batch, channels, and the number of windows along each axis.
 
-    The input at index `x` gives batch and channels. A size is None if it is unknown. Raises Violation C2 or C4
-    for illegal windows.
+    `x` is the index of the data. A size is None if it is unknown; the rank follows from `kernel_shape`. Raises
+    Violation if `kernel_shape` is missing, a window certainly has no elements (C2) or does not fit (C4).
     """
     kernel = required_attribute(call, "kernel_shape")
     shape = call.shape(x)
@@ -70,13 +80,16 @@ def pool(call: Call, output: int, x: int) -> Shape:
 
 @rule("global_pool")
 def global_pool(call: Call, output: int, x: int) -> Shape:
-    """Return the shape of the input at index `x` with all spatial sizes 1. Raises Unknown if its rank is not known."""
+    """Return the shape of the input at index `x` with 1 as each size after the first two, batch and channels.
+
+    Raises Unknown if its rank is unknown.
+    """
     shape = call.require_shape(x)
     return (*shape[:2], *[1] * (len(shape) - 2))
 
 
 def filter_sizes(call: Call, x: int, w: int) -> tuple[Size | None, ...]:
-    """Return the spatial sizes of the filters, by their shape or `kernel_shape`; a size is None if it is unknown.
+    """Return the spatial sizes of a convolution's filters, by their shape or `kernel_shape`; an unknown size is None.
 
     `x` and `w` are the indices of data and filters. Raises Unknown if neither inputs nor attributes show the number of
     spatial axes.
@@ -92,15 +105,22 @@ def filter_sizes(call: Call, x: int, w: int) -> tuple[Size | None, ...]:
 
 
 def rank_by_attributes(call: Call) -> int:
-    """Return the number of spatial axes by the length of an attribute such as `strides`, 0 without such attributes."""
+    """Return the number of spatial axes by the length of `kernel_shape`, `strides`, `dilations` or `pads`, else 0."""
     lengths = {name: len(call.attribute(name) or ()) for name in ("kernel_shape", "strides", "dilations", "pads")}
     return lengths["kernel_shape"] or lengths["strides"] or lengths["dilations"] or lengths["pads"] // 2
 
 
 def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> SlidingWindows:
-    """Return how windows of the size `kernel` move, by the attributes `strides`, `dilations`, `pads` and `auto_pad`.
+    """Return how windows move by the attributes `strides`, `dilations`, `pads` and `auto_pad`.
 
-    Raises Violation `label` if a size in `kernel` is below 1, Unknown if there are more than MAX_RANK axes.
+    Args:
+        call: the node.
+        kernel: the size of a window along each spatial axis, None if unknown.
+        label: the label of the constraint that windows have elements.
+
+    Raises:
+        Violation: `label` if a size in `kernel` is certainly below 1.
+        Unknown: there are more than MAX_RANK spatial axes.
     """
     rank = len(kernel)
     if rank > MAX_RANK:
@@ -116,16 +136,22 @@ def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> 
 
 
 def window_counts(windows: SlidingWindows, sizes: Sequence[Size | None], ceil_mode: bool = False) -> list[Size | None]:
-    """Return the number of windows along axes of these sizes; a number is None if it is unknown.
+    """Return the number of windows along each spatial axis, None if unknown.
 
-    With `ceil_mode`, the number is rounded up, but a last window that would start in the padding at the end is not
-    counted. This holds for operators of all versions, as kernels compute them. Raises Violation C4 if a window does not
-    fit.
+    Args:
+        windows: how the windows move.
+        sizes: the size of the data along each spatial axis, None if unknown.
+        ceil_mode: whether the number is rounded up; a last window that would start in the padding at the end is not
+            counted, as kernels of all versions do it.
+
+    Raises:
+        Violation: C4 if a window certainly does not fit into the padded data.
     """
     if windows.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
         return [apply_to_sizes(ceil_div, size, stride) for size, stride in zip(sizes, windows.strides, strict=True)]
 
     def count(size: Size, kernel: Size, stride: int, dilation: int, begin: int, end: int) -> Size:
+        """Return the number of windows along one axis; `begin` and `end` are its pads. Raises Violation C4 as above."""
         reach = (kernel - 1) * dilation + 1
         room = size + begin + end - reach
         if less(room, 1 - stride if ceil_mode else 0):

@@ -46,9 +46,10 @@ class Approval(NamedTuple):
     place: str
 
     def matches(self, each: Break) -> bool:
-        """Whether the entry is about the finding `each`; never for a notice.
+        """Return whether the entry is about a finding; False for every notice.
 
-        An entry whose last day is over matches, too.
+        Rule, operator or domain, and message must be equal, and the finding's version one of the entry's. An entry
+        whose last day is over matches, too.
         """
         name = f"{domain_name(each.domain)}.{each.operator}" if each.operator else domain_name(each.domain)
         versions = self.versions or (0,)
@@ -61,7 +62,8 @@ def approve(
 ) -> ComparisonReport:
     """Return a report in which each finding that an entry approves has the entry's reason in its field `approved`.
 
-    Added to its findings are `faults`, and a finding for each entry that matches no finding, or whose last day is over.
+    The report also gets `faults`, a finding B187 for each entry whose last day is over, and a finding B188 for each
+    entry that matches no finding.
 
     Args:
         report: Report of a comparison.
@@ -93,12 +95,12 @@ def approve(
 
 
 def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
-    """Return the entries of an approved.yaml, and findings about malformed entries.
+    """Return the entries of an approved.yaml, and findings B186 about malformed entries, which are left out.
 
     If there is no such file, both are empty.
 
     Raises:
-        ComparisonError: B194 if the file cannot be read.
+        ComparisonError: B194 if the file cannot be read, or is no list.
     """
     findings = Findings(str(path))
     try:
@@ -143,7 +145,8 @@ class _EntryReader(Fields):
     def read_entry(self, node: YamlNode, place: str) -> Approval | None:
         """Return an entry of approved.yaml; None if it is no mapping.
 
-        For a malformed part, a finding is added, and the part is empty. `place` is the entry's path:line:column.
+        For each malformed or missing part, a finding is added to `findings`, and the part of the entry is empty.
+        `place` is the entry's path:line:column.
         """
         fields = self.mapping(node, KEYS, ("rule", "message", "reason", "until"))
         if not isinstance(node.value, dict):
@@ -174,7 +177,7 @@ class _EntryReader(Fields):
 
 
 def parse_date(text: object) -> datetime.date:
-    """Return the day in a text such as "2027-03-31". Raises ValueError if it is malformed."""
+    """Return the day in a text such as "2027-03-31"; raise ValueError if it is malformed, or no text."""
     if not isinstance(text, str) or not _DATE.fullmatch(text):
         raise ValueError("this is no day")
     return datetime.date.fromisoformat(text)
