@@ -49,7 +49,10 @@ class LazyInference:
     """Types of values of bodies of the given model that were found before."""
 
     def for_model(self, model: Model, index: ModelIndex) -> LazyInference:
-        """Return an inference, not yet run, of another model with the same registry and budget."""
+        """Return an inference, not yet run, of another model with the same registry and budget.
+
+        `index` is the index of that model.
+        """
         return LazyInference(model, index, self._registry, self._budget)
 
     @cached_property
@@ -681,9 +684,10 @@ class ValueFacts:
         return self._full_types[name]
 
     def _node_alone(self, name: str) -> tuple[Any, int] | None:
-        """Return the node that computes a value, and its opset, if it must be inferred apart from the model; else None.
+        """Return (node, opset) of the node that computes a value if it is inferred apart from the model, else None.
 
-        A new node must, and so must each node of a body of which inference does not know all runs.
+        A new node is, and so is each node of a body of which inference does not know all runs, such as the calls of a
+        function.
         """
         node, version = self._producer(name)
         if node is None or (version is None and self._inference.knows_all_runs(self.body)):
