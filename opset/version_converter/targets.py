@@ -46,7 +46,10 @@ def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_
     opsets: dict[str, int] = {}
     entries = to.items() if isinstance(to, Mapping) else [_parse_version(str(to))]
     for domain, version in entries:
-        opsets["" if domain == "ai.onnx" else domain] = version
+        domain = "" if domain == "ai.onnx" else domain
+        if opsets.setdefault(domain, version) != version:
+            message = f"{domain or 'ai.onnx'} is given two versions"
+            raise UsageError(Finding("U101", message, help='"" and "ai.onnx" are one domain: give it one version'))
     for domain, version in opsets.items():
         label = domain or "ai.onnx"
         newest = registry.domains.get(domain)
@@ -110,10 +113,13 @@ def target_at_runtime(
     lowest, highest = runtime.opsets[""]
     newest = registry.domains[""]
     if lowest is None and highest is None:
-        help = "choose one, as with --to 17; opset targets show has the operators that it takes"
+        help = "name an opset in place of the runtime: --to 17; opset targets show has the operators that it takes"
         raise UsageError(
             Finding("U101", f"which opsets {runtime.name} {runtime.release} takes is not known", help=help)
         )
+    if lowest is not None and lowest > newest:
+        message = f"{runtime.name} {runtime.release} takes no opset of ai.onnx below {lowest}"
+        raise UsageError(Finding("U101", message, help=f"the newest version with schemas is {newest}"))
     opsets = {"": newest if highest is None else min(highest, newest)}
     least = {} if lowest is None else {"": lowest}
     for domain, (_, most) in runtime.opsets.items():
@@ -144,6 +150,7 @@ def fix_versions(target: Target, to: int | str | Mapping[str, int], registry: Re
         if not (least or 1) <= version <= (most or version):
             message = f"{runtime.name} {runtime.release} does not take {domain or 'ai.onnx'} {version}"
             span = f"{least} to {most}" if least else f"versions up to {most}"
+            span = f"versions from {least} on" if most is None else span
             raise UsageError(Finding("U101", message, help=f"it takes {span}"))
     opsets = {**target.opsets, **fixed}
     return target._replace(
