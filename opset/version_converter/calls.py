@@ -132,13 +132,13 @@ def _operators_in(function: Body, index: ModelIndex) -> dict[str, set[str]]:
 def _imports_of(index: ModelIndex, chosen: Iterable[FunctionKey]) -> dict[str, int]:
     """Return the opset versions, by domain, that the model has to import once the chosen functions are inlined.
 
-    A domain that the model imports keeps its version. Domains that only nodes of chosen functions use are added.
+    If functions import a domain that the model does not, the version of the first of them by name counts.
     """
     imports = dict(index.opsets)
-    for key in chosen:
+    for key in sorted(chosen):
         body = index.functions[key]
         versions = index.imports(body)
-        for domain in {domain for inner in bodies_below(body) for _, domain in inner.operators}:
+        for domain in sorted({domain for inner in bodies_below(body) for _, domain in inner.operators}):
             if domain in versions:
                 imports.setdefault(domain, versions[domain])
     return imports
