@@ -245,7 +245,12 @@ class MatrixTable(NamedTuple):
 
 
 def tables(run: CorpusResults) -> list[MatrixTable]:
-    """Return the tables of a report, in the order in which it shows them."""
+    """Return the tables of a report, in the order in which it shows them.
+
+    They are totals by result, changes since an earlier report, disagreements, expected disagreements, choices that the
+    standard leaves open, a matrix for each domain, element types, refused and accepted cases. Tables of cases are left
+    out if they are empty.
+    """
     result_tables = [_totals_table(run)]
     if run.changes is not None:
         rows = [[key, *each] for key, changed in run.changes._asdict().items() for each in changed]

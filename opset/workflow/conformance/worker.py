@@ -321,7 +321,10 @@ class Opset(WorkerRuntime):
         self.version = opset.__version__
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
-        """Run a model on opset's kernels; raise NotRun if there is no kernel (R201) or a package is missing (R205)."""
+        """Run a model on opset's kernels.
+
+        Raises NotRun if an operator cannot be computed (R201), or if a Python package that it needs is missing (R205).
+        """
         try:
             return self._module.ReferenceEvaluator(model, seed=0, strict=True).run(None, feeds)
         except self._module.RunError as error:

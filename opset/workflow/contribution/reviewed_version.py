@@ -199,7 +199,7 @@ class ReviewedVersion:
         return hook.origin if hook is not None else ""
 
     def missing_function(self, layer: Layer, why: str, place: str, help: str) -> Evidence:
-        """Return MISSING for a Python function, such as a kernel, with the reason `why`.
+        """Return evidence in the state MISSING: there is no Python function, such as a kernel, for the reason `why`.
 
         If the domain's Python file was not run because it is not trusted, this is the reason, and the help says how to
         trust it. `layer` says which file it is: of kernels, inference functions or adapters. `place` and `help` are as

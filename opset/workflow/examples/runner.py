@@ -138,7 +138,7 @@ class ExampleRunner:
     """
 
     def __init__(self, registry: Registry, limits: Limits | None = None, budget: Budget | None = None) -> None:
-        """Create a runner; by default, `limits` are those of Limits(), and the budget has no end."""
+        """Create a runner; by default, an evaluation has the limits of Limits(), and the budget has no end."""
         self.registry = registry
         limits = limits or Limits()
         self.budget = budget or Budget(Limits())
@@ -155,7 +155,7 @@ class ExampleRunner:
         return routes_of(self.registry)
 
     def clear_values(self) -> None:
-        """Forget the outputs that were kept, so that the next call computes them again."""
+        """Forget all outputs that were kept, so that the next call computes them again."""
         self._values.clear()
 
     def why_no_kernel(self, schema: OpSchema) -> str:
