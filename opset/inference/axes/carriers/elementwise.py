@@ -21,8 +21,8 @@ ALONG_ONE = ["CumSum", "Hardmax", "LogSoftmax", "LpNormalization", "Softmax", "T
 CONVERT_FIRST = "convert the model to opset 8 or newer first"
 
 
-def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
-    """Return the place of the resized axis in the shape to which inputs broadcast, or None if none of them has it.
+def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place:
+    """Return the place of the resized axis in the shape to which inputs broadcast, of which one has the axis.
 
     `indices` are the indices of these inputs. An input without the resized axis may have size 1 along this place. If it
     has the old size there, and its slices are equal, it is cut to one slice. Raises Blocked for any other input, or if
@@ -35,9 +35,7 @@ def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
         if (place := step.place(index)) is not None
     }
     if len(found) != 1:
-        if found:
-            raise Blocked("it would combine each slice with each other one")
-        return None
+        raise Blocked("it would combine each slice with each other one")
     (place,) = found
     for index in indices:
         axis = place.axis - (rank - len(step.shape(index)))
@@ -50,8 +48,8 @@ def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
 
 
 @carries(*UNARY)
-def unary(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the first input and the output, or None if the first input lacks it.
+def unary(step: AxisStep) -> Place:
+    """Return the place of the resized axis in the first input and the output.
 
     Raises Blocked if another input has the axis, or if the node draws random numbers.
     """
@@ -62,12 +60,12 @@ def unary(step: AxisStep) -> Place | None:
     if step.call.attribute("is_test") == 0:
         raise Blocked("it draws random numbers")
     step.require_shared(*range(1, step.count))
-    return step.place(0)
+    return step.data_place()
 
 
 @carries(*BROADCASTING)
-def broadcasting(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the shape to which the inputs broadcast, or None if none has it.
+def broadcasting(step: AxisStep) -> Place:
+    """Return the place of the resized axis in the shape to which the inputs broadcast.
 
     Raises Blocked as `broadcast_place` does. Versions that broadcast by an attribute are blocked, too, unless the
     inputs without the axis are scalars.
@@ -80,17 +78,17 @@ def broadcasting(step: AxisStep) -> Place | None:
 
 
 @carries("QuantizeLinear", "DequantizeLinear")
-def quantize(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+def quantize(step: AxisStep) -> Place:
+    """Return the place of the resized axis in the input and the output.
 
     Raises Blocked if the scales differ along the axis.
     """
     step.require_shared(1, 2)
-    place = step.place(0)
+    place = step.data_place()
     rank = len(step.shape(0))
-    if place is not None and len(step.shape(1)) == 1 and step.shape(1) != (1,):
+    if len(step.shape(1)) == 1 and step.shape(1) != (1,):
         require_other(step, place, step.axis(step.call.attribute("axis") if step.call.version >= 13 else 1, rank))
-    elif place is not None and len(step.shape(1)) > 1 and step.shape(1)[place.axis] != 1:
+    elif len(step.shape(1)) > 1 and step.shape(1)[place.axis] != 1:
         raise Blocked("its scales differ along it")
     return place
 
@@ -102,16 +100,14 @@ def require_other(step: AxisStep, place: Place, *axes: int) -> None:
 
 
 @carries(*ALONG_ONE)
-def along_one(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+def along_one(step: AxisStep) -> Place:
+    """Return the place of the resized axis in the input and the output.
 
     Raises Blocked if the node combines elements along the axis. Before version 13, Softmax, LogSoftmax and Hardmax do
     so along all axes from `axis` on.
     """
     step.require_shared(*range(1, step.count))
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     rank = len(step.shape(0))
     name = step.call.schema.name
     if name == "CumSum":
@@ -127,16 +123,14 @@ def along_one(step: AxisStep) -> Place | None:
 
 
 @carries("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss")
-def loss(step: AxisStep) -> Sequence[Place | None] | None:
-    """Return the places of the resized axis in the losses and the log-probabilities, or None if no input has it.
+def loss(step: AxisStep) -> Sequence[Place | None]:
+    """Return the places of the resized axis in the losses and the log-probabilities.
 
     Raises Blocked if the losses are reduced, or if the axis counts the classes. Raises Blocked, too, unless scores and
     labels both have the axis in the same place.
     """
     step.require_shared(2)
     scores, labels = step.place(0), step.place(1)
-    if scores is None and labels is None:
-        return None
     if step.call.attribute("reduction") != "none":
         raise Blocked("it combines the losses of all slices")
     if scores is None or labels is None:
@@ -148,16 +142,15 @@ def loss(step: AxisStep) -> Sequence[Place | None] | None:
 
 
 @carries("LayerNormalization", "RMSNormalization")
-def normalize_behind(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+def normalize_behind(step: AxisStep) -> Place:
+    """Return the place of the resized axis in the input and the output.
 
     Raises Blocked if the axis is among the axes that are normalized, from `axis` on.
     """
     step.require_shared(1, 2)
-    place = step.place(0)
+    place = step.data_place()
     rank = len(step.shape(0))
-    if place is not None:
-        require_other(step, place, *range(step.axis(step.call.attribute("axis"), rank), rank))
+    require_other(step, place, *range(step.axis(step.call.attribute("axis"), rank), rank))
     return place
 
 
@@ -167,8 +160,8 @@ ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin Re
 
 
 @carries(*REDUCTIONS)
-def reduce(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the result of a reduction, or None if the data does not have it.
+def reduce(step: AxisStep) -> Place:
+    """Return the place of the resized axis in the result of a reduction.
 
     Raises Blocked if the axis is reduced.
     """
@@ -181,22 +174,20 @@ def reduce(step: AxisStep) -> Place | None:
 
 
 @carries("ArgMax", "ArgMin")
-def arg_reduce(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the result of ArgMax or ArgMin, or None if the data does not have it.
+def arg_reduce(step: AxisStep) -> Place:
+    """Return the place of the resized axis in the result of ArgMax or ArgMin.
 
     Raises Blocked if positions along it are returned.
     """
     return _place_without(step, [step.axis(step.call.attribute("axis"), len(step.shape(0)))])
 
 
-def _place_without(step: AxisStep, axes: Sequence[int]) -> Place | None:
-    """Return the place of the resized axis in the output of a node that reduces `axes`; None if the data lacks it.
+def _place_without(step: AxisStep, axes: Sequence[int]) -> Place:
+    """Return the place of the resized axis in the output of a node that reduces `axes`.
 
     Raises Blocked if the axis is one of `axes`.
     """
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     require_other(step, place, *axes)
     return (
         place
@@ -206,13 +197,12 @@ def _place_without(step: AxisStep, axes: Sequence[int]) -> Place | None:
 
 
 @carries("MeanVarianceNormalization")
-def normalize_axes(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+def normalize_axes(step: AxisStep) -> Place:
+    """Return the place of the resized axis in the input and the output.
 
     Raises Blocked if the axis is one of the attribute `axes`, which are normalized.
     """
-    place = step.place(0)
-    if place is not None:
-        rank = len(step.shape(0))
-        require_other(step, place, *(step.axis(axis, rank) for axis in step.call.attribute("axes")))
+    place = step.data_place()
+    rank = len(step.shape(0))
+    require_other(step, place, *(step.axis(axis, rank) for axis in step.call.attribute("axes")))
     return place

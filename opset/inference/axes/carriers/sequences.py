@@ -29,10 +29,10 @@ def insert(step: AxisStep) -> Place | None:
 
 
 @carries("SequenceAt", "SequenceErase")
-def take(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the elements of the sequence, or None if they do not have it."""
+def take(step: AxisStep) -> Place:
+    """Return the place of the resized axis in the elements of the sequence."""
     step.require_shared(*range(1, step.count))
-    return step.place(0)
+    return step.data_place()
 
 
 @carries("SequenceLength")
@@ -42,15 +42,13 @@ def length(step: AxisStep) -> Place | None:
 
 
 @carries("ConcatFromSequence")
-def join(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the joined tensor, or None if the elements do not have it.
+def join(step: AxisStep) -> Place:
+    """Return the place of the resized axis in the joined tensor.
 
     With `new_axis`, a new axis in front of the resized axis moves it by one. Raises Blocked if the elements are joined
     along the resized axis.
     """
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     axis = step.axis(step.call.attribute("axis"), len(step.output_shape()))
     if step.call.attribute("new_axis"):
         return place._replace(axis=place.axis + (place.axis >= axis))
@@ -59,15 +57,13 @@ def join(step: AxisStep) -> Place | None:
 
 
 @carries("SplitToSequence")
-def split(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the parts of a tensor, or None if the tensor does not have it.
+def split(step: AxisStep) -> Place:
+    """Return the place of the resized axis in the parts of a tensor.
 
     Raises Blocked if the tensor is split along the axis.
     """
     step.require_shared(*range(1, step.count))
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))
     require_other(step, place, axis)
     drops = not step.call.has(1) and not step.call.attribute("keepdims")
