@@ -148,7 +148,7 @@ def resize(
             if not free:
                 same.append([])
             (free or same[-1:])[0].append(axis)
-    if named and not groups:
+    if named and not known:
         check_dim_names(named, variables, stated)  # sizes of outputs follow from those of inputs
     notes: list[str] = []
     for (size, _), all_axes in groups.items():
@@ -156,6 +156,8 @@ def resize(
             wanted = {outputs[name][0]: outputs[name][1] for name, given in named.items() if given == size}
             model, made = _resize_axes(model, axes, size, wanted, registry, limits)
             notes += made
+    changed = [size for size, _ in groups]
+    _check_output_sizes(model, {name: size for name, size in named.items() if size not in changed}, rest)
     return model, {name: size for name, size in rest.items() if not isinstance(size, str)}, notes
 
 
@@ -206,6 +208,31 @@ def _check_sizes(
             findings.append(Finding("U103", f"{quote(name)} is 0", help="an axis of size 0 cannot be changed"))
         elif name in rest and name in variables and isinstance(size, str):
             findings.append(Finding("U103", f"{quote(name)} is a variable already", help="give it a number"))
+    if findings:
+        raise UsageError(findings)
+
+
+def _check_output_sizes(model: Model, named: Mapping[str, int | str], numbers: Mapping[str, int | str]) -> None:
+    """Raise UsageError U103 if an output has another size than a caller gives for it.
+
+    Sizes that the model states as expressions, or not at all, are not checked.
+
+    Args:
+        model: the model after its inputs were resized.
+        named: the sizes that the caller gives, by name such as "y.0" for the first size of output y.
+        numbers: the numbers that variables are to get, by name.
+    """
+    findings = []
+    for value in model.proto.graph.output:
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim):
+            name = f"{value.name}.{axis}"
+            stated: Any = dim.dim_value if dim.HasField("dim_value") else dim.dim_param
+            size = numbers.get(stated, stated)
+            is_name = isinstance(size, str) and _NAME.fullmatch(size)
+            if name in named and size != named[name] and (isinstance(size, int) or is_name):
+                message = f"{safe_text(str(named[name]))} is no size for {quote(name)}"
+                why = f"its size follows from inputs, and is {size}"
+                findings.append(Finding("U103", message, why=why, help="leave it out, or give an input this size"))
     if findings:
         raise UsageError(findings)
 
