@@ -54,7 +54,10 @@ _GRAPH_FIELDS: Final = {
 
 
 class ContentChange(NamedTuple):
-    """A change beside inputs and outputs: its kind, its place, and both states, "" if they would not be short."""
+    """A change beside inputs and outputs: its kind, a key of KINDS, its place, and both states.
+
+    The states are "" if they would not be short.
+    """
 
     kind: str
     place: str
@@ -64,6 +67,8 @@ class ContentChange(NamedTuple):
 
 def content_changes(old: Model, new: Model, *, same_interface: bool = True) -> Iterator[ContentChange]:
     """Yield what changed between two models beside their inputs and outputs, and beside their `model_version`.
+
+    Large data is read only if nothing else changed. A mere renaming of dimension variables is no change.
 
     Args:
         old: The model before.
@@ -89,7 +94,7 @@ def content_changes(old: Model, new: Model, *, same_interface: bool = True) -> I
 
 
 def _import_changes(old: Any, new: Any) -> Iterator[ContentChange]:
-    """Yield the changes of the IR version and of the imports of two ModelProtos."""
+    """Yield the changes of the IR version and of the imported operator sets between two ModelProtos."""
     if old.ir_version != new.ir_version:
         yield ContentChange("ir-version", "IR version", str(old.ir_version), str(new.ir_version))
     imports = [{normalize_domain(each.domain): each.version for each in model.opset_import} for model in (old, new)]
@@ -102,7 +107,15 @@ def _import_changes(old: Any, new: Any) -> Iterator[ContentChange]:
 def _field_changes(
     old: Any, new: Any, fields: Mapping[str, tuple[str, str]], prefix: str, known: Collection[str] = ()
 ) -> Iterator[ContentChange]:
-    """Yield the fields of two messages that differ, but those in `known`, and clear them all."""
+    """Yield the changes of the fields of two messages, and clear the fields in both messages.
+
+    Args:
+        old: The message before.
+        new: The message after.
+        fields: The kind of a change for each field, with the noun of an entry; "" for a field that is no list.
+        prefix: The beginning of the places of changes, "graph.".
+        known: Names of fields whose changes are not yielded.
+    """
     for name, (kind, noun) in fields.items():
         before, after = getattr(old, name), getattr(new, name)
         if noun and name not in known:
@@ -114,7 +127,11 @@ def _field_changes(
 
 
 def _list_changes(kind: str, place: str, noun: str, before: Any, after: Any) -> Iterator[ContentChange]:
-    """Yield a change if two lists of messages differ, with the names of the messages that do, if these have names."""
+    """Yield one change if two lists of messages differ.
+
+    Its place is `place`, with the names of messages that differ, if they have names: "graph.node: add_1, mul". Its
+    states are the numbers of messages, such as "3 nodes", if these differ.
+    """
     lists = [[each.SerializeToString() for each in messages] for messages in (before, after)]
     if lists[0] == lists[1]:
         return
@@ -128,7 +145,7 @@ def _list_changes(kind: str, place: str, noun: str, before: Any, after: Any) -> 
 
 
 def _without_data(model: Model, segments: list[Segment]) -> Any:
-    """Return a copy of a model's message with the sizes of large data in its place; add the data to `segments`."""
+    """Return a copy of a model's message in which sizes stand for large data, and append the data to `segments`."""
     message = proto.ModelProto()
     message.CopyFrom(model.proto)
     for tensor in tensors(message):
@@ -143,9 +160,10 @@ def _without_data(model: Model, segments: list[Segment]) -> Any:
 
 
 def _rename_sizes(old: Any, new: Any) -> None:
-    """Rename each dimension variable of a new ModelProto to the name that it has at the same places of the old one.
+    """Rename each dimension variable of a new ModelProto, in place, to its name at the same places of the old one.
 
-    A name that the old model uses for another variable is marked, so that it differs from all.
+    A variable that has no place in the old model keeps its name; if another variable got this name, it is marked, so
+    that it differs from all.
     """
     names: dict[Any, Any] = {}
     taken: set[Any] = set()
@@ -163,7 +181,10 @@ def _rename_sizes(old: Any, new: Any) -> None:
 
 
 def _named_sizes(message: Any) -> Iterator[tuple[tuple[Any, int, int], Any]]:
-    """Yield the dimensions with a name in a ModelProto's types, each with its place: value, number of such, axis."""
+    """Yield (place, dimension) for each dimension with a name in the types of a ModelProto.
+
+    A place is (name of the value or attribute, how many-th type with this name, from 1, axis).
+    """
     seen: dict[Any, int] = {}
     for name, kind in _types(message):
         number = seen[name] = seen.get(name, 0) + 1
@@ -176,7 +197,10 @@ def _named_sizes(message: Any) -> Iterator[tuple[tuple[Any, int, int], Any]]:
 
 
 def _types(message: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the types in a ModelProto, of values and in attributes, with the name of the value or attribute."""
+    """Yield (name, TypeProto) for the types of values and the types in attributes, in all graphs and functions.
+
+    The name is that of the value or attribute. Bodies of training are included.
+    """
     bodies = [message.graph, *message.functions]
     for training in message.training_info:
         bodies += [training.initialization, training.algorithm]
@@ -195,7 +219,11 @@ def _types(message: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _data_changes(old: Model, new: Model, before: list[Segment], after: list[Segment]) -> Iterator[ContentChange]:
-    """Yield a change if the large data of two models differs that are equal in all else, or cannot be compared."""
+    """Yield one change if the large data of two models differs, or cannot be compared; nothing if it is the same.
+
+    The models are equal in all else. `before` and `after` are their data in the models' own files. At most MAX_COMPARED
+    bytes are compared; more data counts as changed.
+    """
     inner = (("data in the file", *pair) for pair in zip_longest(before, after))
     left = MAX_COMPARED
     try:
@@ -214,9 +242,10 @@ def _data_changes(old: Model, new: Model, before: list[Segment], after: list[Seg
 
 
 def _external_pairs(old: Model, new: Model) -> Iterator[tuple[str, Segment | None, Segment | None]]:
-    """Yield the places of external data of equal tensors of two models, with the tensor, once for each place.
+    """Yield (place, old data, new data) for external data of the same tensor in two models, once for each place.
 
-    Data in one file is left out without opening it.
+    The tensors of both models are in the same order. Data in one file is left out without opening it. Data is None if
+    it has no file.
     """
     seen: set[tuple[str, int, int]] = set()
     for tensor, other in zip(tensors(old.proto), tensors(new.proto), strict=True):
@@ -238,7 +267,10 @@ def _is_one_place(first: Segment, second: Segment) -> bool:
 
 
 def _is_same_data(first: Segment, second: Segment) -> bool:
-    """Whether two segments have the same bytes, which are read up to the first difference."""
+    """Return whether two segments have the same bytes, which are read up to the first difference.
+
+    Segments of different sizes are not read.
+    """
     size = first.end - first.start
     if second.end - second.start != size:
         return False

@@ -83,18 +83,22 @@ def imports_of(index: ModelIndex, registry: Registry) -> list[Import]:
 
 
 def first_release(version: int, domain: str) -> str:
-    """Return the first release of onnx that has a version of a domain, "" if none has it."""
+    """Return the name of the first release of onnx that has a version of a domain, "" if none has it."""
     having = (each.name for each in RELEASES if version and each.opset_of(domain) >= version)
     return next(having, "") if is_released(domain) else ""
 
 
 def producer_of(proto: Any) -> str:
-    """Return the name and the version of the program that wrote a ModelProto."""
+    """Return the name and the version of the program that wrote a ModelProto: "pytorch 2.1"; "" if none is stated."""
     return " ".join(escape_text(part) for part in (proto.producer_name, proto.producer_version) if part)
 
 
 def count_operators(index: ModelIndex, registry: Registry) -> tuple[list[UsedOperator], list[CalledFunction]]:
-    """Return the operators of a model, those with most nodes first, and the functions that it calls."""
+    """Return the operators of a model, most nodes first, and the functions of the model that it calls, by name.
+
+    Nodes in subgraphs and functions count, too. An operator whose schema is not known has `since` None. A call of a
+    function is no node of an operator.
+    """
     counts: Counter[tuple[str, str, int]] = Counter()
     calls: Counter[tuple[str, str]] = Counter()
     for body in index.bodies:
@@ -117,12 +121,15 @@ def count_operators(index: ModelIndex, registry: Registry) -> tuple[list[UsedOpe
 
 
 def described_value(value: Any) -> DescribedValue:
-    """Return an input or output with its type and shape as the model states them."""
+    """Return an input or output with its type and shape as the model states them, None if it states no type."""
     return DescribedValue(escape_text(value.name), safe_text(described_type(value.type)) or None)
 
 
 def weights_of(index: ModelIndex) -> Iterator[WeightsOfType]:
-    """Yield the sum of all graphs' initializers for each type, most bytes first; sparse ones count as stored."""
+    """Yield the sums of all graphs' initializers, one for each element type, most bytes first.
+
+    Sparse initializers have entries of their own, "sparse float", and count as stored.
+    """
     counts: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     elements: Counter[str] = Counter()
@@ -144,12 +151,15 @@ def weights_of(index: ModelIndex) -> Iterator[WeightsOfType]:
 
 
 def _elements_of(tensor: Any) -> int:
-    """Return the number of elements of a tensor by its dims, 0 if these are none."""
+    """Return the number of elements of a tensor by its dims, 0 if these are not the sizes of any real tensor."""
     return math.prod(tensor.dims) if all(0 <= size < 1 << 48 for size in tensor.dims) and len(tensor.dims) < 64 else 0
 
 
 def _size_of(tensor: Any) -> int:
-    """Return the bytes of a tensor's data by its dims and type, or of its strings; 0 if they say nothing."""
+    """Return the bytes of a tensor's data by its dims and type, or of its strings.
+
+    The result is 0 if the dims and type say nothing and it has no strings.
+    """
     try:
         return data_size(tensor)
     except ModelError:
@@ -157,7 +167,10 @@ def _size_of(tensor: Any) -> int:
 
 
 def external_data_of(proto: Any) -> Iterator[ExternalData]:
-    """Yield the files with data of a ModelProto's tensors, as it states them."""
+    """Yield the files with data of a ModelProto's tensors, as the model states them, sorted by path. No file is read.
+
+    Tensors whose statement cannot be read are left out.
+    """
     counts: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     for tensor in filter(is_external, tensors(proto)):

@@ -157,7 +157,10 @@ def compare_interfaces(
 
 
 def compare_loaded(old: Model, new: Model, limits: Limits | None = None) -> InterfaceComparison:
-    """Return the comparison of two models that were loaded, as `compare_interfaces` does."""
+    """Return the comparison of two models that were loaded, as `compare_interfaces` does.
+
+    Raises ModelError (M109) if one has no graph, and InferenceError (I401) as `compare_interfaces` does.
+    """
     for model in (old, new):
         if not model.proto.HasField("graph"):
             raise ModelError(Finding("M109", "the model has no graph", file=model.path or ""))
@@ -202,7 +205,7 @@ def version_for(comparison: InterfaceComparison, wanted: ModelVersion | None = N
 
 
 def with_version(model: Model, version: ModelVersion) -> Model:
-    """Return a model with another `model_version`, over the same data."""
+    """Return a copy of a model with another `model_version`, over the same data. The given model stays unchanged."""
     message = type(model.proto)()
     message.CopyFrom(model.proto)
     message.model_version = version.number
@@ -214,7 +217,10 @@ _Found: TypeAlias = tuple[str, str, str, str]
 
 
 def _interface_changes(old: Any, new: Any) -> Iterator[_Found]:
-    """Yield the changes of inputs and outputs between two ModelProtos."""
+    """Yield the changes of inputs and outputs between two ModelProtos: (kind, place, before, after).
+
+    Changes of the format of images, as metadata states it, are among these if both models state it.
+    """
     types = TypeComparison()
     inputs = _inputs_of(old), _inputs_of(new)
     pairs = _pair_names(*inputs)
@@ -233,9 +239,9 @@ def _interface_changes(old: Any, new: Any) -> Iterator[_Found]:
 
 
 def _inputs_of(proto: Any) -> _InterfaceValues:
-    """Return the inputs of a ModelProto that callers may feed, and those with a default.
+    """Return the inputs of a ModelProto that callers may feed, and which of them have a default.
 
-    Before IR version 4 each initializer had to be an input, too, so that such inputs are no part of the interface.
+    Before IR version 4, each initializer had to be an input, too: such inputs are left out.
     """
     values = _by_name(proto.graph.input)
     constants = {each.name for each in proto.graph.initializer}
@@ -246,7 +252,7 @@ def _inputs_of(proto: Any) -> _InterfaceValues:
 
 
 def _by_name(values: Iterable[Any]) -> dict[Any, Any]:
-    """Return values by name, of several with one name the first."""
+    """Return {name: value}; of several values with one name, the first counts."""
     found: dict[Any, Any] = {}
     for value in values:
         found.setdefault(value.name, value)
@@ -254,10 +260,10 @@ def _by_name(values: Iterable[Any]) -> dict[Any, Any]:
 
 
 def _pair_names(old: _InterfaceValues, new: _InterfaceValues) -> list[tuple[Any, Any]]:
-    """Return the names of old values with the names that they have now, if they are still there.
+    """Return (old name, new name) for each old input or output that is still there, in the old order.
 
-    A value has another name if nothing else changed: a value of the same type is at the same position, and neither name
-    is on the other side.
+    One counts as renamed if a value of exactly the same type is at the same position, both or neither have a default,
+    and each name is on one side only.
     """
     pairs = []
     for (name, value), (other, now) in zip(old.values.items(), [*new.values.items()], strict=False):
@@ -273,7 +279,10 @@ def _pair_names(old: _InterfaceValues, new: _InterfaceValues) -> list[tuple[Any,
 def _list_changes(
     noun: str, old: _InterfaceValues, new: _InterfaceValues, pairs: Sequence[tuple[Any, Any]]
 ) -> Iterator[_Found]:
-    """Yield the changes of the names, the order and the defaults of inputs or outputs."""
+    """Yield the changes of the names, the order and the defaults of inputs or outputs: (kind, place, before, after).
+
+    `noun` is "input" or "output". `pairs` are those that are in both models, as (old name, new name).
+    """
     kept, now = {name for name, _ in pairs}, [other for _, other in pairs]
     for name, value in old.values.items():
         if name not in kept:
@@ -296,7 +305,10 @@ def _list_changes(
 def _type_changes(
     noun: str, pairs: Sequence[tuple[Any, Any]], changes: Sequence[Sequence[TypeChange]]
 ) -> Iterator[_Found]:
-    """Yield the changes of the types of pairs of inputs or outputs."""
+    """Yield the changes of the types of inputs or outputs: (kind, place, before, after).
+
+    `noun` is "input" or "output". `pairs` are (old name, new name), and `changes` has the changes of each pair.
+    """
     kinds = _INPUT_KINDS if noun == "input" else _OUTPUT_KINDS
     for (_, name), each in zip(pairs, changes, strict=True):
         for change in each:
@@ -305,11 +317,14 @@ def _type_changes(
 
 
 def _type_of(value: Any) -> str:
-    """Return the type of an input or output as text."""
+    """Return the type of an input or output as text, "tensor(float)[N, 3]"; "no stated type" if it states none."""
     return safe_text(described_value(value).type or "no stated type", LONGEST)
 
 
 def _image_formats(proto: Any) -> dict[str, str]:
-    """Return the properties of a ModelProto about the contents of images."""
+    """Return the metadata of a ModelProto about the contents of images: {key in lower case: value}.
+
+    Only the keys in _IMAGE_KEYS, in any case of letters, are returned.
+    """
     pairs = ((safe_text(each.key), safe_text(each.value)) for each in proto.metadata_props)
     return {key.lower(): value for key, value in pairs if key.lower() in _IMAGE_KEYS}

@@ -134,7 +134,18 @@ def describe(
     files: Sequence[Path] = (),
     limits: Limits | None = None,
 ) -> ModelDescription:
-    """Return the description of a model that was loaded, as `info` does; `files` describe further runtimes."""
+    """Return the description of a model that was loaded, as `info` does.
+
+    If the budget of `limits` is used up, or the model's data cannot be read, the lowest versions and runtimes that were
+    not found are left out, and a note says so.
+
+    Args:
+        model: The model.
+        registry: The known operators.
+        runtimes: Names of runtimes; by default all that are known.
+        files: YAML files that describe further runtimes.
+        limits: How much the work may do.
+    """
     survey = Survey(model, registry, limits)
     index, proto = survey.index, model.proto
     operators, functions = count_operators(index, registry)
@@ -175,7 +186,11 @@ def describe(
 
 
 def _lowest_version(survey: Survey, domain: str) -> LowestVersion:
-    """Return the lowest version of a domain to which a model can be converted while its others stay."""
+    """Return the lowest version of a domain to which a model can be converted while the versions of other domains stay.
+
+    Versions are tried from 1 on. `why` is the first reason why the version below is refused. The version is None if the
+    model cannot even be converted to its own version, or the newest known one.
+    """
     why = ""
     for version in range(1, min(survey.index.opsets[domain], survey.registry.domains[domain]) + 1):
         refusals = survey.convert(Target({domain: version})).refusals
@@ -187,7 +202,7 @@ def _lowest_version(survey: Survey, domain: str) -> LowestVersion:
 
 
 def _unknown_domains(survey: Survey) -> list[str]:
-    """Return the domains without schemas of which a model has nodes."""
+    """Return the domains without schemas of which a model has nodes; calls of the model's functions do not count."""
     functions = survey.index.functions
     found: dict[str, None] = {}
     for body in survey.index.bodies:

@@ -60,23 +60,29 @@ _Relate: TypeAlias = Callable[[_SizePair], "Relation | None"]
 
 
 class _Admission:
-    """Whether sizes of one model admit the other's, while each variable stands for one of these.
+    """Whether shapes of one model (the patterns) take the sizes of another model, with variables as in a pattern match.
 
-    The variables in `decided` are stated by inputs, so that an output cannot choose them.
+    A variable stands for one size at all its places. The variables in `decided` are stated by inputs, so that an output
+    cannot choose them.
     """
 
     def __init__(self, sizes: Sequence[Size | None], decided: frozenset[str] = frozenset()) -> None:
+        """Begin with no variable bound. `sizes` are all patterns: they show which variables are at one place only."""
         self.bound: dict[str, Size | None] = {}
         self.uses = Counter(name for size in sizes if size is not None for name in variables(size))
         self._decided = decided
 
     def bind(self, pattern: Size | None, size: Size | None) -> None:
-        """Make a variable stand for a size, if it stands for none yet."""
+        """Let a pattern that is one variable stand for `size`, unless it stands for one already; others are ignored."""
         if (name := _variable_name(pattern)) is not None:
             self.bound.setdefault(name, size)
 
     def admits(self, pattern: Size | None, size: Size | None) -> bool:
-        """Whether a size, or any number if it is None, is one for which the pattern stands."""
+        """Return whether a pattern can stand for a size; a size of None is any number, a pattern of None takes all.
+
+        Variables of the pattern that get their sizes by this are bound, and have the same sizes in later calls. A
+        variable in `decided` stands for nothing. A variable that is at one place only takes any size.
+        """
         if pattern is None or isinstance(pattern, int):
             return pattern is None or pattern == size
         names = variables(pattern)
@@ -97,7 +103,7 @@ class _Admission:
 
 
 class TypeComparison:
-    """The types of the inputs, and then of the outputs, of an old and a new model, by pairs of TypeProtos."""
+    """Compares the types of the inputs, and then of the outputs, of an old and a new model."""
 
     def __init__(self) -> None:
         self._old_sizes, self._new_sizes = Sizes({}), Sizes({})
@@ -106,7 +112,10 @@ class TypeComparison:
         self._fed = _Admission(())
 
     def compare_inputs(self, pairs: Sequence[tuple[Any, Any]]) -> list[list[TypeChange]]:
-        """Return the changes of each pair of inputs."""
+        """Return the changes of each pair of inputs, (old TypeProto, new TypeProto); [] for a pair without changes.
+
+        To be called once, before `compare_outputs`: it notes for which old sizes the new variables stand.
+        """
         parts = [list(self._parts(old, new)) for old, new in pairs]
         sizes = [part for each in parts for part in each if isinstance(part, _SizePair)]
         self._taken, self._fed = _Admission([each.new for each in sizes]), _Admission([each.old for each in sizes])
@@ -115,18 +124,23 @@ class TypeComparison:
             self._fed.bind(each.old, each.new)
 
         def relation(pair: _SizePair) -> Relation | None:
+            """Return how a size of the new inputs relates to the old one, None if they take the same."""
             return _relation(self._taken.admits(pair.new, pair.old), self._fed.admits(pair.old, pair.new))
 
         return [list(_changes(each, relation)) for each in parts]
 
     def compare_outputs(self, pairs: Sequence[tuple[Any, Any]]) -> list[list[TypeChange]]:
-        """Return the changes of each pair of outputs; the inputs have to be compared before."""
+        """Return the changes of each pair of outputs, (old TypeProto, new TypeProto); [] for a pair without changes.
+
+        To be called after `compare_inputs`: sizes that inputs decide are compared by the inputs' variables.
+        """
         parts = [list(self._parts(old, new)) for old, new in pairs]
         sizes = [part for each in parts for part in each if isinstance(part, _SizePair)]
         kept = _Admission([each.old for each in sizes], frozenset(self._fed.uses))
         looser = _Admission([each.new for each in sizes], frozenset(self._taken.uses))
 
         def relation(pair: _SizePair) -> Relation | None:
+            """Return how a size of the new outputs relates to the old one, None if they promise the same."""
             old, new = pair.old, pair.new
             fed = None if new is None else replace_variables(new, self._taken.bound)
             if old is not None and new is not None and (fed == old or replace_variables(old, self._fed.bound) == new):
@@ -136,7 +150,10 @@ class TypeComparison:
         return [list(_changes(each, relation)) for each in parts]
 
     def _parts(self, old: Any, new: Any) -> Iterator[TypeChange | _SizePair]:
-        """Yield how two TypeProtos differ, and the pairs of their dimensions."""
+        """Yield how two TypeProtos differ in all but sizes, and then the pairs of their dimensions to be compared.
+
+        If their kinds or ranks differ, dimensions are not yielded, except of the types within optionals.
+        """
         whole = type_text(old), type_text(new)
         while True:
             if old.denotation and new.denotation and old.denotation != new.denotation:
@@ -166,7 +183,10 @@ class TypeComparison:
             old, new = getattr(stated, field), getattr(new_stated, field)
 
     def _shape_parts(self, old: Any, new: Any) -> Iterator[TypeChange | _SizePair]:
-        """Yield how the shapes of two tensor types differ, and the pairs of their dimensions."""
+        """Yield how the shapes of two tensor types differ in rank and denotations, and the pairs of their dimensions.
+
+        Pairs are yielded only if both ranks are known and equal.
+        """
         known, new_known = old.HasField("shape"), new.HasField("shape")
         rank, new_rank = len(old.shape.dim), len(new.shape.dim)
         texts = f"rank {rank}" if known else "any rank", f"rank {new_rank}" if new_known else "any rank"
@@ -182,7 +202,10 @@ class TypeComparison:
                 yield _SizePair(part, self._old_sizes.read_dimension(dim), self._mark_dimension(new_dim))
 
     def _mark_dimension(self, dim: Any) -> Size | None:
-        """Return the size that a Dimension message of the new model states, with its variables marked."""
+        """Return the size that a Dimension message of the new model states, None if it is not known. Cached.
+
+        Its variables get the prefix _NEW, so that they are none of the old model's.
+        """
         size = self._new_sizes.read_dimension(dim)
         if size is not None and size not in self._marks:
             self._marks[size] = _mark(size)
@@ -190,7 +213,7 @@ class TypeComparison:
 
 
 def type_text(proto: Any) -> str:
-    """Return a TypeProto as text without shapes: "tensor(float)"."""
+    """Return a TypeProto as text without shapes: "tensor(float)"; "no stated type" for an empty one."""
     kind = proto.WhichOneof("value")
     if kind == "opaque_type":
         return f"opaque({safe_text(proto.opaque_type.domain)}, {safe_text(proto.opaque_type.name)})"
@@ -198,7 +221,11 @@ def type_text(proto: Any) -> str:
 
 
 def widens(old: str, new: str) -> bool:
-    """Whether each value of an element type is a value of another one, which is greater and of the same kind."""
+    """Return whether each value of the element type `old` is also one of `new`, a larger type of the same kind.
+
+    For example, uint8 and int16, or float16 and float; not int8 and uint16, nor int8 and float. The types are not
+    equal.
+    """
     first, second = _INTEGER.fullmatch(old), _INTEGER.fullmatch(new)
     if first and second:
         bits, new_bits = int(first[2]), int(second[2])
@@ -209,7 +236,10 @@ def widens(old: str, new: str) -> bool:
 
 
 def replace_variables(size: Size, values: Mapping[str, Size | None]) -> Size | None:
-    """Return a size with variables replaced, or None if one of the values is not known or the result too complex."""
+    """Return a size with variables replaced by their `values`; others stay.
+
+    The result is None if one of the values is None, not known, or if the result is too complex.
+    """
     if (single := _variable_name(size)) is not None:
         return values.get(single, size)
     known: dict[str, Size] = {}
@@ -224,14 +254,21 @@ def replace_variables(size: Size, values: Mapping[str, Size | None]) -> Size | N
 
 
 def _kind_relation(old: str | None, new: str | None) -> Relation:
-    """Return how the kinds of two types relate that differ: tensor, sequence, optional …; None is one not stated."""
+    """Return how the kinds of two types relate, which are different: "widened", "narrowed" or "type".
+
+    A kind is the name of a field of TypeProto, "tensor_type"; None if it is not stated, which takes all kinds. An
+    optional takes what the type within it takes.
+    """
     if new is None or (new == "optional_type" and old is not None):
         return "widened"
     return "narrowed" if old in (None, "optional_type") else "type"
 
 
 def _element_relation(old: int, new: int) -> Relation | None:
-    """Return how element types by number relate, None if they are the same; 0 is one that is not stated."""
+    """Return how two element types, given by number, relate; None if they are the same.
+
+    0 is a type that is not stated, which takes all types.
+    """
     if old == new:
         return None
     if not (old and new):
@@ -240,14 +277,18 @@ def _element_relation(old: int, new: int) -> Relation | None:
 
 
 def _relation(admits_old: bool, admits_new: bool) -> Relation | None:
-    """Return how sizes relate, if new ones admit the old ones, and old ones the new ones; None if both do."""
+    """Return how new sizes relate to old ones, None if they are the same.
+
+    `admits_old` says whether the new ones take all that the old ones take, `admits_new` the reverse. "sizes" means
+    neither.
+    """
     if admits_old:
         return None if admits_new else "widened"
     return "narrowed" if admits_new else "sizes"
 
 
 def _changes(parts: Sequence[TypeChange | _SizePair], relation: _Relate) -> Iterator[TypeChange]:
-    """Yield the changes of a type; `relation` finds how sizes changed."""
+    """Yield the changes of a type from its parts; `relation` finds how a pair of sizes changed, None if it did not."""
     for part in parts:
         if isinstance(part, TypeChange):
             yield part
@@ -257,7 +298,7 @@ def _changes(parts: Sequence[TypeChange | _SizePair], relation: _Relate) -> Iter
 
 
 def _mark(size: Size) -> Size | None:
-    """Return a size with its variables marked, or None if that is too complex."""
+    """Return a size in which each variable has the prefix _NEW, None if that is too complex."""
     try:
         return substitute(size, {name: variable(_NEW + name) for name in variables(size)})
     except (TooComplex, ArithmeticError):
@@ -265,14 +306,14 @@ def _mark(size: Size) -> Size | None:
 
 
 def _without_marks(size: Size | None) -> Size | None:
-    """Return a size of the new model with its variables named as the model names them."""
+    """Return a size without the prefix _NEW of its variables, None if it is None."""
     if size is None:
         return None
     return replace_variables(size, {name: variable(name.removeprefix(_NEW)) for name in variables(size)})
 
 
 def _variable_name(size: Size | None) -> str | None:
-    """Return the name of a size that is nothing but a variable."""
+    """Return the name of a size that is nothing but a variable, "N"; None for any other, such as "2*N" or 3."""
     if not isinstance(size, Dim) or len(size.terms) != 1:
         return None
     ((atoms, factor),) = size.terms
@@ -280,7 +321,7 @@ def _variable_name(size: Size | None) -> str | None:
 
 
 def _in_order(size: Dim) -> list[str]:
-    """Return the variables in a size in the order in which its text has them."""
+    """Return the names of the variables in a size in the order in which its text has them."""
     text = str(size)
     return sorted(variables(size), key=lambda name: (text.find(name), name))
 

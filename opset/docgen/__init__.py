@@ -22,15 +22,15 @@ def documentation(
     progress: Progress | None = None,
     verbs: Callable[[], Sequence[Any]] | None = None,
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of the documentation, each as its path (relative, with "/") and its content.
+    """Yield the files of the documentation, each as (path, content); paths are relative, with "/".
 
-    The files depend only on the registry and `verbs`.
+    The files depend only on the registry and `verbs`. Nothing is written to the disk.
 
     Args:
         registry: The operators.
-        form: One of FORMS.
+        form: "html" (a site), "markdown", or "json" (one document and its JSON Schema). Another raises KeyError.
         domains: The domains that are documented, all by default.
-        progress: Called after each page or operator.
+        progress: Called after each page or operator, with the number of those that are done and the number of all.
         verbs: Returns the verbs of the command line, for which the form "html" has pages; other forms ignore it.
     """
     chosen = list(registry.domains) if domains is None else [*domains]

@@ -121,9 +121,9 @@ def _section(module: ModuleType, title: str, doc: str, entries: Sequence[PublicN
 
 
 def _entry(module: ModuleType, name: str) -> PublicName:
-    """Return the entry of a public name of a module: of a class, a function, a type alias or a constant.
+    """Return the entry of a public name of `opset` or `opset.extend`: a class, a function, a type alias or a constant.
 
-    The entry of a class lists its public members.
+    The entry of a class lists its public methods and properties.
     """
     thing = getattr(module, name)
     anchor = f"{module.__name__}.{name}"
@@ -140,7 +140,10 @@ def _entry(module: ModuleType, name: str) -> PublicName:
 
 
 def _alias(module: ModuleType, name: str, home: ModuleType) -> PublicName:
-    """Return the entry of a type alias or constant that `module` offers and the module `home` defines."""
+    """Return the entry of a type alias or constant that `module` offers and the module `home` assigns.
+
+    Raises AssertionError if `home` does not assign it.
+    """
     signature, doc = _declaration_of(home, name)
     kind = "type" if signature.startswith(f"{name} =") else "constant"
     return PublicName(name, f"{module.__name__}.{name}", kind, signature, _markdown(doc, (), module))
@@ -148,7 +151,7 @@ def _alias(module: ModuleType, name: str, home: ModuleType) -> PublicName:
 
 @cache
 def _public_classes() -> frozenset[type]:
-    """Return all public classes of `opset` and `opset.extend`; each has an entry of its own."""
+    """Return all classes among the public names of `opset` and `opset.extend`; each has an entry of its own. Cached."""
     things = [getattr(module, name) for module in TOPICS for name in module.__all__]
     return frozenset(each for each in things if inspect.isclass(each))
 
@@ -195,7 +198,12 @@ def _function_doc(function: Callable[..., Any], module: ModuleType) -> str:
 
 
 def _declaration_of(module: ModuleType, name: str) -> tuple[str, str]:
-    """Return the declaration of a name that a module assigns ("Alias = str | int", "NAME: dict"), and its docstring."""
+    """Return the declaration of a name that a module assigns, and the docstring below it.
+
+    The docstring is "" if there is none. A type alias is declared with its value, "Alias = str | int"; any other name
+    with the type of its value, "NAME: dict". Raises AssertionError if the module does not assign the name at its top
+    level.
+    """
     for statement, following in pairwise(ast.parse(inspect.getsource(module)).body):
         if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
             target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
@@ -211,9 +219,10 @@ def _declaration_of(module: ModuleType, name: str) -> tuple[str, str]:
 
 
 def _signature(name: str, function: Callable[..., Any], bound: bool = False) -> str:
-    """Return the signature of a function as Python code; if one line is too short, each parameter is on its own line.
+    """Return the signature of a function or class as Python code.
 
-    `bound` says that the first parameter, `self` or `cls`, is left out.
+    A signature that is longer than WIDTH has each parameter on its own line. If `bound`, the first parameter, `self` or
+    `cls`, is left out. For a class, no returned type is shown.
     """
     signature = inspect.signature(function)
     parameters = [*signature.parameters.values()][bound:]
@@ -235,7 +244,10 @@ def _signature(name: str, function: Callable[..., Any], bound: bool = False) -> 
 
 
 def _parameter(parameter: inspect.Parameter) -> str:
-    """Return a parameter as Python code, with its annotation and default."""
+    """Return a parameter as Python code, with its annotation and default.
+
+    A default whose repr is no Python code, such as `<object object at 0x7f…>`, is shown as `...`.
+    """
     stars = "*" * (parameter.kind is parameter.VAR_POSITIONAL) + "**" * (parameter.kind is parameter.VAR_KEYWORD)
     text = f"{stars}{parameter.name}"
     annotated = parameter.annotation is not parameter.empty
@@ -257,8 +269,8 @@ def _annotation(annotation: Any) -> str:
 def _markdown(doc: str, parameters: Iterable[str], module: ModuleType) -> str:
     """Return a docstring as Markdown, with links at public names and error codes.
 
-    A line begins a new paragraph if the line before ends with a full stop, and it begins with "Raises " or with one of
-    `parameters` in backticks. `module` is `opset` or `opset.extend`.
+    A line that begins with "Raises ", or with one of `parameters` in backticks, begins a new paragraph if the line
+    before it ends with a full stop. Names in `parameters` are never links. `module` is `opset` or `opset.extend`.
     """
     names = [*parameters]
     begin = (*(f"`{name}`" for name in names), "Raises ")
@@ -297,7 +309,8 @@ def _lay_out_sections(lines: Iterable[str]) -> Iterator[str]:
 def _link(text: str, parameters: Iterable[str], module: ModuleType) -> str:
     """Return `text` as a Markdown link if it is an error code or a public name; otherwise unchanged.
 
-    The names in `parameters` are never links.
+    `text` may be in backticks. A public name is searched in `module`, then in `opset`. Names in `parameters` are not
+    links.
     """
     name = text.strip("`")
     if name in CODES:

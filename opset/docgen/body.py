@@ -33,9 +33,10 @@ _FIELDS = {1: "float_data", 11: "double_data", 7: "int64_data", **dict.fromkeys(
 
 
 def body_picture(schema: OpSchema, body: FunctionBody, links: Mapping[str, str] | None = None) -> Markup:
-    """Return a function body drawn as SVG; empty markup if it has no nodes, is too large to draw, or has faults.
+    """Return a function body drawn as SVG.
 
-    `links` maps operators, as the body's text names them, to addresses of their pages.
+    The result is empty markup if the body has no nodes, is too large to draw, or is no valid ONNX text. `links` maps
+    operators, as the body's text names them, to the addresses to which their boxes link.
     """
     graph = None
     with suppress(SchemaError):
@@ -47,7 +48,7 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
     """Return the nodes and values of a function body as a graph to draw, None if it is empty or too large to draw.
 
     A constant gets no box; its value is shown in the nodes that read it. `links` maps operators, as the body's text
-    names them, to addresses of their pages.
+    names them, to the addresses to which their boxes link.
 
     Raises:
         SchemaError: S233, the text of the body has faulty syntax.
@@ -61,8 +62,9 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
 def replacement_pictures(given: str, made: Sequence[str]) -> tuple[Markup, Markup]:
     """Return two pictures as SVG: one of a node, one of the nodes that replace it.
 
-    A picture that would be too large is empty markup. Both are empty markup if a text is no valid ONNX text, such as
-    one in which a large tensor is cut.
+    A picture that would be too large is empty markup. Both are empty markup if a text is no valid ONNX text, for
+    example because a large tensor in it is cut. New nodes that none of the others reads, and that compute no output,
+    are not drawn.
 
     Args:
         given: The node in ONNX text syntax.
@@ -85,12 +87,13 @@ def replacement_pictures(given: str, made: Sequence[str]) -> tuple[Markup, Marku
 
 
 def _with_short_names(node: Any, outputs: Sequence[str]) -> Any:
-    """Return a copy of a NodeProto with shorter names: those that begin with an output's name are cut: "…Mul".
+    """Return a copy of a NodeProto in which a value "y__Mul" is named "…Mul" if "y" is one of `outputs`.
 
-    For example, "y__Mul" is cut if `outputs`, the names of the replaced node's outputs, has "y".
+    `outputs` has the names of the outputs of the node that is replaced. Other names stay.
     """
 
     def cut(name: str) -> str:
+        """Return "…Mul" for "y__Mul" if "y" is one of `outputs`; any other name unchanged."""
         start = next((each for each in outputs if name.startswith(f"{each}__")), None)
         return name if start is None else f"…{name[len(start) + 2 :]}"
 
@@ -103,12 +106,15 @@ def _with_short_names(node: Any, outputs: Sequence[str]) -> Any:
 def _graph_of_nodes(
     title: str, nodes: Iterable[Any], inputs: Sequence[str], outputs: Sequence[str], links: Mapping[str, str]
 ) -> Diagram | None:
-    """Return nodes and their values as a graph to draw, None if it is empty or too large to draw.
+    """Return nodes and their values as a graph to draw.
+
+    The result is None if there are no nodes besides constants, or more than MOST of them, or more than MOST_EDGES
+    edges.
 
     Args:
-        title: The beginning of the graph's title, before the names of operators.
+        title: The beginning of the graph's title; ": " and the names of the operators follow.
         nodes: The NodeProtos in order.
-        inputs: Names of values that no node computes; those that a node reads get a box.
+        inputs: Names of values that no node computes; each that a node reads gets a box.
         outputs: Names of values that get a box as outputs.
         links: Addresses of operators' pages, by operator.
     """
@@ -146,8 +152,14 @@ def _graph_of_nodes(
 def _fold_constant(node: Any, constants: dict[str, str], outputs: Sequence[str]) -> bool:
     """Return whether a node is a short constant that needs no box; if so, add its value as text to `constants`.
 
-    A short constant is a Constant with a short value. A CastLike of one counts, too, and so does a Reshape or Unsqueeze
-    that makes a vector of a scalar one. A node that computes one of `outputs` needs a box.
+    A short constant is a Constant whose value has at most _SHORT characters. A CastLike of a short constant is one,
+    too, and so is a Reshape or Unsqueeze that makes a vector of one element from it. A node that computes one of
+    `outputs` is not: it needs a box.
+
+    Args:
+        node: The NodeProto.
+        constants: Values of the short constants found so far, as text, by the names of their outputs.
+        outputs: Names of values that are drawn as outputs.
     """
     if node.domain or len(node.output) != 1 or node.output[0] in outputs:
         return False
@@ -167,7 +179,10 @@ def _fold_constant(node: Any, constants: dict[str, str], outputs: Sequence[str])
 
 
 def _names_used(node: Any) -> Iterator[str]:
-    """Yield the names of values that a NodeProto and its subgraphs read, except values defined in the subgraphs."""
+    """Yield the names of values that a NodeProto reads, with repetitions.
+
+    Values that its subgraphs read from outside are included; values that the subgraphs define are not.
+    """
     pending = [(node, frozenset[str]())]
     while pending:
         user, inner = pending.pop()
@@ -181,9 +196,9 @@ def _names_used(node: Any) -> Iterator[str]:
 
 
 def _attribute_text(node: Any, attribute: Any) -> str:
-    """Return the value of an attribute as text, "" if it is too long.
+    """Return the value of an attribute as short text, "" if it has none, such as a long tensor.
 
-    If the attribute states an element type by number, the text is the name of the type. `node` is the NodeProto,
+    The text of an element type's number is the name of the type: "float" for `to=1` of a Cast. `node` is the NodeProto,
     `attribute` its AttributeProto.
     """
     is_type = not node.domain and attribute.name in ("to", "dtype", "output_dtype") and not attribute.ref_attr_name
@@ -191,9 +206,9 @@ def _attribute_text(node: Any, attribute: Any) -> str:
 
 
 def _wrap(parts: Sequence[str], end: str = "") -> Iterator[str]:
-    """Yield lines that list the parts with commas between them; `end` follows the last part.
+    """Yield lines that list the parts with commas between them; `end` follows the last part without a comma.
 
-    No line is longer than a box is wide, unless a single part is.
+    A line is at most as long as a box is wide, unless a single part is longer. Nothing is yielded for no parts.
     """
     line = ""
     for number, part in enumerate(parts, 1):
@@ -208,13 +223,13 @@ def _wrap(parts: Sequence[str], end: str = "") -> Iterator[str]:
 
 
 def _shorten(text: str) -> str:
-    """Return text cut to the length of a line in a box, with control characters escaped."""
+    """Return text with control characters escaped; one that is too long for a line in a box is cut and ends in "…"."""
     text = escape_text(text)
     return text if len(text) <= LONGEST - 4 else f"{text[: LONGEST - 5]}…"
 
 
 def _shorten_name(name: str) -> str:
-    """Return the name of a value cut to the length of a line in a box: the middle of a long name is left out."""
+    """Return a value's name with control characters escaped; "…" replaces the middle of one too long for a line."""
     name = escape_text(name)
     most = LONGEST - 4
     return name if len(name) <= most else f"{name[: most // 3]}…{name[-(most - most // 3 - 1) :]}"

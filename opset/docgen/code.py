@@ -92,7 +92,10 @@ class OnnxLexer(RegexLexer):
 
 
 def escape_invisible(text: str) -> str:
-    """Return text with control and bidirectional characters escaped; line breaks stay, tabs become spaces."""
+    """Return text in which control and bidirectional characters are escaped.
+
+    Tabs become spaces, and CR LF becomes LF.
+    """
     if text.isascii() and text.isprintable():
         return text
     return "\n".join(escape_text(line) for line in text.expandtabs(4).replace("\r\n", "\n").split("\n"))
@@ -100,7 +103,7 @@ def escape_invisible(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _lexer_of(language: str) -> Any:
-    """Return the Pygments lexer of a language: "onnx" for ONNX text, else a name that Pygments knows ("python")."""
+    """Return the Pygments lexer of a language: "onnx" for ONNX text, else a name that Pygments knows. Cached."""
     if language == "onnx":
         return OnnxLexer(stripnl=False)
     from pygments.lexers import get_lexer_by_name
@@ -113,10 +116,10 @@ _SHELLS = frozenset(("console", "sh"))
 
 
 def highlight(text: str, language: str = "", links: Mapping[str, str] | None = None) -> Markup:
-    """Return code as an HTML `<pre>` with a CSS class for each kind of token.
+    """Return code as an HTML `<pre>` in which tokens have a CSS class for their kind.
 
-    The code of an unknown language gets no classes. `links` maps operators, as ONNX text names them, to addresses of
-    their pages.
+    Code in a language that is not one of _LANGUAGES, or of more than LONGEST characters, gets no classes. Invisible
+    characters are escaped. `links` maps operators, as ONNX text names them, to the addresses to which they link.
     """
     text = escape_invisible(text).rstrip() + "\n"
     tokens = [*_lexer_of(language).get_tokens(text)] if language in _LANGUAGES and len(text) <= LONGEST else []
@@ -132,7 +135,11 @@ def highlight(text: str, language: str = "", links: Mapping[str, str] | None = N
 
 
 def _token_spans(tokens: Iterable[tuple[_TokenType, str]], links: Mapping[str, str]) -> Iterator[str]:
-    """Yield tokens, given as (kind, text), as HTML with CSS classes; operators in `links` become links."""
+    """Yield tokens, given as (kind, text), as HTML `<span>` elements with CSS classes.
+
+    An operator that is a key of `links` is a link instead. Text of a kind without a class, and line breaks, get no
+    span.
+    """
     for kind, text in tokens:
         shown = str(escape(text.rstrip("\n")))
         name = _class_of(kind)
@@ -145,7 +152,7 @@ def _token_spans(tokens: Iterable[tuple[_TokenType, str]], links: Mapping[str, s
 
 @lru_cache(maxsize=256)
 def _class_of(kind: _TokenType) -> str:
-    """Return the CSS class of a kind of token, "" if it has none."""
+    """Return the CSS class of a kind of token, or of the nearest kind above it that has one; "" if none has."""
     above: _TokenType | None = kind
     while above is not None:
         if above in _CLASSES:

@@ -56,17 +56,16 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
+from opset.docgen.derived_changes import Data, DerivedChanges, Key, element_of, enumeration, refusal_data
 from opset.docgen.outcomes import RecordedOutcome, tables_of, transition_id
 from opset.docgen.proofs import lowering_key, proof_kind, transition_key
 from opset.errors import OpsetError
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.opsets.registry import Registry
-from opset.schemas.constraints.signature import DATA_TYPE
 from opset.schemas.function_bodies import body_nodes
-from opset.schemas.model import OPTIONAL, SINGLE, OpSchema
+from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name, normalize_domain
 from opset.version_converter.body_lowering import lower_by_body
-from opset.version_converter.derivation import ATTRIBUTE_ELEMENTS, Counterpart
 from opset.version_converter.registration import stated_reasons
 from opset.version_converter.rewrite import Refusal
 from opset.version_converter.routes import RouteStep, routes_of
@@ -84,19 +83,16 @@ _STAYS = "The node stays as it is."
 _CHECKED = "The node stays as it is, unless it is refused."
 UNRECORDED = RecordedOutcome((), (), True, ())
 NOT_RECORDED = " Nothing records which operators it makes, and why it refuses nodes: `opset test --record` does."
-Key = tuple[str, str]
-"""Domain and name of an operator."""
 Reason = tuple[str, str]
 """Code of a refusal, and why."""
 Span = tuple[int, int]
 """First and last opset of a range."""
-Data = dict[str, Any]
 MOST_VERSIONS, MOST_TARGETS = 64, 256
 """Versions of an operator that a table has, and ranges of targets in which all operators of a domain are followed."""
 
 
 class ConversionRow(NamedTuple):
-    """A transition of one operator: its plain data, and facts about the nodes that come out of it."""
+    """A transition of an operator between versions: its plain data, and facts about the nodes that come out of it."""
 
     data: Data
     made: frozenset[Key]
@@ -121,7 +117,10 @@ class Lowering(NamedTuple):
 
 
 class Fate(NamedTuple):
-    """The most that may happen to nodes on the way to a target (`kind`, one of KINDS), and the codes of refusals."""
+    """The most that may happen to nodes that are converted to a target, and the codes of errors that may refuse them.
+
+    `kind` is one of KINDS: "keep", "check", "adapt", "lower", "refuse".
+    """
 
     kind: str
     codes: frozenset[str] = frozenset()
@@ -135,9 +134,13 @@ _KEPT = Fate(KEEP)
 
 
 class Convertibility:
-    """The fates of nodes of all operators of a registry, for each version and target; each transition is read once."""
+    """What conversion does to nodes of each operator of a registry, for each version and each target opset.
+
+    Each transition is read once. Results are cached.
+    """
 
     def __init__(self, registry: Registry) -> None:
+        """Prepare the tables of the operators of a registry; they are computed when they are asked for."""
         self._registry, self._routes = registry, routes_of(registry)
         self._outcomes = tables_of(registry)
         self._transitions: dict[tuple[Key, int, bool], ConversionRow | None] = {}
@@ -148,7 +151,13 @@ class Convertibility:
         self._spans: dict[str, list[Span]] = {}
 
     def table_of(self, operator: str, domain: str = "") -> Data:
-        """Return the fate of nodes of each version of an operator for each target opset, as the module describes it."""
+        """Return a table, as plain data, of what happens to nodes of each version of an operator at each target opset.
+
+        The table has the keys "domain", "operator", "newest" (the newest opset of the domain), "omitted" (the number of
+        old versions that are left out, see MOST_VERSIONS), "transitions" and "versions". The docstring of the module
+        shows an example. An operator that the domain lacks has no transitions and no versions; an unknown domain raises
+        KeyError.
+        """
         key = (normalize_domain(domain), operator)
         sinces = self._versions_of(key)
         listed = sinces[-MOST_VERSIONS:]
@@ -167,7 +176,9 @@ class Convertibility:
         }
 
     def lowering_of(self, operator: str, domain: str, version: int) -> Lowering | None:
-        """Return the operators that a lowering of an operator makes, None if it has no lowering.
+        """Return the operators that replace an operator that the target lacks, None if nothing replaces it.
+
+        If `version` has the operator, the operators are returned that replace it below its first version.
 
         Args:
             operator: The operator.
@@ -183,9 +194,11 @@ class Convertibility:
         return self._lowerings[query]
 
     def _find_lowering(self, key: Key, version: int) -> Lowering | None:
-        """Return the operators that a lowering of an operator makes for version `version` of its domain; not cached.
+        """Return the operators that replace an operator in a model of version `version` of its domain; not cached.
 
-        The operator may be newer than `version`. Returns None if it has no lowering.
+        `key` is (domain, operator). The operator may be newer than `version`; if it is not, the operators are returned
+        that replace it below its first version. The result is None if nothing replaces the operator, or it does not
+        exist.
         """
         sinces = self._versions_of(key)
         if not sinces:
@@ -207,10 +220,10 @@ class Convertibility:
         return None
 
     def _ranges_of(self, key: Key, since: int, spans: list[Span]) -> list[Data]:
-        """Return ranges of target opsets as plain data, highest first, each with the fate of nodes of version `since`.
+        """Return ranges of target opsets as plain data, highest first, for nodes of version `since` of an operator.
 
-        Within a range, nodes cross the same transitions and have the same fate. `spans` are the smallest ranges, lowest
-        first; neighbors with the same transitions and fate are joined.
+        Within a range, the same transitions change or refuse nodes, and the result is of the same kind. `key` is
+        (domain, operator). `spans` are the smallest ranges, (first, last), lowest first; equal neighbors are joined.
         """
         above, below = self._transitions_from(key, since, True), self._transitions_from(key, since, False)
         rows: list[tuple[tuple[Any, ...], list[Span], list[ConversionRow]]] = []
@@ -228,9 +241,10 @@ class Convertibility:
         return [self._range_data(key, since, reached, transitions) for _, reached, transitions in rows]
 
     def _transitions_from(self, key: Key, since: int, up: bool) -> list[tuple[int, ConversionRow]]:
-        """Return (version before it, transition) for each transition that nodes of version `since` cross, in order.
+        """Return the transitions that nodes of version `since` cross, in order, each after the version it starts from.
 
-        They go to newer versions if `up`, else to older ones. The last one may be refused, or give other operators.
+        They go to newer versions if `up`, else to older ones. The list ends at the first transition after which nodes
+        are refused or are other operators, or with the newest or oldest version. `key` is (domain, operator).
         """
         crossed = []
         at: int | None = since
@@ -240,10 +254,13 @@ class Convertibility:
         return crossed
 
     def _range_data(self, key: Key, since: int, spans: list[Span], transitions: list[ConversionRow]) -> Data:
-        """Return a range of target opsets as plain data, for nodes of version `since`.
+        """Return a range of target opsets as plain data, for nodes of version `since` of an operator.
 
-        `spans` are the parts of the range, highest first. `transitions` are the transitions that nodes cross on the
-        way.
+        Args:
+            key: (domain, operator).
+            since: The version of the nodes.
+            spans: The parts of the range, (first, last), highest first.
+            transitions: The transitions on the way that may change or refuse nodes.
         """
         first, last = spans[-1][0], spans[0][1]
         fates = [self._fate_of((key, since, start)) for start, _ in spans]
@@ -275,12 +292,13 @@ class Convertibility:
         }
 
     def _spans_by_reason(self, key: Key, since: int, opset: int) -> dict[Reason, list[Span]]:
-        """Return the target opsets at which a node that an adapter made may be refused, by (code, reason).
+        """Return the target opsets at which a node that an adapter made may be refused, by (code, reason). Cached.
 
-        The entry for the code "" has the target opsets at which the node is lowered again.
+        Targets are ranges (first, last), lowest first. The entry for ("", "") has those at which the node becomes other
+        operators again.
 
         Args:
-            key: The operator of the new node.
+            key: The (domain, operator) of the new node.
             since: The version of the operator, 0 if it does not exist at `opset`.
             opset: The opset in which the adapter writes the node.
         """
@@ -295,7 +313,7 @@ class Convertibility:
         return self._further[query]
 
     def _fate_of(self, query: Query) -> Fate:
-        """Return the fate of nodes for a query: an operator, a version, and a target opset."""
+        """Return what may happen to nodes for a query: ((domain, operator), version, target opset). Cached."""
         pending = [] if query in self._fates else [query]
         while pending:
             if missing := [each for each in self._prerequisites(pending[-1]) if each not in self._fates]:
@@ -306,10 +324,10 @@ class Convertibility:
         return self._fates[query]
 
     def _prerequisites(self, query: Query) -> list[Query]:
-        """Return the queries whose fates must be known to find the fate for a query.
+        """Return the queries whose answers are needed to answer a query, ((domain, operator), version, target opset).
 
-        They have the same target. They are about the version after the first transition, and the operators that it
-        makes.
+        They have the same target. One is about the operator itself, at the version after the first transition; the
+        others are about the operators that this transition makes. The list is empty if no transition is needed.
         """
         key, _, target = query
         transition = self._first_transition(query)
@@ -319,13 +337,20 @@ class Convertibility:
         return made if transition.then is None else [*made, (key, transition.then, target)]
 
     def _first_transition(self, query: Query) -> ConversionRow | None:
-        """Return the first transition on the way to a query's target, None if the target has the query's version."""
+        """Return the first transition on the way to a query's target, None if no transition is needed or known.
+
+        A query is ((domain, operator), version, target opset). No transition is needed if the version is in force at
+        the target.
+        """
         key, since, target = query
         stays = since <= target <= self._last_opset(key, since)
         return None if stays else self._transition_of(key, since, target > since)
 
     def _find_fate(self, query: Query) -> Fate:
-        """Return the fate of nodes for a query; `_fates` must have the fates for the query's prerequisites."""
+        """Return what may happen to nodes for a query, ((domain, operator), version, target opset); not cached.
+
+        `_fates` must have the answers to the queries of `_prerequisites`; else KeyError is raised.
+        """
         key, _, target = query
         transition = self._first_transition(query)
         if transition is None:
@@ -356,7 +381,11 @@ class Convertibility:
         return Fate(max(kind, CHECK if rest.reason else rest.kind, key=KINDS.index), codes)
 
     def _fate_without_operator(self, key: Key, opset: int) -> Fate:
-        """Return the fate of nodes that would become an operator that `opset` lacks: a refusal C201."""
+        """Return the refusal (C201) of nodes that would become an operator that `opset` lacks.
+
+        The reason says that the operator came with a later version, is withdrawn, or does not exist in the registry.
+        `key` is (domain, operator).
+        """
         sinces = self._versions_of(key)
         why = f"`{key[1]}` is withdrawn" if sinces and sinces[0] <= opset else f"there is no `{key[1]}`"
         if sinces and opset < sinces[0]:
@@ -364,22 +393,26 @@ class Convertibility:
         return Fate(REFUSE, frozenset(["C201"]), why)
 
     def _versions_of(self, key: Key) -> list[int]:
-        """Return the since_versions of an operator, oldest first."""
+        """Return the since_versions of an operator, oldest first; [] if there is no such operator. Cached."""
         if key not in self._sinces:
             self._sinces[key] = [schema.since_version for schema in self._registry.versions(key[1], key[0])]
         return self._sinces[key]
 
     def _last_opset(self, key: Key, since: int) -> int:
-        """Return the last opset at which version `since` of an operator is in force."""
+        """Return the last opset at which version `since` of an operator is in force.
+
+        This is the opset before the operator's next version, or the newest one of the domain. `key` is (domain,
+        operator).
+        """
         sinces = self._versions_of(key)
         index = bisect_right(sinces, since)
         return sinces[index] - 1 if index < len(sinces) else self._registry.domains[key[0]]
 
     def _spans_of(self, key: Key, first: int) -> list[Span]:
-        """Return the ranges of opsets, from `first` on and lowest first, in which no operator of the domain changes.
+        """Return the ranges (first, last) of opsets, lowest first, in which no operator of the domain changes.
 
-        If there are more than MOST_TARGETS ranges, those in which the operator `key` does not change are returned
-        instead.
+        Ranges that begin before `first` are left out. If there are more than MOST_TARGETS ranges, the ranges in which
+        the operator `key`, (domain, operator), does not change are returned instead.
         """
         domain = key[0]
         if domain not in self._spans:
@@ -391,7 +424,11 @@ class Convertibility:
         return [span for span in spans if span[0] >= first]
 
     def _transition_of(self, key: Key, since: int, up: bool) -> ConversionRow | None:
-        """Return the transition from version `since` to the next one, as `_find_transition` does; cached."""
+        """Return the transition from version `since` of an operator to its next version, older unless `up`. Cached.
+
+        The result is None if there is no next version. Down from the operator's first version, it is the replacement by
+        other operators, or a refusal. `key` is (domain, operator).
+        """
         query = (key, since, up)
         if query not in self._transitions:
             self._transitions[query] = self._find_transition(key, since, up)
@@ -400,8 +437,9 @@ class Convertibility:
     def _find_transition(self, key: Key, since: int, up: bool) -> ConversionRow | None:
         """Return the transition from version `since` to the next newer version if `up`, else to the next older one.
 
-        Down from the operator's first version, it is the lowering, or a refusal if there is none. Returns None up from
-        the newest version, and down from version 1.
+        Down from the operator's first version, it is the replacement by other operators, or a refusal if there is none.
+        A domain whose adapters or function bodies cannot be used gives a refusal with the code of that error. The
+        result is None up from the newest version, and down from version 1.
         """
         final = self._registry.domains[key[0]] if up else since - 1
         if not final:
@@ -429,15 +467,18 @@ class Convertibility:
         if step.code == "C201":
             why = f"`{key[1]}` came with version {since}, and nothing older expresses it"
         data = head | {"kind": REFUSE, "how": "", "proof": "", "text": why, "also": [], "operators": []}
-        data["refusals"] = [_refusal_data(step.code, why)]
+        data["refusals"] = [refusal_data(step.code, why)]
         return ConversionRow(data, frozenset(), frozenset(), frozenset([step.code]), False, None, 0)
 
     def _describe_transition(self, key: Key, step: RouteStep, head: Data) -> ConversionRow:
         """Return the row of a transition that at least some nodes can cross.
 
-        `key` is the operator, `step` the transition. `head` are the entries of the row's data that are known already.
+        Args:
+            key: (domain, operator).
+            step: The transition.
+            head: Entries of the row's data that are known: "id", "direction", "from", "to" and "opset".
         """
-        derived = _DerivedChanges(step)
+        derived = DerivedChanges(step)
         text = " ".join(derived.does)
         how = "derived"
         also: list[str] = []
@@ -464,7 +505,7 @@ class Convertibility:
             # What an adapter makes of the operator itself has to be of types that the other side takes, too.
             kept = [refusal for refusal in refusals if outcome.stays or refusal["code"] == "C202"]
             refused = (*outcome.refused, *stated_reasons(step.adapter))
-            refusals = [_refusal_data(*each) for each in refused] + ([] if step.lowers else kept)
+            refusals = [refusal_data(*each) for each in refused] + ([] if step.lowers else kept)
         next_version = step.target.since_version if not step.lowers and not step.derived.renamed else None
         if step.derived.renamed:
             renamed = frozenset([(step.target.domain, step.target.name)])
@@ -501,7 +542,10 @@ class Convertibility:
 
 
 def _proof_of(key: Key, step: RouteStep) -> str:
-    """Return how it was proved that a transition keeps values ("sampled", "symbolic"), "" if it was not."""
+    """Return how it was proved that a transition keeps values ("sampled", "symbolic"), "" if it was not.
+
+    `key` is (domain, operator).
+    """
     since = step.source.since_version
     if step.lowers:
         return proof_kind(lowering_key(*key, since))
@@ -509,17 +553,21 @@ def _proof_of(key: Key, step: RouteStep) -> str:
 
 
 def _first_opset_of_types(step: RouteStep) -> int:
-    """Return the first opset of ai.onnx that has all element types of a step's source version; 0 in other domains."""
+    """Return the first opset of ai.onnx that has all element types of a transition's source version.
+
+    The result is 0 in other domains, and if the version takes no tensors.
+    """
     if step.source.domain:
         return 0
-    taken = {_element_name(type_) for types in step.source.types.values() for type_ in types}
+    taken = {element_of(type_) for types in step.source.types.values() for type_ in types}
     return max((ELEMENTS[NUMBERS[name]].opset for name in taken if name in NUMBERS), default=0)
 
 
 def _operators_of_bodies(schema: OpSchema, opset: int) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
-    """Return (operators in at least one function body for an opset, operators in all of these bodies, refusals).
+    """Return (operators in at least one function body, operators in all bodies, refusals) for an operator at `opset`.
 
-    The refusals, as plain data, are reasons why none of the bodies may serve a node.
+    Operators are (domain, name). Cast stands for CastLike, and is never among those of all bodies. The refusals, as
+    plain data, are reasons why none of the bodies may serve a node.
     """
     bodies = schema.function_bodies(opset) if not schema.domain else schema.function
     used = []
@@ -529,11 +577,11 @@ def _operators_of_bodies(schema: OpSchema, opset: int) -> tuple[frozenset[Key], 
         used.append(names - {("", "CastLike")} | casts)
     refusals = []
     if all(body.where for body in bodies):
-        refusals.append(_refusal_data("C201", "no function body serves the node's attributes and inputs"))
+        refusals.append(refusal_data("C201", "no function body serves the node's attributes and inputs"))
     if all(body.types for body in bodies):
-        refusals.append(_refusal_data("C202", "no function body is exact for the node's types"))
+        refusals.append(refusal_data("C202", "no function body is exact for the node's types"))
     if any(body.types or body.emulate or "CastLike" in body.nodes for body in bodies):
-        refusals.append(_refusal_data("C203", "the type of an input is not known"))
+        refusals.append(refusal_data("C203", "the type of an input is not known"))
     certain = frozenset.intersection(*map(frozenset, used)) - {("", "Cast")} if used else frozenset()
     return frozenset().union(*used), certain, refusals
 
@@ -545,206 +593,35 @@ def _key_named(name: str) -> Key:
 
 
 def summary_of(adapter: Callable[..., Any]) -> str:
-    """Return the first paragraph of an adapter's docstring as one line, "" if it has none."""
+    """Return the first paragraph of an adapter's docstring as one line, "" if it has none.
+
+    The adapter may be a `functools.partial`: then the docstring of its function is read.
+    """
     if isinstance(adapter, partial):
         adapter = adapter.func
     return " ".join((inspect.getdoc(adapter) or "").split("\n\n")[0].split())
 
 
-class _DerivedChanges:
-    """The changes of nodes in a transition (`does`) and the refusals, as they follow from the two signatures."""
-
-    def __init__(self, step: RouteStep) -> None:
-        self.does: list[str] = []
-        self.refusals: list[Data] = []
-        self.operators: frozenset[Key] = frozenset()
-        self._source, self._derived = step.source, step.derived
-        self._since = step.derived.target.since_version
-        if step.derived.renamed:
-            self.does.append(f"Replace by `{step.derived.target.name}`.")
-        self._describe_attributes()
-        self._describe_rewrites()
-        self._describe_inputs()
-        self._describe_types()
-
-    def _refuse(self, why: str, code: str = "C204", **more: Any) -> None:
-        """Add a refusal to `refusals`, with its code and reason; `more` are further entries of its data."""
-        self.refusals.append(_refusal_data(code, why) | more)
-
-    def _describe_attributes(self) -> None:
-        """Add changes and refusals for attributes that only one of the two versions has."""
-        derived, since = self._derived, self._since
-        for name in derived.drop:
-            self.does.append(f"Drop `{name}`, which never had an effect.")
-        for name in derived.unsupported:
-            self._refuse(f"`{name}` is given, and version {since} has no equal")
-        for name, old in derived.must_equal.items():
-            default = self._source.attributes[name].default
-            types = _enumeration(sorted(derived.only_for.get(name, ())))
-            with_types = f", with {types}" if types else ""
-            self.does.append(f"Drop `{name}`.")
-            if default is not None and default != old:
-                means = f"which means {_value_text(default)}, and version {since} means {_value_text(old)}"
-                why = f"`{name}` is absent{with_types}, {means}"
-                self._refuse(why if old is not None else f"`{name}` has no equal at version {since}")
-            why = f"`{name}` is given" if old is None else f"`{name}` is not {_value_text(old)}"
-            self._refuse(f"{why}{with_types}: version {since} has no such attribute")
-        for name, undefined in derived.undefined.items():
-            self._refuse(f"`{name}` is {_value_text(undefined)}, which has no meaning before version {since}")
-        for here, there, value in derived.set_defaults:
-            absent = "it" if here == there else f"`{here}`"
-            where = f" where {absent} is absent" if here in self._source.attributes else ""
-            self.does.append(f"State `{there}` as {_value_text(value)}{where}.")
-
-    def _describe_rewrites(self) -> None:
-        """Add changes and refusals for attributes that both versions have, with another name, type or other values."""
-        derived, since = self._derived, self._since
-        for pair in derived.rewrite:
-            self.does += _rewrites_of(pair)
-            if pair.is_restricted or pair.source.type != pair.target.type:
-                legal = [f"`{pair.target.range}`"] if pair.target.range else []
-                legal = [_value_text(choice) for choice in pair.target.choices] or legal
-                listed = f" ({_enumeration(legal, 'or')})" if legal else ""
-                self._refuse(f"`{pair.source.name}` has a value that version {since} does not have{listed}")
-        for name in derived.from_front:
-            self.does.append(f"Count negative values of `{name}` from the front.")
-            self._refuse(f"`{name}` is negative, and the rank is not known", "C207")
-
-    def _describe_inputs(self) -> None:
-        """Add changes and refusals for attributes that become inputs, and for inputs that become attributes.
-
-        Refusals for inputs and outputs that the target version lacks, or requires, are added, too.
-        """
-        derived, since, target = self._derived, self._since, self._derived.target
-        for name, position in derived.to_input.items():
-            formal = target.inputs[position]
-            self.does.append(f"Write `{name}` as a constant for the input `{formal.name}`.")
-            if formal.option == SINGLE and self._source.attributes[name].default is None:
-                self._refuse(f"`{name}` is absent, and its input is required at version {since}")
-            kind = "float" if self._source.attributes[name].type in ("float", "floats") else "int64"
-            if f"tensor({kind})" not in target.allowed_types(formal):
-                self._refuse(f"`{name}` is given, and the input `{formal.name}` does not take {kind}", "C202")
-        for position, name in derived.to_attribute.items():
-            declared, formal = target.attributes[name], self._source.inputs[position]
-            self.does.append(f"Write the constant input `{formal.name}` as the attribute `{name}`.")
-            self._refuse(f"the input `{formal.name}` is computed at run time", "C205")
-            if declared.required and formal.option == OPTIONAL:
-                self._refuse(f"the input `{formal.name}` is absent")
-            held = ATTRIBUTE_ELEMENTS.get(declared.type.removesuffix("s"), ())
-            names = sorted({_element_name(each) for each in self._source.allowed_types(formal)}.difference(held))
-            if names:
-                self._refuse(f"the attribute cannot hold {_enumeration(names)}", "C202", types=names)
-            if not declared.type.endswith("s"):
-                self._refuse(f"the input `{formal.name}` is no single number")
-            if declared.choices or declared.range:
-                self._refuse(f"`{name}` has a value that version {since} does not have")
-        if derived.narrower:
-            self._describe_missing()
-
-    def _describe_missing(self) -> None:
-        """Add refusals for inputs and outputs that the target version lacks, and for those that only it requires."""
-        source, target, since = self._source, self._derived.target, self._since
-        for word, here, there in (("input", source.inputs, target.inputs), ("output", source.outputs, target.outputs)):
-            moved = self._derived.to_attribute if word == "input" else {}
-            for position, formal in enumerate(here):
-                if position in moved:
-                    continue
-                if position >= len(there):
-                    self._refuse(f"the {word} `{formal.name}` is used, which version {since} does not have")
-                elif formal.option != SINGLE and there[position].option == SINGLE:
-                    self._refuse(f"the {word} `{formal.name}` is left out, which version {since} requires")
-        if target.max_input < source.max_input and len(source.inputs) <= len(target.inputs):
-            self._refuse(f"the node has more inputs than version {since} takes")
-        if target.max_output < source.max_output and len(source.outputs) <= len(target.outputs):
-            self._refuse(f"the node has more outputs than version {since} has")
-
-    def _describe_types(self) -> None:
-        """Add changes and refusals for types that the source version allows and the target version does not."""
-        derived, source, target, since = self._derived, self._source, self._derived.target, self._since
-        lost: dict[tuple[str, tuple[str, ...]], None] = {}
-        tied: dict[str, list[str]] = {}
-        bound: set[str] = set()
-        for each in derived.type_restrictions:
-            here = (source.outputs if each.outputs else source.inputs)[each.position]
-            there = (target.outputs if each.outputs else target.inputs)[each.position]
-            missing = tuple(sorted(set(source.allowed_types(here)).difference(target.allowed_types(there))))
-            if missing:
-                lost[here.type if here.type in source.types else here.name, missing] = None
-            else:
-                bound.add(there.type)
-            if here.name not in tied.setdefault(there.type, []):
-                tied[there.type].append(here.name)
-        emulated = {f"tensor({name})" for name in derived.emulate}
-        for name, types in lost:
-            names = [_element_name(type_) for type_ in types if type_ not in emulated]
-            if names:
-                self._refuse(f"version {since} does not take {_enumeration(names)} as `{name}`", "C202", types=names)
-        for names in (tied[type_] for type_ in tied if type_ in bound):
-            both = _enumeration([f"`{name}`" for name in names])
-            self._refuse(f"{both} are of different types, which version {since} does not allow", "C202")
-        if derived.type_restrictions or derived.emulate:
-            self._refuse("the type of an input or output is not known", "C203")
-        for narrow, wide in derived.emulate.items():
-            self.does.append(f"Compute {narrow} in {wide}: cast the inputs to it, and the outputs back.")
-            self.operators |= {("", "Cast")}
-
-
-def _rewrites_of(pair: Counterpart) -> list[str]:
-    """Return sentences on how a conversion rewrites an attribute that both versions have: its values, name and type."""
-    here, there = pair.source, pair.target
-    does = [f"Write {_value_text(old)} as {_value_text(new)} in `{here.name}`." for old, new in pair.values.items()]
-    if here.name != there.name:
-        does.append(f"Write `{here.name}` as `{there.name}`.")
-    if here.type != there.type:
-        kind = "the name of the element type" if there.kind == DATA_TYPE and there.type == "string" else there.type
-        kind = "the number of the element type" if there.kind == DATA_TYPE and there.type == "int" else kind
-        does.append(f"Write `{there.name}` as {kind}.")
-    return does
-
-
-def _refusal_data(code: str, why: str) -> Data:
-    """Return a refusal, a code with a reason, as plain data."""
-    return {"code": code, "why": why}
-
-
-def _value_text(value: Any) -> str:
-    """Return the value of an attribute as Markdown: text in backticks, a float in at most seven digits.
-
-    A mapping {"all": 1} stands for any list in which every element is 1.
-    """
-    if isinstance(value, dict):
-        return f"a list of {_value_text(value['all'])}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value_text, value))}]"
-    if isinstance(value, float):
-        return f"{value:.7g}"
-    return f"`{value}`" if isinstance(value, str) else str(value)
-
-
-def _element_name(type_: str) -> str:
-    """Return the element type of a tensor type ("float" for "tensor(float)"); any other type unchanged."""
-    return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
-
-
-def _enumeration(names: Sequence[str], word: str = "and") -> str:
-    """Return names as text: "a, b and c"; `word` stands before the last one."""
-    return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)
-
-
 def _spans_between(changes: Iterable[int], newest: int) -> list[Span]:
-    """Return ranges of opsets up to `newest`; each begins at one of `changes` and ends before the next one."""
+    """Return the ranges (first, last) of opsets up to `newest`, lowest first, that begin at `changes`.
+
+    Each range ends before the next one begins. For example, {1, 7} and 9 give [(1, 6), (7, 9)].
+    """
     starts = sorted(each for each in changes if each <= newest)
     return [*zip(starts, [*(each - 1 for each in starts[1:]), newest], strict=True)]
 
 
 def _range_text(fate: Fate, transitions: Sequence[ConversionRow]) -> str:
-    """Return a sentence on the fate of nodes for a range of targets; `transitions` are those that nodes cross."""
+    """Return a sentence on what happens to nodes for a range of targets, such as "Expressed by `Mul`.".
+
+    `transitions` are those on the way that may change or refuse nodes.
+    """
     if fate.kind == REFUSE:
         return f"Refused: {fate.reason}."
     if fate.kind in (KEEP, CHECK):
         return _STAYS if fate.kind == KEEP else _CHECKED
     made = {key for transition in transitions for key in transition.made}
-    names = _enumeration([f"`{_full_name(key)}`" for key in sorted(made, key=_sort_key)])
+    names = enumeration([f"`{_full_name(key)}`" for key in sorted(made, key=_sort_key)])
     if fate.kind == LOWER and transitions[-1].data["text"].endswith(NOT_RECORDED):
         return "Expressed by older operators."
     if fate.kind == LOWER:
@@ -753,10 +630,13 @@ def _range_text(fate: Fate, transitions: Sequence[ConversionRow]) -> str:
 
 
 def _further_refusals_data(limits: dict[tuple[str, str, Key], int], word: str) -> list[Data]:
-    """Return, as plain data, the reasons why nodes that adapters make may be refused, each with its targets.
+    """Return, as plain data, the reasons why nodes that adapters made may be refused, each with its targets.
 
-    `limits` maps (code, reason, operator) to an opset. If `word` is "below", the targets below the opset are meant; if
-    it is "from", those from the opset on.
+    Entries are {"code", "why", `word`: opset, "operators"}; operators with the same code, reason and opset share one.
+
+    Args:
+        limits: An opset for each (code, reason, operator).
+        word: "below" if the targets below the opset are meant, "from" if those from the opset on.
     """
     grouped: dict[tuple[str, str, int], list[Key]] = {}
     for (code, why, key), limit in sorted(limits.items()):
@@ -769,20 +649,20 @@ def _further_refusals_data(limits: dict[tuple[str, str, Key], int], word: str) -
 
 @lru_cache(maxsize=4096)
 def _operator_data(key: Key) -> Data:
-    """Return the domain and name of an operator as plain data."""
+    """Return {"domain": ..., "operator": ...} for an operator, (domain, name). Cached: do not change the result."""
     return {"domain": domain_name(key[0]), "operator": key[1]}
 
 
 def _sort_key(key: Key) -> tuple[str, str]:
-    """Return a sort key for operators: by name, then by domain."""
+    """Return (name, domain) for an operator, (domain, name): a key to sort by name first."""
     return key[1], key[0]
 
 
 def _full_name(key: Key) -> str:
-    """Return the name of an operator, with its domain before it unless that is ai.onnx: "ai.onnx.ml.Scaler"."""
+    """Return the full name of an operator, (domain, name): "Cast" in ai.onnx, else "ai.onnx.ml.Scaler"."""
     return f"{key[0]}.{key[1]}" if key[0] else key[1]
 
 
 def _operators_data(keys: Iterable[Key]) -> list[Data]:
-    """Return the domains and names of operators as plain data, sorted by name."""
+    """Return operators, (domain, name), as [{"domain": ..., "operator": ...}], sorted by name, then domain."""
     return [_operator_data(key) for key in sorted(keys, key=_sort_key)]

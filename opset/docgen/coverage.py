@@ -71,8 +71,8 @@ def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
 def _work_of_step(step: RouteStep | Refusal | None) -> str:
     """Return how nodes cross a transition: NOTHING (no node changes), DERIVED, WRITTEN or "impossible: REASON".
 
-    The result is NOTHING if `step` is None. It is UNKNOWN if `step` is a Refusal, as the file that may have the adapter
-    was not run.
+    DERIVED is a change that follows from the signatures, WRITTEN a function for it. The result is NOTHING if `step` is
+    None. It is UNKNOWN if `step` is a Refusal, as the file that may have the function was not run.
     """
     if isinstance(step, Refusal):
         return UNKNOWN
@@ -96,9 +96,10 @@ def _lowering_of(step: RouteStep | Refusal | None) -> str:
 
 
 def count_column(rows: Iterable[Coverage], column: str) -> tuple[int, int]:
-    """Return the number of rows with something in a field of Coverage, and the number to which the field applies.
+    """Return (the number of rows that have something in a field, the number of rows to which the field applies).
 
-    `column` is the name of the field. A conversion that is impossible does not count as something.
+    `column` is the name of a text field of Coverage. It applies unless it is ""; NONE, UNKNOWN and a conversion that is
+    impossible do not count as something.
     """
     values = [value for row in rows if (value := getattr(row, column))]
     return sum(value not in (NONE, UNKNOWN) and not value.startswith(IMPOSSIBLE) for value in values), len(values)

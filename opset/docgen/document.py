@@ -27,7 +27,13 @@ EXAMPLE_KEYS = ("since", "until", "tolerance")
 
 
 def pages(registry: Registry, domains: Sequence[str], progress: Progress | None = None) -> Iterator[tuple[str, bytes]]:
-    """Yield the JSON document and its JSON Schema, each as (path, content); `progress` is called per operator."""
+    """Yield ("operators.json", the JSON document) and ("operators.schema.json", its JSON Schema), both as bytes.
+
+    Args:
+        registry: The operators.
+        domains: The domains that the document has, in order.
+        progress: Called after each operator, with the number of those that are done and the number of all.
+    """
     yield DOCUMENT, "".join(_document_text(registry, domains, progress)).encode()
     yield SCHEMA, (Path(__file__).parent / SCHEMA).read_bytes()
 
@@ -81,7 +87,10 @@ def _json_line(data: Any) -> str:
 
 
 def operator_data(registry: Registry, domain: str, name: str, convertibility: Convertibility) -> dict[str, Any]:
-    """Return all facts of an operator as plain data, in the form that operators.schema.json describes."""
+    """Return all facts of an operator, with all its versions, in the form that operators.schema.json describes.
+
+    `convertibility` is the table of conversions of the same registry. Raises IndexError if there is no such operator.
+    """
     versions = registry.versions(name, domain)
     changed = {each.since: each for each in changes(versions, registry.type_sets)}
     table = convertibility.table_of(name, domain)
@@ -99,9 +108,10 @@ def operator_data(registry: Registry, domain: str, name: str, convertibility: Co
 
 
 def _version_data(registry: Registry, schema: OpSchema, changed: TransitionFacts | None) -> dict[str, Any]:
-    """Return a version as plain data: `schema_data`, and the facts that only the document has.
+    """Return a version of an operator as plain data: `schema_data`, and the facts that only the document has.
 
-    `changed` is its difference from the version before, None for the first.
+    `changed` is its difference from the version before, None for the first. "change" of the result is None for the
+    first version, and for one whose YAML has no `change:` block.
     """
     data = schema_data(registry, schema)
     for side, parameters in (("inputs", schema.inputs), ("outputs", schema.outputs)):
@@ -113,7 +123,11 @@ def _version_data(registry: Registry, schema: OpSchema, changed: TransitionFacts
 
 
 def _change_data(change: Change, computed: TransitionFacts) -> dict[str, Any]:
-    """Return a version's change as plain data: the computed difference, and the declarations of its `change:` block."""
+    """Return the change that made a version as plain data.
+
+    It has the computed difference from the version before, and what the YAML's `change:` block declares. "declared" is
+    None if the block declares the same difference.
+    """
     difference = computed.difference
     return {
         "before": computed.before,

@@ -22,7 +22,11 @@ _CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
 
 class Guide(NamedTuple):
-    """A guide, which is a page of `docs/` in Markdown; its links to other guides are `<name>.md`."""
+    """A guide: a page of `docs/` in Markdown.
+
+    Links in `text` to other guides are `NAME.md`. `group` is the heading of the index that the guide stands under,
+    `summary` its line there.
+    """
 
     name: str
     title: str
@@ -33,11 +37,15 @@ class Guide(NamedTuple):
 
 @cache
 def guides() -> tuple[Guide, ...]:
-    """Return all guides in reading order, the index first; () if the files of `docs/` are not there."""
+    """Return all guides in reading order, the index first; () if the files of `docs/` are not there. Cached.
+
+    Comments are removed from their text. Links to files that are no guides become plain text.
+    """
     entries = [*_index_entries(CARRIED if CARRIED.is_dir() else PACKAGE.parent / "docs")]
     names = {name for name, *_ in entries}
 
     def link(match: re.Match[str]) -> str:
+        """Return the link to a file that `match` found as `[TEXT](NAME.md)` if it is a guide, else its text alone."""
         name = _guide_name(match["file"])
         return f"[{match['text']}]({name}.md{match['anchor'] or ''})" if name in names else match["text"]
 
@@ -49,22 +57,25 @@ def guides() -> tuple[Guide, ...]:
 
 
 def files_in_wheel(checkout: Path) -> dict[str, str]:
-    """Return the paths that guides and examples have in the wheel, by their paths in a checkout."""
+    """Return {path in a checkout: path in the wheel} for the guides and the files of examples."""
     guides = {str(path): f"opset/guides/{name}.md" for name, path, *_ in _index_entries(checkout / "docs")}
     examples = {str(file): f"opset/examples/{name}" for name, file in _files_of_examples(checkout / "examples").items()}
     return guides | examples
 
 
 def example_files() -> dict[str, Path]:
-    """Return the files of `examples/` by their paths in that folder, {} if the folder is not there."""
+    """Return the files of `examples/`, of a wheel or a checkout, by their paths in that folder.
+
+    Caches and converted models are left out. The result is {} if the folder is not there or has no README.md.
+    """
     folder = CARRIED_EXAMPLES if CARRIED_EXAMPLES.is_dir() else PACKAGE.parent / "examples"
     return _files_of_examples(folder) if (folder / "README.md").is_file() else {}
 
 
 def _files_of_examples(folder: Path) -> dict[str, Path]:
-    """Return the files of a folder with examples by their paths in the folder, sorted.
+    """Return the files of a folder with examples by their paths in the folder (with "/"), sorted.
 
-    Files that Python writes (caches), and converted models, which the README's commands write, are left out.
+    Python's caches are left out, and so are models that the README's commands write: those named `…-opset17.onnx`.
     """
     files = sorted(file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
     return {file.relative_to(folder).as_posix(): file for file in files if not _RESULT.search(file.name)}
@@ -78,6 +89,7 @@ def plain_text(text: str) -> str:
     names = {guide.name for guide in guides()}
 
     def words(match: re.Match[str]) -> str:
+        """Return the text of the link that `match` found, with the command that shows the guide if it leads to one."""
         name = _guide_name(match["file"])
         return f"{match['text']} (`opset explain {name}`)" if name in names else match["text"]
 
@@ -87,7 +99,8 @@ def plain_text(text: str) -> str:
 def _index_entries(folder: Path) -> Iterator[tuple[str, Path, str, str]]:
     """Yield (name, file, group, summary) for the index of guides in a folder, then for each guide that the index lists.
 
-    Nothing is yielded if the folder has no index.
+    `file` is the guide's path. `group` is the heading above its entry, "" for the index itself. Nothing is yielded if
+    the folder has no index.md.
     """
     index = folder / "index.md"
     if not index.is_file():
@@ -109,5 +122,8 @@ def _guide_name(file: str) -> str:
 
 
 def _replace_links(text: str, replacement: Callable[[re.Match[str]], str]) -> str:
-    """Return Markdown with each link to a file replaced by `replacement(match)`; links in code stay."""
+    """Return Markdown in which `replacement(match)` replaces each link to a file; web addresses and code stay.
+
+    The match has the groups "text", "file" and "anchor" ("#…", or None).
+    """
     return "".join(part if n % 2 else _LINK.sub(replacement, part) for n, part in enumerate(_CODE.split(text)))

@@ -84,11 +84,11 @@ def index_page(
     trail: Iterable[dict[str, str]] = (),
     contents: Iterable[dict[str, str]] = (),
 ) -> IndexPage:
-    """Return a page that lists things.
+    """Return a page that lists things, as data for its template.
 
     Args:
-        path: The path on the site.
-        kind: The kind of page, which the search shows.
+        path: The path on the site, such as "types/float.html".
+        kind: The kind of page, which the search shows: "index", "opset", "error", ....
         title: The title.
         lead: A sentence below the title.
         description: The page's description for search engines; by default `lead`, or the first sentence of `text`.
@@ -112,22 +112,29 @@ def index_page(
 
 
 def part(title: str = "", **filled: Any) -> dict[str, Any]:
-    """Return a part of a page: a title, and below it any of the entries `text`, `names`, `operators` and `table`.
+    """Return a part of a page: a title, and below it those of `text`, `names`, `operators` and `table` that are given.
 
     `names` are links, made by `link`; with `described=True`, each link is on a line of its own, followed by its note.
+    `operators` are rows as `_operator_row` returns them, `table` is made by `table`.
     """
     empty = {"text": "", "names": [], "described": False, "operators": [], "table": None}
     return {"title": escape_text(title), "id": slug(title.lower()) if title else "", **empty, **filled}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[dict[str, Any]]], ids: Iterable[str] = ()) -> dict[str, Any]:
-    """Return a table from the titles of its columns and its rows of cells; `ids` are the HTML ids of the rows."""
+    """Return a table from the titles of its columns and its rows of cells, each made by `cell`.
+
+    `ids` are the HTML ids of the rows, in the same order; rows beyond them have the id "".
+    """
     pairs = zip_longest(rows, ids, fillvalue="")
     return {"head": head, "rows": [{"id": anchor, "cells": cells} for cells, anchor in pairs]}
 
 
 def cell(text: object = "", links: Iterable[dict[str, str]] = ()) -> dict[str, Any]:
-    """Return a cell of a table: a text, or links made by `link`."""
+    """Return a cell of a table with a text, links made by `link`, or both.
+
+    Control characters of the text are escaped, unless it is Markup.
+    """
     return {"text": text if isinstance(text, Markup) else escape_text(text), "links": [*links]}
 
 
@@ -146,7 +153,7 @@ class OperatorEntry(NamedTuple):
 
     @property
     def newest(self) -> OpSchema:
-        """The newest version of the operator."""
+        """Return the newest version of the operator."""
         return self.versions[-1]
 
 
@@ -163,7 +170,11 @@ def operators_of(site: Site) -> list[OperatorEntry]:
 
 
 def _operator_row(site: Site, entry: OperatorEntry, root: str) -> dict[str, Any]:
-    """Return the row of an operator in a list; `root` is the relative path to the root of the site."""
+    """Return the row of an operator in a list: its link, its versions (newest first), its summary and its badge.
+
+    The badge is "withdrawn" if the newest version is deprecated, else "". `root` is the relative path to the root of
+    the site, such as "../".
+    """
     return {
         **site.link(entry.name, entry.domain, root),
         "versions": [schema.since_version for schema in reversed(entry.versions)],
@@ -173,7 +184,7 @@ def _operator_row(site: Site, entry: OperatorEntry, root: str) -> dict[str, Any]
 
 
 def index_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
-    """Yield all pages but the home page and the pages of operators, guides, runtimes and verbs."""
+    """Yield all pages but the home page, the Python API, and pages of operators, guides, runtimes and verbs."""
     yield from _domain_pages(site, operators)
     yield from _opset_pages(site)
     yield from _release_pages(site)
@@ -218,7 +229,10 @@ def _opset_pages(site: Site) -> Iterator[IndexPage]:
 
 
 def _opset_page(site: Site, domain: str, version: int, data: OperatorSetFacts) -> IndexPage:
-    """Return the page of one version of an operator set; `data` has its operators, and which are new or changed."""
+    """Return the page of one version of an operator set.
+
+    `data` has its operators, and which of them are new, changed or withdrawn. Changes are compared with version - 1.
+    """
 
     parts = []
     if data.new:
@@ -257,7 +271,7 @@ def _opset_page(site: Site, domain: str, version: int, data: OperatorSetFacts) -
 
 
 def _release_pages(site: Site) -> Iterator[IndexPage]:
-    """Yield a page for each release of onnx, and the page that lists the releases."""
+    """Yield a page for each release of onnx, oldest first, and at last the page that lists the releases."""
     domains = [domain for domain in site.paths.domains if RELEASES[-1].opset_of(domain)]
     releases = RELEASES[::-1]
     rows = []
@@ -278,7 +292,10 @@ def _release_pages(site: Site) -> Iterator[IndexPage]:
 
 
 def _release_page(site: Site, domains: Iterable[str], before: Release | None, release: Release) -> IndexPage:
-    """Return the page of a release of onnx: everything that is new since the release `before` (None for the first)."""
+    """Return the page of a release of onnx: its new element types, operator sets and operators.
+
+    New is what the release `before`, None for the first, does not have. `domains` are the domains that the page covers.
+    """
     parts = []
     opset_before = before.opset if before is not None else 0
     elements = [each for each in ELEMENTS.values() if opset_before < each.opset <= release.opset]
@@ -308,7 +325,10 @@ def _release_page(site: Site, domains: Iterable[str], before: Release | None, re
 
 
 def _difference_parts(site: Site, difference: OperatorSetDifference, place: str) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a page on new, changed and withdrawn operators; `place` is the end of their titles."""
+    """Yield the parts of a page on new, changed and withdrawn operators; a part without operators is left out.
+
+    `place` is the end of their titles, such as " in ai.onnx 21".
+    """
     domain = difference.domain
     if difference.new:
         yield part(f"New{place}", names=_version_links(site, domain, difference.new))
@@ -318,7 +338,10 @@ def _difference_parts(site: Site, difference: OperatorSetDifference, place: str)
 
 
 def _changed_part(site: Site, difference: OperatorSetDifference, place: str = "") -> Iterator[dict[str, Any]]:
-    """Yield the part of a page on changed operators; nothing if none changed. `place` is the end of its title."""
+    """Yield the part of a page with the table of changed operators; nothing if none changed.
+
+    `place` is the end of its title, such as " in ai.onnx 21".
+    """
     rows = [
         [
             cell(links=[_version_link(site, difference.domain, change.operator, change.since_after)]),
@@ -335,18 +358,21 @@ def _changed_part(site: Site, difference: OperatorSetDifference, place: str = ""
 
 
 def _version_links(site: Site, domain: str, members: Iterable[Member]) -> list[dict[str, str]]:
-    """Return links to versions of operators, for a page in a folder of the site."""
+    """Return links to sections of operators' versions, each as `_version_link` makes it."""
     return [_version_link(site, domain, each.operator, each.since) for each in members]
 
 
 def _version_link(site: Site, domain: str, operator: str, since: int) -> dict[str, str]:
-    """Return a link to a version of an operator, for a page in a folder of the site."""
+    """Return a link to the section of a version on its operator's page: "../ai.onnx/Softmax.html#v13".
+
+    It works on a page in a folder of the site.
+    """
     found = site.link(operator, domain, "../")
     return {**found, "href": f"{found['href']}#v{since}"}
 
 
 def _first_names(names: Sequence[str]) -> str:
-    """Return the first DESCRIBED names as text; if there are more, the text ends with their number."""
+    """Return the first DESCRIBED names as text; if there are more, the text ends with the number of the others."""
     return listing(names, DESCRIBED)
 
 
@@ -359,7 +385,7 @@ def _tags_page() -> IndexPage:
 
 
 def _family_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
-    """Yield a page for each family of operators, and the page that lists the families."""
+    """Yield a page for each family of operators, and at last the page that lists the families."""
     families: dict[str, list[OperatorEntry]] = {}
     for operator in operators:
         families.setdefault(operator.newest.family, []).append(operator)
@@ -380,7 +406,7 @@ def _family_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexP
 
 
 def _type_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
-    """Yield a page for each element type, and the page that lists the element types."""
+    """Yield a page for each element type that an operator takes, and at last the page that lists the element types."""
     names = []
     for element in ELEMENTS.values():
         wanted = f"tensor({element.name})"
@@ -412,11 +438,11 @@ def _type_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPag
 
 
 def _type_cells(site: Site, entry: OperatorEntry, wanted: str) -> list[dict[str, Any]]:
-    """Return the row of an operator on the page of a type, [] if no version takes the type.
+    """Return the row of an operator on the page of a type, [] if no version takes or makes the type.
 
-    `wanted` is the type, such as "tensor(float)". The cells are a link, the first version that takes the type, and the
-    inputs and outputs of that version that may have the type. The second cell also says if the newest version does not
-    take the type.
+    The cells are a link, "from 7", and the names of inputs and outputs that may have the type at that version. Version
+    7 is the first one that has the type; the cell is "from 7, not in 13" if the newest version, 13, does not have it.
+    `wanted` is the type, such as "tensor(float)".
     """
     for schema in entry.versions:
         taking = {wanted, *(name for name, types in schema.types.items() if wanted in types)}
@@ -442,7 +468,7 @@ def _sets_page(site: Site) -> IndexPage:
 
 
 def _code_pages() -> Iterator[IndexPage]:
-    """Yield a page for each error code, and the page that lists the codes."""
+    """Yield a page for each error code, and at last the page that lists the codes."""
     parts = []
     for letter, title in KINDS.items():
         codes = [code for code in CODES if code[0] == letter]

@@ -50,7 +50,7 @@ INDEX, COVERAGE, CHANGELOG = "README.md", "coverage.md", "changelog-"
 
 
 class _Domain(NamedTuple):
-    """A domain with the names of its two files, and the anchor of each operator's heading."""
+    """A domain with the names of its two files, and the anchor of each heading of the first one."""
 
     name: str
     file: str
@@ -68,7 +68,7 @@ class _Domain(NamedTuple):
 def pages(registry: Registry, domains: Sequence[str], progress: Progress | None = None) -> Iterator[tuple[str, bytes]]:
     """Yield the Markdown files as (path, content): the index, two files for each domain, and the coverage.
 
-    `progress` is called after each operator.
+    `progress` is called after each operator, with the number of those that are done and the number of all.
     """
     files = []
     for domain, file in _file_names(domains).items():
@@ -91,7 +91,10 @@ def pages(registry: Registry, domains: Sequence[str], progress: Progress | None 
 
 
 def _file_names(domains: Sequence[str]) -> dict[str, str]:
-    """Return a file name without ".md" for each domain; no two files have the same name."""
+    """Return the name of a file, without ".md", for each domain; no two files have the same name.
+
+    A domain whose name begins like the name of a changelog gets a name that does not: "_changelog-x" for "changelog-x".
+    """
     taken = [each.removesuffix(".md") for each in (INDEX, COVERAGE)]
     odd = [domain for domain in domains if domain.lower().startswith(CHANGELOG)]
     plain = unique_slugs((domain_name(domain) for domain in domains if domain not in odd), taken)
@@ -100,14 +103,15 @@ def _file_names(domains: Sequence[str]) -> dict[str, str]:
 
 
 def _encode_lines(lines: Iterable[str]) -> bytes:
-    """Return lines as the bytes of a file."""
+    """Return lines, each with a line feed at its end, as bytes in UTF-8."""
     return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _anchors(headings: Iterable[str]) -> dict[str, str]:
-    """Return the anchors that viewers of Markdown give to the headings of a file, by heading.
+    """Return {heading: anchor}, with the anchors that viewers of Markdown give to the headings of a file.
 
-    If two headings would get the same anchor, the later one is numbered: "a-1".
+    A heading "Some name" has the anchor "some-name". If two headings would get the same anchor, the later one is
+    numbered: "some-name-1".
     """
     anchors: dict[str, str] = {}
     used: dict[str, int] = {}
@@ -122,7 +126,7 @@ def _anchors(headings: Iterable[str]) -> dict[str, str]:
 
 
 def _index_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
-    """Return the lines of the index file: links to the domains' files, and the named sets of types."""
+    """Return the lines of the index file: a table of domains with links to their files, and the named sets of types."""
     lines = [
         "# Operators",
         "",
@@ -141,7 +145,10 @@ def _index_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
 
 
 def _types_text(types: Iterable[str]) -> str:
-    """Return types as text: first element types of tensors, then others in groups, "seq(tensor(…)) of float, int64"."""
+    """Return types as text: element types of tensors, then types of other kinds in groups, each after its kind.
+
+    For example, "`float`, `int64`; `seq(tensor(…))` of `float`". A type without element type is listed as it is.
+    """
     kinds: dict[str, list[str]] = {}
     for type_ in types:
         tensor = _TENSOR.fullmatch(type_)
@@ -177,8 +184,9 @@ def operator_section(
     Args:
         registry: The operators.
         domain: The operator's domain.
-        name: Its name.
-        runtimes: Facts on runtimes, by name; the section lists the releases of each that have the operator.
+        name: Its name. The registry must have it.
+        runtimes: Facts on runtimes, by name; the section of a standard operator lists the releases of each that have
+            it.
     """
     versions = registry.versions(name, domain)
     newest = versions[-1]
@@ -220,10 +228,9 @@ def operator_section(
 
 
 def _ground_text(data: dict[str, Any]) -> str:
-    """Return the ground of a special case or example: " (stated: version 13, summary)" or " (chosen: …)".
+    """Return how a special case or example follows from the standard: " (stated: version 13)", " (chosen: …)".
 
-    The ground is how the special case or example follows from the standard. It is "" if the status is "derived", which
-    needs no ground.
+    `data` is its plain data. The result is "" for the status "derived".
     """
     words = status_words(data["status"], data["because"])
     return f" ({phrase(words)})" if words else ""
@@ -258,7 +265,10 @@ def _signature_lines(data: dict[str, Any]) -> list[str]:
 
 
 def _allowed_text(sets: str, types: Sequence[str]) -> str:
-    """Return types as text, after `sets`, the names of their type sets; without `sets` if it lists the same types."""
+    """Return types as text, after the names of their type sets: "`all`: `float`, `int64`".
+
+    `sets` has the names. They are left out if they are the types themselves.
+    """
     listed = _types_text(types)
     return listed if sorted(sets.split(", ")) == sorted(map(brief_type, types)) else f"{code_span(sets)}: {listed}"
 
@@ -269,7 +279,10 @@ def _doc_text(doc: str) -> str:
 
 
 def _declaration_text(attribute: dict[str, Any]) -> str:
-    """Return an attribute's declaration as text: type, default, legal values."""
+    """Return an attribute's declaration as text: type, default, "required", kind, legal values, and constraint.
+
+    `attribute` is its plain data. For example, "int; default `0`; an axis".
+    """
     words = [escape(attribute["type"])]
     words += [f"default {code_span(default_text(attribute['default']))}"] if attribute["default"] is not None else []
     words += ["required"] if attribute["required"] else []
@@ -307,7 +320,10 @@ def _example_lines(schema: OpSchema, examples: Sequence[Example]) -> list[str]:
 
 
 def _attribute_text(schema: OpSchema, name: str, value: Any) -> str:
-    """Return an attribute of an example as "name = value"; a graph keeps its lines."""
+    """Return an attribute of an example as "name = value", with a value that is cut to LONGEST characters on one line.
+
+    A graph of at most LONGEST_GRAPH characters keeps its lines.
+    """
     if isinstance(value, dict):
         text = f"{brief_type(value['type'])}{value['shape'] or ''} {value_text(value['content'])}"
     elif isinstance(value, str) and len(value) <= LONGEST_GRAPH and schema.attributes[name].type == "graph":
@@ -318,18 +334,18 @@ def _attribute_text(schema: OpSchema, name: str, value: Any) -> str:
 
 
 def _value_line(name: str, kind: str, value: str) -> str:
-    """Return an input or output of an example as a line: its name, its type (`kind`) and its value."""
+    """Return an input or output of an example as "name: type value"; `kind` is the type, "" if it is not shown."""
     return f"{name}: {kind}{' ' if kind else ''}{_shorten(value)}"
 
 
 def _shorten(text: str) -> str:
-    """Return text on one line, cut to LONGEST characters."""
+    """Return text on one line, cut to LONGEST characters; a text that is cut ends in "…"."""
     text = " ".join(text.split("\n"))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _change_text(change: TransitionFacts) -> str:
-    """Return the changes of a version as text, and how nodes are converted: derived, written, or impossible."""
+    """Return the changes of a version as text, and how nodes are converted up and down: "derived", "written", ...."""
     parts = [f"{'; '.join(map(escape, change.words))}."] if change.words else []
     parts += [phrase(change.meaning)] if change.meaning else []
     parts += [f"Clarified: {phrase(change.clarified)}"] if change.clarified else []
@@ -373,7 +389,7 @@ _COLUMNS = {
 
 
 def _coverage_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
-    """Return the lines of the page that lists the kernel, inference and conversion of each operator version."""
+    """Return the lines of the page that lists kernel, inference and conversions of each version of each operator."""
     tables = [(each, [*coverage(registry, each.name)]) for each in domains]
     lines = ["# Coverage", "", "For each version of an operator, what there is that", ""]
     lines += [f"- {column}: {says}" for column, says in _COLUMNS.items()]
@@ -400,5 +416,5 @@ def _table_head(*columns: str) -> list[str]:
 
 
 def _row(*cells: str) -> str:
-    """Return the line of a row of a Markdown table."""
+    """Return a row of a Markdown table as a line: "| a | b |". Cells are not escaped."""
     return f"| {' | '.join(cells)} |"

@@ -32,10 +32,11 @@ _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 
 @lru_cache(maxsize=16384)
 def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Markup:
-    """Return Markdown as HTML blocks: the prose of an operator, or with `page`, a guide.
+    """Return Markdown as HTML blocks: the prose of an operator, or with `page`, a guide. Cached.
 
     Headings of a guide get HTML ids; headings in prose become bold paragraphs. Prose longer than LONGEST_PROSE becomes
-    one paragraph of plain text. `resolve` returns the address to write for the target of a link.
+    one paragraph of plain text. HTML in the text is shown as text. `resolve` takes the target of each link and returns
+    the address to write instead.
     """
     if len(text) > LONGEST_PROSE and not page:
         return Markup("<p>{}</p>\n").format(escape_invisible(text))
@@ -56,7 +57,7 @@ def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Ma
 
 @lru_cache(maxsize=16384)
 def inline(text: str) -> Markup:
-    """Return a phrase of Markdown as HTML without blocks; a phrase longer than LONGEST_PROSE becomes plain text."""
+    """Return a phrase of Markdown as HTML without blocks; one longer than LONGEST_PROSE becomes plain text. Cached."""
     visible = escape_invisible(text)
     return Markup(reader().renderInline(visible)) if len(text) <= LONGEST_PROSE else escape(visible)
 
@@ -88,7 +89,7 @@ def sections(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _plain_words(token: Token) -> str:
-    """Return the text of a block of Markdown, without marks, addresses of links and line breaks."""
+    """Return the text of a block of Markdown, without marks and addresses of links; a line break becomes a space."""
     return "".join(each.content or " " for each in token.children or [] if each.nesting == 0)
 
 
@@ -110,15 +111,18 @@ def reader() -> MarkdownIt:
 
 
 def _is_harmless(url: str) -> bool:
-    """Whether an address is relative, or has a scheme that runs nothing, such as https."""
+    """Return whether an address is relative, or has one of the schemes http, https and mailto.
+
+    An address that begins with "//" counts as one with another scheme.
+    """
     found = _SCHEME.match(url)
     return found is None or (found[1] or "").lower() in _SCHEMES
 
 
 def _parse_emphasis(state: StateInline, silent: bool) -> bool:
-    """Read marks of emphasis for the Markdown parser, except within a word: `M*N*K` is a product.
+    """Read marks of emphasis for the Markdown parser, except a "*" between two letters or digits: `M*N*K` is a product.
 
-    Returns whether anything was read. If `silent`, no tokens are added.
+    Returns whether anything was read. Tokens or text are added to `state`, unless `silent`.
     """
     start = end = state.pos
     while end < state.posMax and state.src[end] == "*":
@@ -131,7 +135,7 @@ def _parse_emphasis(state: StateInline, silent: bool) -> bool:
 
 
 def _finish_headings(tokens: Sequence[Token], page: bool) -> None:
-    """Set HTML ids at the headings of a page, in place; unless `page`, turn headings into paragraphs."""
+    """Set HTML ids at the headings of a page, in place; unless `page`, turn headings into bold paragraphs."""
     used: dict[str, int] = {}
     for number, token in enumerate(tokens):
         if token.type not in ("heading_open", "heading_close"):
@@ -145,7 +149,11 @@ def _finish_headings(tokens: Sequence[Token], page: bool) -> None:
 
 
 def _heading_id(heading: Token, used: dict[str, int]) -> str:
-    """Return the HTML id that GitHub gives a heading, and add it to `used`; an id in `used` is numbered: "a-1"."""
+    """Return the HTML id of a heading, as GitHub makes it ("some-name"), and add it to `used`.
+
+    An id that is in `used` is numbered: "some-name-1". `heading` is the token with the heading's text. `used` maps ids
+    to the number of later headings that wanted the same id.
+    """
     text = "".join(child.content for child in heading.children or [] if child.type in ("text", "code_inline"))
     slug = _NOT_IN_SLUG.sub("", text.strip().lower()).replace(" ", "-") or "section"
     while slug in used:
@@ -168,7 +176,7 @@ def _code_block(self: Any, tokens: Sequence[Token], index: int, options: Any, en
 
 
 def _image(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """Return the alternative text of an image, which is shown instead of the image."""
+    """Return the alternative text of an image as HTML; it is shown instead of the image."""
     return str(escape(self.renderInlineAsText(tokens[index].children, options, env)))
 
 
@@ -227,7 +235,10 @@ class _UnreadableFormula(Exception):
 
 @lru_cache(maxsize=4096)
 def formula(latex: str) -> Markup:
-    """Return a LaTeX formula as MathML in HTML; if it cannot be converted, its source in a `<pre>`."""
+    """Return a LaTeX formula as MathML in HTML. Cached.
+
+    A formula that cannot surely be converted, or is longer than LONGEST_FORMULA, is its source in a `<pre>`.
+    """
     source = escape_invisible(latex)
     try:
         if len(source) > LONGEST_FORMULA or _MACRO.search(source):
@@ -265,14 +276,17 @@ def _arrange(row: Element) -> Element:
 
 
 def _core_of(element: Element) -> Element:
-    """Return the base of an element with subscripts or superscripts; any other element unchanged."""
+    """Return the base of an element with subscripts or superscripts, at any depth; any other element unchanged."""
     while element.tag in _UNDER and len(element):
         element = element[0]
     return element
 
 
 def _space_functions(parent: Element) -> None:
-    """Add space around names of functions in an element, and move limits of sums and functions below them; in place."""
+    """Set the space around functions, signs and bars in an element, and move limits of sums below them, in place.
+
+    Names of functions become operators. Scripts of functions and sums are placed below and above them as limits.
+    """
     children = [*parent]
     for before, child, after in zip([None, *children], children, [*children[1:], None], strict=False):
         core = _core_of(child)
@@ -293,7 +307,7 @@ def _space_functions(parent: Element) -> None:
 
 
 def _join_letters(parent: Element) -> None:
-    """Join neighboring upright letters in an element into words, in place."""
+    """Join neighboring children that are upright letters into one element with a word, in place."""
     word: Element | None = None
     for child in [*parent]:
         upright = child.get("mathvariant") == "normal" and _WORD.fullmatch(child.text or "")
@@ -308,7 +322,7 @@ def _join_letters(parent: Element) -> None:
 
 
 def _break_lines(row: Element) -> None:
-    """Turn a formula of several lines into a table with a row for each line, in place."""
+    """Turn a formula of several lines into a table with a row for each line, in place; others are unchanged."""
     lines: list[list[Element]] = [[]]
     for child in [*row]:
         if child.get("linebreak") == "newline":
@@ -324,9 +338,9 @@ def _break_lines(row: Element) -> None:
 
 
 def _serialize(element: Element) -> Iterator[str]:
-    """Yield the text of a MathML element in pieces.
+    """Yield a MathML element as HTML, in pieces.
 
-    Raises _UnreadableFormula for an unknown element, text or value, KeyError for an unknown attribute.
+    Raises _UnreadableFormula for an element, text or value that is not allowed, KeyError for an unknown attribute.
     """
     text = element.text or ""
     if element.tag not in _ELEMENTS or "\\" in text or not text.replace("\xa0", " ").isprintable():

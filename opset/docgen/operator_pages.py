@@ -28,7 +28,8 @@ from opset.catalog import (
 )
 from opset.docgen.body import body_picture
 from opset.docgen.code import highlight
-from opset.docgen.convertibility import GENERAL, Convertibility, Key
+from opset.docgen.convertibility import GENERAL, Convertibility
+from opset.docgen.derived_changes import Key
 from opset.docgen.markup import formula, html, inline
 from opset.docgen.paths import Paths, tag_anchor
 from opset.docgen.python_examples import python_parts
@@ -64,16 +65,19 @@ class Site(NamedTuple):
     """The runtimes that have pages, by name."""
 
     def link(self, name: str, domain: str, root: str) -> dict[str, str]:
-        """Return a link to an operator's page; `root` is the relative path to the root of the site.
+        """Return a link to an operator's page as {"name", "href", "note"}; "href" is "" if the operator has no page.
 
-        The address of the link is "" if the operator has no page.
+        `root` is the relative path to the root of the site, such as "../".
         """
         path = self.paths.operator(name, domain)
         return {"name": escape_text(name), "href": f"{root}{path}" if path else "", "note": ""}
 
 
 def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
-    """Return the data for the template of an operator's page; the registry must know the operator."""
+    """Return the data for the template of an operator's page.
+
+    Raises IndexError if the registry does not have the operator.
+    """
     registry = site.registry
     root = "../"
     versions = registry.versions(name, domain)
@@ -117,7 +121,7 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
 
 
 def _contents(page: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return links to the parts of a page that are not empty."""
+    """Return links to the parts of an operator's page, as {"name", "href"}; parts without content are left out."""
     parts = {
         "types": ("Types by version", page["matrix"]["rows"]),
         "conversion": ("Conversion", True),
@@ -131,7 +135,7 @@ def _contents(page: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str, Any]:
-    """Return the data of a page's part on conversion: the fates of nodes by version and target, and all transitions.
+    """Return the data of the part on conversion: what happens to nodes, by version and target, and all transitions.
 
     `root` is the relative path to the root of the site.
     """
@@ -142,6 +146,7 @@ def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str,
     }
 
     def row(each: dict[str, Any], linked: set[str]) -> dict[str, Any]:
+        """Return the row of a range of targets; its codes are links unless in `linked`, and are added there."""
         low, high = each["targets"]
         refused = each["kind"] == "refuse"
         direct = {*each["codes"]} if refused else {code for step in each["steps"] for code in direct_codes[step]}
@@ -187,9 +192,10 @@ def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str,
 
 
 def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
-    """Return a sentence on the new operators that a conversion lowers again, "" if there are no `entries`.
+    """Return a sentence on new operators that are replaced in their turn; "" if there are no `entries`.
 
-    An entry is an operator that adapters make, with the targets at which it is lowered.
+    An entry is {"operator", "below"}: an operator that a conversion makes, and the opset below which others replace it.
+    For example, "These become others: Clip, Pad below 7.".
     """
     names_by_limit: dict[int, list[str]] = {}
     for entry in entries:
@@ -199,9 +205,9 @@ def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _further_refusals_text(row: Mapping[str, Any], code: str) -> str:
-    """Return, in parentheses, the new nodes that may be refused with a code, each with the targets; "" if none may be.
+    """Return which of the new nodes may be refused with a code, and at which targets: "(Clip, Pad below 7)".
 
-    `row` is the plain data of a range of targets.
+    The result is "" if none may be. `row` is the plain data of a range of targets.
     """
     parts = []
     for each in row["through"]:
@@ -226,10 +232,10 @@ def _runtimes_data(site: Site, key: Key, root: str) -> list[dict[str, str]]:
 
 
 def _kernels_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any] | None:
-    """Return the data of the table of kernels, None for an operator that is not standard.
+    """Return the data of the table of a runtime's kernels, None for an operator that is not standard.
 
-    The data are the name of a runtime, its execution provider, its known releases, and a row for each version of the
-    operator, newest first. A row lists the releases that have a kernel of the version.
+    The keys are "runtime", "provider" (the execution provider), "releases" (those that are known), and "rows": for each
+    version of the operator, newest first, the releases that have a kernel for it.
     """
     if not registry.is_standard(versions[0].name, versions[0].domain):
         return None
@@ -253,7 +259,7 @@ def _opset_spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int
 
 
 def _implementations_data(data: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the notes on what runtimes do with an operator, by runtime.
+    """Return the notes on what runtimes do with an operator: {"title", "notes"} for each tested runtime.
 
     `data` has the plain data of each version of the operator. A note that does not hold for all versions lists those
     for which it holds.
@@ -279,7 +285,10 @@ def _implementations_data(data: Mapping[int, Mapping[str, Any]]) -> list[dict[st
 
 
 def _badges(data: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the tags of a version, such as "withdrawn", each with the anchor of its explanation."""
+    """Return the tags of a version, such as "withdrawn", as {"name", "id"}; "id" is its HTML id on the page of tags.
+
+    `data` is the plain data of the version.
+    """
     badges = ["withdrawn"] if data["deprecated"] else []
     badges += ["experimental"] if data["experimental"] else []
     badges += [f"{data['unknown']} unknown"] if data["unknown"] else []
@@ -311,6 +320,7 @@ def _section_data(
     ids = {label: each["id"] for label, each in constraints.items()}
 
     def parameters(key: str, side: str) -> list[dict[str, Any]]:
+        """Return the list entries of `key`, "inputs" or "outputs"; `side`, "in" or "out", is a part of their ids."""
         entries = []
         for each in data[key]:
             facts = [brief_type(each["type"]), *arity_words(each)]
@@ -357,9 +367,14 @@ def _section_data(
 
 
 def signature(data: Mapping[str, Any]) -> str:
-    """Return an operator's signature as a node in ONNX text, with defaults; optional parts are followed by "?"."""
+    """Return an operator's signature as a node in ONNX text, with types and defaults of attributes.
+
+    Optional parts are followed by "?", variadic ones by ", …": "Y = Softmax <axis: int = -1> (X)". `data` is the plain
+    data of a version.
+    """
 
     def names(side: str) -> str:
+        """Return the names of `side`, "inputs" or "outputs", as text, with "?" or ", …" behind them."""
         marks = {"optional": "?", VARIADIC: ", …"}
         return ", ".join(each["name"] + marks.get(each["option"], "") for each in data[side])
 
@@ -393,8 +408,13 @@ def _attribute_data(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]
 def _types_entry(anchor: str, name: str, named: str, types: Iterable[str]) -> dict[str, Any]:
     """Return the list entry of a type variable, such as T.
 
-    `named` are the names of the type sets that its types consist of. A list of types longer than LONGEST_TYPES is
-    folded behind a short text.
+    A list of types longer than LONGEST_TYPES is folded behind a short text.
+
+    Args:
+        anchor: The HTML id of the entry.
+        name: The name of the type variable.
+        named: The names of the type sets that its types consist of.
+        types: Its types.
     """
     listed = escape_text(list_of_types(types))
     if listed == named:
@@ -407,7 +427,10 @@ def _types_entry(anchor: str, name: str, named: str, types: Iterable[str]) -> di
 
 
 def _list_entry(anchor: str, name: str, facts: Iterable[str], doc: Markup | str) -> dict[str, Any]:
-    """Return an entry of a list on the page: its HTML id, its name, `facts` beside the name, and `doc` below."""
+    """Return an entry of a list on the page: its HTML id, its name, `facts` beside the name, and `doc` below.
+
+    Its "label" and "label_id" are "".
+    """
     return {
         "id": anchor,
         "name": escape_text(name),
@@ -419,7 +442,7 @@ def _list_entry(anchor: str, name: str, facts: Iterable[str], doc: Markup | str)
 
 
 def _change_data(change: TransitionFacts | None) -> dict[str, Any] | None:
-    """Return the changes of a version as data for the template; the texts are HTML. None for the first version."""
+    """Return the changes of a version as data for the template, with texts as HTML; None for the first version."""
     if change is None:
         return None
     return {
@@ -449,6 +472,7 @@ def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[
     ordered = sorted(rows.items(), key=lambda each: ([not cell for cell in each[0]], each[1]))
 
     def link(type_: str) -> dict[str, str]:
+        """Return a link to the page of a tensor's element type; "href" is "" for any other type."""
         element = brief_type(type_)
         return {"name": escape_text(element), "href": f"{root}{Paths.element(element)}" if element != type_ else ""}
 
@@ -461,8 +485,8 @@ def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[
 def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any]:
     """Return a table of the differences in signature between any two versions of an operator.
 
-    `columns` are the newer versions. Each of `rows` has the older version (`since`) and a cell for each column; the
-    cell is None if the column's version is not newer. `pairs` are all cells.
+    "columns" are the newer versions. Each of "rows" has the older version ("since") and a cell for each column; the
+    cell is None if the column's version is not newer. "pairs" are all cells that are not None.
     """
     pairs: dict[tuple[int, int], dict[str, Any]] = {}
     for before, after in combinations(versions, 2):
@@ -490,7 +514,11 @@ def _example_data(
 ) -> dict[str, Any]:
     """Return the data of an example, at the newest version for which it holds.
 
-    `number` becomes a part of its HTML id. `newest_standard` is the newest version of ai.onnx.
+    Args:
+        versions: All versions of the operator, oldest first.
+        example: The example.
+        number: Its position on the page, counted from 1, a part of its HTML id.
+        newest_standard: The newest version of ai.onnx.
     """
     held = example_versions(example, [each.since_version for each in versions])
     schema = next(each for each in versions if each.since_version == held[-1])
@@ -521,7 +549,10 @@ def _example_data(
 
 
 def _ground_data(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return how a special case or example follows from the standard: its status, and its source or reason as HTML."""
+    """Return {"status", "ground"}: how a special case or example follows from the standard, and why, as HTML.
+
+    `data` is its plain data.
+    """
     return {"status": data["status"], "ground": inline(status_words(data["status"], data["because"]))}
 
 
@@ -540,6 +571,9 @@ def _versions_text(held: list[int], versions: tuple[OpSchema, ...]) -> str:
 
 
 def _shorten(text: str) -> str:
-    """Return text with control characters escaped, cut to LONGEST characters."""
+    """Return text with control characters escaped, cut to LONGEST characters; its lines stay.
+
+    A text that is cut ends in "…".
+    """
     whole = "\n".join(map(escape_text, text.splitlines()))
     return whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 1]}…"

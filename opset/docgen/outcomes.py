@@ -41,7 +41,7 @@ class RecordedOutcome(NamedTuple):
     refused: tuple[tuple[str, str], ...]
 
     def as_json(self) -> str:
-        """Return the outcome as JSON on one line."""
+        """Return {"always", "sometimes", "stays", "refused"} as JSON on one line; "refused" is {code: [reason, …]}."""
         by_code: dict[str, list[str]] = {}
         for code, why in self.refused:
             by_code.setdefault(code, []).append(why)
@@ -59,9 +59,9 @@ def transition_id(step: RouteStep) -> str:
 
 
 def table_file(registry: Registry, domain: str, operator: str) -> Path | None:
-    """Return the path of the table of outcomes beside an operator's YAML file, None if no folder has the YAML file.
+    """Return the path of conversions.json beside an operator's YAML file, None if no folder has the YAML file.
 
-    The table itself may not exist.
+    The path is returned even if there is no conversions.json yet.
     """
     for folder in (FOLDER, *registry.folders):
         for file in files_named(folder, f"{operator}.yaml"):
@@ -71,9 +71,9 @@ def table_file(registry: Registry, domain: str, operator: str) -> Path | None:
 
 
 def read_table(file: Path) -> Table | None:
-    """Return the outcomes in a file, None if the file does not exist.
+    """Return the recorded results in a conversions.json by operator and transition, None if the file does not exist.
 
-    Raises SchemaError T113 if the file cannot be opened, or if its content is not a table of outcomes.
+    Raises SchemaError T113 if the file cannot be read, or if its content does not have the form of such a table.
     """
     try:
         data = parse_json(file_bytes(file, MAX_BYTES))
@@ -90,9 +90,10 @@ def read_table(file: Path) -> Table | None:
 
 
 def _outcome_of(entry: Mapping[str, Any]) -> RecordedOutcome:
-    """Return the outcome in an entry of a table.
+    """Return the recorded results of one transition from its JSON.
 
-    Raises ValueError, TypeError, KeyError or AttributeError if the entry does not have the form of an outcome.
+    Raises ValueError, TypeError, KeyError or AttributeError if the JSON does not have the form of such a record, or
+    names an unknown error code.
     """
     refused = tuple([(code, why) for code, reasons in entry["refused"].items() for why in reasons])
     outcome = RecordedOutcome(tuple(entry["always"]), tuple(entry["sometimes"]), bool(entry["stays"]), refused)
@@ -104,9 +105,9 @@ def _outcome_of(entry: Mapping[str, Any]) -> RecordedOutcome:
 
 
 def write_table(file: Path, table: Table) -> None:
-    """Write the outcomes of a domain to a file, one line for each transition.
+    """Write the recorded results of a domain to a file, sorted, one line for each transition.
 
-    Raises UsageError U104 if the file cannot be written.
+    Operators without transitions are left out. Raises UsageError U104 if the file cannot be written.
     """
     operators = []
     for operator, transitions in sorted(table.items()):
@@ -118,9 +119,9 @@ def write_table(file: Path, table: Table) -> None:
 
 
 def tables_of(registry: Registry) -> dict[str, Table]:
-    """Return the recorded outcomes by domain, for all domains that have a table.
+    """Return the recorded results of all domains that have a conversions.json: by domain, operator and transition.
 
-    Raises SchemaError T113 if the content of a table is not valid.
+    Raises SchemaError T113 if such a file cannot be read, or its content is not valid.
     """
     tables: dict[str, Table] = {}
     for folder in (FOLDER, *registry.folders):

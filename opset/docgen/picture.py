@@ -63,9 +63,14 @@ class Diagram(NamedTuple):
 
 
 class _Point:
-    """A box in its layer, or the place at which an edge passes through a layer; `x` is its center."""
+    """A box in its layer, or the place at which an edge passes through a layer.
+
+    `x` is its center, `above` and `below` the points with which lines join it. `labels` are the names of the values
+    that leave the box.
+    """
 
     def __init__(self, layer: int, box: Box | None = None, labels: Sequence[str] = ()) -> None:
+        """Set the width and height that the texts of the box need; without a box, both are 2. `x` is 0 at first."""
         self.layer, self.box, self.labels, self.x = layer, box, labels, 0.0
         self.above: list[_Point] = []
         self.below: list[_Point] = []
@@ -77,7 +82,11 @@ class _Point:
             self.height = LINE * (1 + len(box.detail)) + 10
 
     def stem_x(self, label: str) -> float:
-        """Return the x at which the line of the value `label` leaves the box; the center if it has no such value."""
+        """Return the x at which the line of the value `label` leaves the box.
+
+        Lines are spread over the width of the box, one for each of `labels`. The result is the center if `label` is not
+        among them.
+        """
         if label not in self.labels:
             return self.x
         return self.x + self.width * ((self.labels.index(label) + 0.5) / len(self.labels) - 0.5)
@@ -97,7 +106,7 @@ def column_count(text: str) -> int:
 
 
 def picture(graph: Diagram) -> Markup:
-    """Return a graph drawn as SVG in HTML; empty markup if it has no boxes."""
+    """Return a graph drawn as SVG in HTML; empty markup if it has no boxes. Equal graphs give equal pictures."""
     if not graph.boxes:
         return Markup("")
     graph = _escape_graph(graph)
@@ -167,7 +176,7 @@ def _points_and_lines(graph: Diagram) -> tuple[list[_Point], list[_PictureLine]]
 
 
 def _order_layers(points: Sequence[_Point]) -> list[list[_Point]]:
-    """Return the points by layer; in each layer they are ordered such that few lines cross."""
+    """Return the points by layer, from the top; in each layer they are ordered such that few lines cross."""
     layers: list[list[_Point]] = [[] for _ in range(1 + max(point.layer for point in points))]
     for point in points:
         layers[point.layer].append(point)
@@ -204,7 +213,7 @@ def _count_crossings(layers: Sequence[Sequence[_Point]]) -> int:
 
 
 def _place_points(layers: Sequence[Sequence[_Point]]) -> None:
-    """Set the x of all points, without overlap and close to the points with which lines join them."""
+    """Set the x of all points, without overlap in a layer, and close to the points with which lines join them."""
     for layer in layers:
         _spread_points(layer, [0.0] * len(layer))
     for sweep in range(SWEEPS + 1):
@@ -222,7 +231,7 @@ def _place_points(layers: Sequence[Sequence[_Point]]) -> None:
 
 
 def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
-    """Yield lists of points that should have the same x: boxes in a chain, or the points of one long edge."""
+    """Yield lists of two or more points that should have the same x: boxes in a chain, or the points of an edge."""
     seen: set[_Point] = set()
     for point in (each for layer in layers for each in layer):
         run: list[_Point] = []
@@ -244,7 +253,7 @@ def _next_in_run(point: _Point) -> _Point | None:
 
 
 def _straighten_run(run: Sequence[_Point], layers: Sequence[Sequence[_Point]]) -> None:
-    """Move the points of a run to the same x, if their neighbors in all layers leave room for that."""
+    """Move the points of `run` to the same x, in place; they stay if their neighbors in the layers leave no room."""
     low, high = -inf, inf
     for point in run:
         layer = layers[point.layer]
@@ -265,9 +274,10 @@ def _least_distance(one: _Point, other: _Point) -> float:
 
 
 def _spread_points(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
-    """Set the x of a layer's points, as close to the `wanted` centers as the least distances between neighbors allow.
+    """Set the x of a layer's points, as close to `wanted` as the least distances between neighbors allow.
 
-    This is an isotonic regression of the wanted centers: neighbors that would be in the wrong order get their mean.
+    `wanted` has a center for each point, in order; the order of the points stays. This is an isotonic regression:
+    neighbors that would come too close get the mean of their wishes.
     """
     offsets = [0.0]
     for one, other in pairwise(layer):
@@ -288,8 +298,10 @@ def _spread_points(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
 def _draw_lines(lines: Iterable[_PictureLine], tops: Sequence[float], named: set[tuple[_Point, str]]) -> Iterator[str]:
     """Yield the SVG of lines, arrows and names of values.
 
-    `tops` has the y of each layer. `named` has the values whose names are drawn already; a value that gets its name
-    here is added.
+    Args:
+        lines: The lines.
+        tops: The y of each layer.
+        named: The values whose names are drawn already, as (point, label). Values that get their names here are added.
     """
     ends: dict[_Point, list[_PictureLine]] = {}
     for line in lines:

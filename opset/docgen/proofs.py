@@ -52,7 +52,10 @@ def read_proofs() -> Mapping[str, Proof]:
 
 
 def transition_key(domain: str, operator: str, source: int, target: int) -> str:
-    """Return the key of a transition from version `source` to version `target`: "ai.onnx Slice 10-1 down"."""
+    """Return the key of a transition between two versions: "ai.onnx Slice 10-1 down".
+
+    The lower version comes first in the key, whatever the direction. "up" stands for a `target` above `source`.
+    """
     direction = "up" if target > source else "down"
     return f"{domain_name(domain)} {operator} {min(source, target)}-{max(source, target)} {direction}"
 
@@ -63,9 +66,10 @@ def lowering_key(domain: str, operator: str, since: int) -> str:
 
 
 def kind_of(parts: Iterable[ProofPart]) -> str:
-    """Return the kind of several statements together: "symbolic" if one has this kind, else the weakest one in KINDS.
+    """Return the kind of several statements together: "symbolic" if one has this kind, else the weakest of their kinds.
 
-    Statements of the kind "refused" count only if there are no others. The result for no statements is "refused".
+    KINDS has the kinds, strongest first. Statements of the kind "refused" count only if there are no others. The result
+    for no statements is "refused".
     """
     kinds = {part.kind for part in parts} - {"refused"}
     if "symbolic" in kinds:
@@ -74,7 +78,7 @@ def kind_of(parts: Iterable[ProofPart]) -> str:
 
 
 def proof_kind(key: str) -> str:
-    """Return the kind of proof for a transition or lowering, "" if there is none.
+    """Return the kind of proof for a transition or lowering, one of KINDS; "" if there is none.
 
     `key` is made by `transition_key` or `lowering_key`.
     """

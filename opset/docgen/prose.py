@@ -28,17 +28,20 @@ _IN_CODE = re.compile(r"(?<!\\)\|")
 
 
 def escape(text: str) -> str:
-    """Return text as one line of Markdown that shows exactly this text."""
+    """Return text as one line of Markdown that shows exactly this text; runs of white space become one space."""
     return _escape_start(_escape_active(" ".join(escape_invisible(text).split())))
 
 
 def _escape_active(text: str) -> str:
-    """Return text with the characters escaped that have a meaning anywhere in a line of Markdown."""
+    """Return text in which characters that have a meaning within a line of Markdown have a backslash before them."""
     return _ACTIVE.sub(r"\\\g<0>", text)
 
 
 def _escape_start(line: str) -> str:
-    """Return a line of Markdown with its start escaped if it would begin a list, heading, quotation or rule."""
+    """Return a line of Markdown that begins no list, heading, quotation or rule: a backslash is added if it would.
+
+    Spaces around the line are removed.
+    """
     line = line.strip()
     found = _AT_START.match(line)
     if found is None:
@@ -48,7 +51,7 @@ def _escape_start(line: str) -> str:
 
 
 def code_span(text: str) -> str:
-    """Return text as a Markdown code span on one line, "" if it is blank."""
+    """Return text as a Markdown code span on one line, "" if it is blank. Invisible characters are escaped."""
     text = " ".join(escape_invisible(text).split("\n"))
     if not text.strip():
         return ""
@@ -58,7 +61,7 @@ def code_span(text: str) -> str:
 
 
 def fence(text: str, language: str = "") -> list[str]:
-    """Return text as the lines of a fenced Markdown block of code."""
+    """Return text as the lines of a fenced Markdown block of code. Invisible characters are escaped."""
     lines = escape_invisible(text).rstrip("\n").split("\n")
     ticks = "`" * max(3, _longest_run(text) + 1)
     return [f"{ticks}{language}", *lines, ticks]
@@ -71,13 +74,19 @@ def _longest_run(text: str) -> int:
 
 @lru_cache(maxsize=4096)
 def phrase(text: str) -> str:
-    """Return a phrase of untrusted Markdown as one line of safe Markdown; HTML and links become text."""
+    """Return a phrase of untrusted Markdown as one line of safe Markdown. Cached.
+
+    HTML becomes text. A link or image becomes its text, with its address in parentheses.
+    """
     (token,) = reader().parseInline(" ".join(escape_invisible(text).split()))
     return _escape_start(_inline_text(token.children or ()).replace("\n", " "))
 
 
 def _inline_text(tokens: Iterable[Token]) -> str:
-    """Return the tokens of a Markdown block as Markdown; a link or image becomes its text and its address."""
+    """Return the tokens in a Markdown block as Markdown, in which line breaks are kept.
+
+    A link or image becomes its text, with its address in parentheses; other text is escaped.
+    """
     parts: list[str] = []
     links: list[tuple[str, int]] = []
     for token in tokens:
@@ -103,12 +112,15 @@ def _inline_text(tokens: Iterable[Token]) -> str:
 
 
 def _address_text(address: str, shown: str) -> str:
-    """Return the address of a link in parentheses, "" if the link's text (`shown`) is the address itself."""
+    """Return " (ADDRESS)" for a link, with the address as code.
+
+    The result is "" if there is no address, or if the link's text as Markdown, `shown`, is the address itself.
+    """
     return "" if not address or _escape_active(address) == shown else f" ({code_span(address)})"
 
 
 class _Blocks:
-    """Builds lines of Markdown with nested lists and quotations."""
+    """Builds the lines of a Markdown text with nested lists and quotations, in `lines`."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -116,18 +128,21 @@ class _Blocks:
         self._marker = ""
 
     def open(self, marker: str, rest: str) -> None:
-        """Begin an item of a list, or a quotation; its first line begins with `marker`, its others with `rest`."""
+        """Begin an item of a list, or a quotation, within the one that is open.
+
+        Its first line begins with `marker`, such as "- ", and its others with `rest`, such as two spaces.
+        """
         self._marker = (self._marker or "".join(self._within)) + marker
         self._within.append(rest)
 
     def close(self) -> None:
-        """End the item or quotation that was begun last."""
+        """End the item or quotation that was begun last; an empty one gets a line with its marker."""
         if self._marker:  # it is empty
             self.add([""])
         self._within.pop()
 
     def add(self, lines: Sequence[str], tight: bool = False) -> None:
-        """Add the lines of a block, and unless it is `tight`, an empty line after them."""
+        """Append the lines of a block to `lines`, and unless it is `tight`, an empty line."""
         rest = "".join(self._within)
         for line in lines:
             self.lines.append(((self._marker or rest) + line).rstrip())
@@ -136,7 +151,7 @@ class _Blocks:
             self.space()
 
     def space(self) -> None:
-        """Add an empty line, unless the last line is empty."""
+        """Append an empty line to `lines`, unless the last line is empty or there is none."""
         empty = "".join(self._within).rstrip()
         if self.lines and self.lines[-1] != empty:
             self.lines.append(empty)
@@ -144,7 +159,11 @@ class _Blocks:
 
 @lru_cache(maxsize=4096)
 def prose(text: str) -> tuple[str, ...]:
-    """Return untrusted Markdown as lines of safe Markdown; HTML and links become text, headings bold paragraphs."""
+    """Return untrusted Markdown as lines of safe Markdown. Cached.
+
+    HTML becomes text, and a heading a bold paragraph. A link or image becomes its text, with its address in
+    parentheses.
+    """
     blocks = _Blocks()
     numbers: list[int | None] = []
     row: list[str] = []

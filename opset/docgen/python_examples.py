@@ -67,7 +67,7 @@ def python_parts(schema: OpSchema, example: Example, newest: int, shown: Sequenc
 
 
 def _parts_of(schema: OpSchema, example: Example, newest: int, shown: Sequence[str]) -> list[Any]:
-    """Return the list of parts of an example's code that `python_parts` describes, from the same arguments.
+    """Return the list of parts that `python_parts` writes as JSON, from the same arguments.
 
     `newest` is the newest version of ai.onnx, `shown` the text that the page shows for each input. Raises _Unsupported
     if a value has no short form.
@@ -102,7 +102,10 @@ def _parts_of(schema: OpSchema, example: Example, newest: int, shown: Sequence[s
 def _name_values(
     parameters: Sequence[Parameter], values: Sequence[ExampleValue | None]
 ) -> list[tuple[str, ExampleValue | None]]:
-    """Return each value with the name of its parameter; values of a variadic parameter are numbered: "data_0_1"."""
+    """Return (name, value) for each value; the name is its parameter's, and an absent value is None.
+
+    The values of a variadic parameter are numbered from 1: "data_0_1", "data_0_2".
+    """
     named = []
     for position, value in enumerate(values):
         parameter = parameters[min(position, len(parameters) - 1)]
@@ -112,9 +115,9 @@ def _name_values(
 
 
 def _type_parts(value: ExampleValue) -> tuple[str, list[int] | int]:
-    """Return the element type and the shape of a tensor: ("FLOAT", [2, 3]).
+    """Return the element type and the shape of a tensor, ("FLOAT", [2, 3]).
 
-    For any other value, Python code for its type is returned, and 0.
+    For any other value, Python code that makes its TypeProto is returned, and 0.
     """
     if value.type.startswith("tensor("):
         return value.type[7:-1].upper(), [*_shape_of(value)]
@@ -134,8 +137,8 @@ def _shape_of(value: ExampleValue) -> tuple[int, ...]:
 def _type_text(text: str, shape: tuple[int, ...] | None = None) -> str:
     """Return Python code that makes a TypeProto by onnx.helper.
 
-    `text` is the type, such as "seq(tensor(float))". `shape` is the shape of a tensor. Raises _Unsupported for a sparse
-    tensor.
+    `text` is the type, such as "seq(tensor(float))". `shape` is the shape of a tensor, None if it is not known; tensors
+    in sequences and optionals have none. Raises _Unsupported for a sparse tensor.
     """
     for prefix, maker in (("seq(", "sequence"), ("optional(", "optional")):
         if text.startswith(prefix):
@@ -154,9 +157,9 @@ def _element_text(name: str) -> str:
 
 
 def _is_value(value: ExampleValue, text: str) -> bool:
-    """Whether the text that the page shows for a tensor is Python code for exactly its value.
+    """Return whether the text that the page shows for a tensor is Python code for exactly its value.
 
-    The result is False if numpy has no such element type.
+    The result is False for anything but a tensor, for an empty one, and for element types that are not in _SHOWN.
     """
     element, shape = value.type[7:-1], _shape_of(value)
     if not value.type.startswith("tensor(") or element not in _SHOWN:
@@ -168,7 +171,10 @@ def _is_value(value: ExampleValue, text: str) -> bool:
 
 
 def _value_text(value: ExampleValue) -> str:
-    """Return Python code for a value. Raises _Unsupported if the value has no short form."""
+    """Return Python code for a value: a numpy array, a list, or "None" for an empty optional.
+
+    Raises _Unsupported for a value of another type, and for a tensor whose elements the example does not state.
+    """
     kind, content = value.type, value.content
     if kind.startswith("tensor("):
         return _array_text(kind[7:-1], content, _shape_of(value))
@@ -180,9 +186,12 @@ def _value_text(value: ExampleValue) -> str:
 
 
 def _array_text(element: str, content: Any, shape: tuple[int, ...]) -> str:
-    """Return Python code for a numpy array; `content` is a list of elements, or one element that fills the shape.
+    """Return Python code for a numpy array.
 
-    Raises _Unsupported if `content` is None, as the example does not state the elements.
+    Args:
+        element: The element type, such as "float".
+        content: A list of elements, or one element that fills the shape. Raises _Unsupported if it is None.
+        shape: The shape.
     """
     if content is None:
         raise _Unsupported
@@ -195,7 +204,7 @@ def _array_text(element: str, content: Any, shape: tuple[int, ...]) -> str:
 
 
 def _dtype_text(element: str) -> str:
-    """Return Python code for the numpy dtype of an element type."""
+    """Return Python code for the numpy dtype of an element type: `"float32"`, `ml_dtypes.bfloat16`."""
     dtype = _DTYPES[element]
     return _quote(dtype) if dtype in _NUMPY else f"ml_dtypes.{dtype}"
 
@@ -203,7 +212,9 @@ def _dtype_text(element: str) -> str:
 def _attribute_text(kind: str, value: Any) -> str:
     """Return Python code for the value of an attribute.
 
-    `kind` is the type of the attribute, such as "ints". Raises _Unsupported if the value has no short form.
+    `kind` is the type of the attribute, such as "ints". Raises _Unsupported for an empty list, for a value that has a
+    name of the example's own model ("input_0"), for large tensors that one number fills, and for types without a short
+    form.
     """
     if re.search(r"\binput_\d", str(value)):  # a name of the example's own model
         raise _Unsupported
@@ -255,7 +266,10 @@ def _is_json(text: str) -> bool:
 
 
 def _json_value(value: ExampleValue) -> Any:
-    """Return the elements of a tensor as nested lists, None if JSON cannot hold them."""
+    """Return the elements of a tensor as nested lists, or as one value for a scalar; None if JSON cannot hold them.
+
+    None is returned for types other than tensors, complex numbers, empty tensors, and elements that are not stated.
+    """
     content, shape = value.content, _shape_of(value)
     if not value.type.startswith("tensor(") or "complex" in value.type or content is None or not all(shape):
         return None

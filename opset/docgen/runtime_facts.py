@@ -11,7 +11,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeVar
 
-from opset.docgen.convertibility import Convertibility, Key
+from opset.docgen.convertibility import Convertibility
+from opset.docgen.derived_changes import Key
 from opset.file_names import slug
 from opset.model.elements import NUMBERS
 from opset.opsets.registry import Registry
@@ -45,7 +46,7 @@ Fact = TypeVar("Fact", bound=Hashable)
 class Taken(NamedTuple):
     """The nodes that a kernel takes: the element types of each parameter, and other limits in words.
 
-    A parameter is missing from `types` if the kernel takes all its types.
+    A parameter is missing from `types` if the kernel takes all types that the operator allows for it.
     """
 
     types: tuple[tuple[str, frozenset[str]], ...]
@@ -56,7 +57,10 @@ class Taken(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The kernels that consecutive releases of a runtime have for consecutive versions of an operator."""
+    """The kernels (`taken`) that consecutive releases of a runtime have for consecutive versions of an operator.
+
+    `run` is (first, last), positions among the releases whose operators are known.
+    """
 
     versions: tuple[int, ...]
     run: Run
@@ -66,11 +70,14 @@ class Row(NamedTuple):
 class RuntimeFacts:
     """The operators that each release of a runtime takes; releases are oldest first.
 
-    `listed` are the positions of the releases whose operators are known. `bases` has facts of other runtimes, by name,
-    for a runtime that shares the kernels of one of them.
+    `listed` are the positions in `runtimes` of the releases whose operators are known.
     """
 
     def __init__(self, table: RuntimeTable, registry: Registry, bases: Mapping[str, RuntimeFacts]) -> None:
+        """Read the releases of the runtime of `table`.
+
+        `bases` has the facts of other runtimes, by name, for a runtime that shares the kernels of one of them.
+        """
         tables = standard_tables()
         self.table = table
         self.runtimes = [runtime_at(table, row, tables) for row in table.releases]
@@ -99,7 +106,7 @@ class RuntimeFacts:
         return [key for key in keys if self.runs_of(key)]
 
     def takes(self, key: Key, number: int) -> bool:
-        """Whether a release takes an operator.
+        """Return whether a release has a kernel for any version of an operator, (domain, name). Cached.
 
         `number` is the position of the release among the releases whose operators are known.
         """
@@ -108,15 +115,18 @@ class RuntimeFacts:
         return self._taking[key][number]
 
     def runs_of(self, key: Key) -> list[Run]:
-        """Return the releases that take an operator, as runs: the first and last position of consecutive releases."""
+        """Return the releases that take an operator, (domain, name), as (first, last) for consecutive ones.
+
+        Both are positions among the releases whose operators are known.
+        """
         taking = [self.takes(key, number) for number in range(len(self.listed))]
         return [run for run, takes in _runs(taking) if takes]
 
     def rows_of(self, key: Key) -> Iterator[Row]:
-        """Yield a Row for each version of an operator and each run of releases with equal kernels.
+        """Yield a Row for each version of an operator, (domain, name), and each run of releases with equal kernels.
 
-        Older versions come first, and of one version newer releases. Neighboring versions share a Row if the page would
-        show the same texts for them.
+        Older versions come first, and of one version newer releases. Releases without a kernel have no Row. Neighboring
+        versions share a Row if the page would show the same texts for them.
         """
         groups: list[tuple[list[int], list[tuple[Run, tuple[Taken, ...]]]]] = []
         for since, by_release in self._support_of(key).items():
@@ -130,10 +140,10 @@ class RuntimeFacts:
                 yield Row(tuple(versions), run, taken)
 
     def _support_of(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the kernels of an operator by version, as a list with an entry for each release in `listed`. Cached.
+        """Return {since_version: [kernels of a release, for each release]} for an operator, (domain, name). Cached.
 
-        An entry has a Taken for each kernel of the release. If the runtime knows operators only by name, the only key
-        is ALL, which stands for all versions.
+        Releases are those in `listed`. The kernels of a release are a tuple of Taken, () if there are none. If the
+        runtime knows operators only by name, the only key is ALL, which stands for all versions.
         """
         if key not in self._support:
             self._support[key] = self._shared_support(key) if self.shares_kernels else self._find_support(key)
@@ -142,7 +152,7 @@ class RuntimeFacts:
     def _shared_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
         """Return the kernels of an operator as `_support_of` does, for a runtime that has the kernels of another one.
 
-        Each release contains a release of the other runtime, and has its kernels.
+        Each release contains a release of the other runtime, and has the kernels of that release.
         """
         base = self._base
         assert base is not None
@@ -169,7 +179,7 @@ class RuntimeFacts:
         }
 
     def _kernels_of(self, key: Key) -> Iterator[tuple[Kernel, list[int]]]:
-        """Yield the kernels of an operator, each with the positions in `listed` of the releases that have it."""
+        """Yield (kernel, releases that have it) for each kernel of an operator; releases are positions in `listed`."""
         if self._base is not None:
             for number, place in enumerate(self.listed):
                 yield from ((kernel, [number]) for kernel in self.runtimes[place].kernels(key[1], key[0]))
@@ -182,10 +192,12 @@ class RuntimeFacts:
     def _by_release(
         self, kernels: Iterable[tuple[Kernel, list[int]]], versions: tuple[OpSchema, ...], span: Run
     ) -> list[tuple[Taken, ...]]:
-        """Return, for each release in `listed`, its kernels for some versions of an operator.
+        """Return, for each release in `listed`, a Taken for each kernel that serves some versions of an operator.
+
+        Kernels that together take what one could take are joined.
 
         Args:
-            kernels: The kernels, each with the positions of the releases that have it.
+            kernels: The kernels, each with the positions in `listed` of the releases that have it.
             versions: One version; all versions if the runtime knows operators only by name.
             span: The first and last opset at which these versions are in force.
         """
@@ -223,9 +235,13 @@ def facts_of_runtimes(registry: Registry) -> dict[str, RuntimeFacts]:
 
 
 class Fates:
-    """What a conversion does with nodes of standard operators for which a release of a runtime has no kernel."""
+    """What a conversion does with nodes of standard operators for which a release of a runtime has no kernel.
+
+    It is REWRITTEN (other operators replace them), FALLBACK (another runtime runs them) or REFUSED.
+    """
 
     def __init__(self, facts: Mapping[str, RuntimeFacts], convertibility: Convertibility, registry: Registry) -> None:
+        """Note the operators of the standard that are not withdrawn. `facts` has the facts of runtimes by name."""
         self._facts, self._convertibility, self._registry = facts, convertibility, registry
         self._operators = [
             (domain, name)
@@ -235,9 +251,11 @@ class Fates:
         ]
 
     def runs_by_fate(self, name: str) -> dict[str, dict[tuple[Run, ...], list[Key]]]:
-        """Return, for each fate, the operators without kernel in a runtime, by the releases in which they have it.
+        """Return what happens to operators for which releases of a runtime have no kernel: {fate: {runs: [operator]}}.
 
-        `name` is the runtime. Releases whose operators, or whose opsets, are not known are left out.
+        The fates are REWRITTEN (other operators replace it), FALLBACK (another runtime runs it) and REFUSED. `runs` are
+        the releases in which the operator, (domain, name), has the fate, as (first, last) for consecutive ones.
+        Releases whose operators, or whose opsets, are not known are left out. `name` is the runtime.
         """
         facts = self._facts[name]
         by_release = [self._fates_at(facts, number) for number in range(len(facts.listed))]
@@ -251,10 +269,10 @@ class Fates:
         return found
 
     def _fates_at(self, facts: RuntimeFacts, number: int) -> dict[Key, str]:
-        """Return the fate (REWRITTEN, FALLBACK, REFUSED) of each operator without kernel in a release of a runtime.
+        """Return REWRITTEN, FALLBACK or REFUSED for each standard operator without kernel in a release of a runtime.
 
-        `number` is the position of the release among the releases whose operators are known. Returns {} if the opsets
-        of the release are not known.
+        `number` is the position of the release among the releases whose operators are known. The result is {} if the
+        opsets of the release are not known.
         """
         runtime = facts.runtimes[facts.listed[number]]
         if runtime.opsets.get("", (None, None)) == (None, None):
@@ -268,10 +286,11 @@ class Fates:
         answers: dict[Key, bool] = {LOADED: True}
 
         def runs(key: Key) -> bool:
+            """Return whether the release, or the release of its fallback runtime, runs an operator."""
             return key == LOADED or facts.takes(key, number) or (other is not None and other.takes(key, at))
 
         def can_be_made(key: Key) -> bool:
-            """Whether the runtime runs nodes of an operator, or nodes that it runs can replace them."""
+            """Return whether the runtime runs nodes of an operator, or nodes that it runs can replace them. Cached."""
             if key not in answers:
                 answers[key] = False  # while it is looked for: what needs itself cannot be made
                 answers[key] = runs(key) or self._is_expressed(key, runtime, can_be_made)
@@ -284,10 +303,10 @@ class Fates:
         return fates
 
     def _is_expressed(self, key: Key, runtime: Runtime, can_be_made: Callable[[Key], bool]) -> bool:
-        """Whether an operator can be lowered at the runtime's newest opset, to operators that can be made.
+        """Return whether other operators can replace an operator at the runtime's newest opset.
 
-        `can_be_made` says of an operator whether the runtime runs it, or it can be replaced in turn. It is asked
-        only for operators that the lowering of each node makes; a node that needs others may still be refused.
+        `can_be_made` says of an operator whether the runtime runs it, or it can be replaced in turn. It is asked only
+        for operators that every node needs for its replacement; a node that needs others may still be refused.
         """
         newest = self._registry.domains[key[0]]
         highest = runtime.opsets.get(key[0], (None, None))[1]
@@ -296,9 +315,9 @@ class Fates:
 
 
 def _runs(facts: Iterable[Fact]) -> list[tuple[Run, Fact]]:
-    """Return runs of consecutive releases with equal facts, each with the fact.
+    """Return ((first, last), fact) for each run of consecutive releases with equal facts; both are positions from 0.
 
-    `facts` has one fact for each release. A run is the first and last position.
+    `facts` has one fact for each release.
     """
     runs: list[tuple[Run, Fact]] = []
     for number, fact in enumerate(facts):
@@ -310,7 +329,7 @@ def _runs(facts: Iterable[Fact]) -> list[tuple[Run, Fact]]:
 
 
 def _words_of_runs(runs: Iterable[tuple[Run, tuple[Taken, ...]]]) -> list[tuple[Run, list[tuple[str, str]]]]:
-    """Return each run with a pair of texts for each of its kernels, as a page shows them: its types, its limits."""
+    """Return each run of releases with (types, limits) as texts for each of its kernels, as a page shows them."""
     return [(run, [(types_text(each), each.limits) for each in taken]) for run, taken in runs]
 
 
@@ -366,9 +385,9 @@ def _types_and_limits(
 
 
 def _overlaps(elements: frozenset[str], allowed: frozenset[str] | None, runtime: Runtime) -> bool:
-    """Whether a release takes one of the `allowed` types for a kernel with the types `elements`, directly or by a cast.
+    """Return whether a kernel with the types `elements` takes one of the `allowed` types, directly or by a cast.
 
-    The result is True if `allowed` is None.
+    `runtime` is the release, which knows the casts. The result is True if `allowed` is None: the types are not known.
     """
     return allowed is None or not elements.isdisjoint(allowed) or not elements.isdisjoint(map(runtime.cast_of, allowed))
 
@@ -395,7 +414,7 @@ def _element_of(type_: str) -> str:
 
 
 def _join_all(taken: Sequence[Taken]) -> list[Taken]:
-    """Return the kernels, of which some are joined to one that takes the same nodes.
+    """Return the kernels without repetitions, with kernels joined as far as one can take the same nodes.
 
     Two kernels can be joined if they have the same limits, and the same types for all parameters but one.
     """
@@ -414,7 +433,10 @@ def _join_all(taken: Sequence[Taken]) -> list[Taken]:
 
 
 def _join_kernels(one: Taken, other: Taken) -> Taken | None:
-    """Return one kernel that takes what two together take, None if there is no such kernel."""
+    """Return one kernel that takes the nodes that two kernels take together, None if no single kernel does.
+
+    There is none if their limits differ, or their types differ for more than one parameter.
+    """
     if one.limits != other.limits or one.types_not != other.types_not:
         return None
     here, there = dict(one.types), dict(other.types)
@@ -433,7 +455,10 @@ def _join_kernels(one: Taken, other: Taken) -> Taken | None:
 
 
 def types_text(taken: Taken) -> str:
-    """Return the element types that a kernel takes as text; "any" if it takes all that the operator allows."""
+    """Return the element types that a kernel takes as text: "T: float, int64; not string".
+
+    The text is "any" if it takes all types that the operator allows.
+    """
     allowed = dict(taken.allowed)
     parts = []
     for name, elements in taken.types:
@@ -444,7 +469,7 @@ def types_text(taken: Taken) -> str:
 
 
 def _elements_text(elements: frozenset[str], allowed: frozenset[str]) -> str:
-    """Return element types as text; if few of `allowed` are missing, "all but" and the missing ones."""
+    """Return element types as text: "float, int64"; "all but string" if many, and few of `allowed` are missing."""
     missing = allowed - elements
     if len(elements) > MAX_LISTED_TYPES and 0 < len(missing) <= MAX_LISTED_TYPES // 2:
         return f"all but {', '.join(_sort_types(missing))}"
@@ -459,7 +484,7 @@ def _sort_types(elements: Iterable[str]) -> list[str]:
 def releases_text(runs: Sequence[Run], releases: Sequence[str]) -> str:
     """Return releases as text: "all", "since 8.5", "8.2 to 8.4, since 9.0".
 
-    `runs` are the first and last positions of consecutive releases in `releases`, which are all releases.
+    `runs` are (first, last), positions in `releases`. These are all releases, oldest first.
     """
     last = len(releases) - 1
     if [*runs] == [(0, last)]:
@@ -468,7 +493,10 @@ def releases_text(runs: Sequence[Run], releases: Sequence[str]) -> str:
 
 
 def runtimes_with(facts: Mapping[str, RuntimeFacts], key: Key) -> Iterator[tuple[str, str]]:
-    """Yield (runtime, releases) for each runtime that takes an operator; the releases are text: "8.2 to 8.4"."""
+    """Yield (runtime, releases) for each runtime that takes an operator, (domain, name), in some release.
+
+    The releases are text: "8.2 to 8.4, since 9.0".
+    """
     for name, each in facts.items():
         runs = each.runs_of(key)
         if runs:
@@ -476,12 +504,15 @@ def runtimes_with(facts: Mapping[str, RuntimeFacts], key: Key) -> Iterator[tuple
 
 
 def anchor_of(key: Key) -> str:
-    """Return the HTML id of an operator on the page of a runtime."""
+    """Return the HTML id of an operator, (domain, name), on the page of a runtime: "op-Softmax"."""
     return slug(f"op-{key[0]}.{key[1]}" if key[0] else f"op-{key[1]}")
 
 
 def _run_text(run: Run, releases: Sequence[str]) -> str:
-    """Return consecutive releases as text: "8.5", "8.2 to 8.4", or "since 8.5" if the last one is the newest."""
+    """Return consecutive releases as text: "8.5", "8.2 to 8.4", or "since 8.5" if the last one is the newest.
+
+    `run` is (first, last), positions in `releases`. If there is only one release at all, the text is its name.
+    """
     first, last = run
     if last == len(releases) - 1:
         return f"since {releases[first]}" if last else releases[first]

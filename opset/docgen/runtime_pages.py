@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from opset.docgen.convertibility import Key
+from opset.docgen.derived_changes import Key
 from opset.docgen.index_pages import IndexPage, cell, index_page, link, part, table
 from opset.docgen.operator_pages import Site
 from opset.docgen.paths import Paths
@@ -42,7 +42,7 @@ class RuntimePage(NamedTuple):
 
 
 def runtimes_index(site: Site) -> IndexPage:
-    """Return the page that lists the runtimes."""
+    """Return the page that lists the runtimes of a site, and says how the facts about them are known."""
     rows = []
     for name, facts in site.runtimes.items():
         first, last = facts.runtimes[0].release, facts.runtimes[-1].release
@@ -138,12 +138,15 @@ def _file_of(name: str) -> str:
 
 
 def _text_entry(text: str) -> dict[str, str]:
-    """Return an entry for a list of links that has only a text, and no address."""
+    """Return a text as an entry of a list of links; its address is ""."""
     return {"name": escape_text(text), "href": "", "note": ""}
 
 
 def _releases_table(facts: RuntimeFacts) -> dict[str, Any]:
-    """Return the table of a runtime's releases, newest first; neighboring releases with equal cells share a row."""
+    """Return the table of a runtime's releases, newest first; neighboring releases with equal cells share a row.
+
+    Columns that are empty for all releases are left out.
+    """
     head = ["ai.onnx", "ai.onnx.ml", "IR version", "How it is known", "Read from", "Kernels", "Fallback", "Note"]
     groups: list[tuple[list[str], list[str]]] = []
     for runtime in facts.runtimes:
@@ -164,7 +167,7 @@ def _releases_table(facts: RuntimeFacts) -> dict[str, Any]:
 
 
 def _release_cells(runtime: Runtime) -> list[str]:
-    """Return the cells of a release in the table of releases."""
+    """Return the texts of the cells of a release in the table of releases; "" for facts that are not known."""
     others = [
         each.release if each is not None and each.release != runtime.release else ""
         for each in (runtime.kernels_of, runtime.fallback if runtime.kernels_of is None else None)
@@ -184,7 +187,10 @@ def _release_cells(runtime: Runtime) -> list[str]:
 
 
 def _fates_data(site: Site, facts: RuntimeFacts, fates: Fates) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a runtime's page on operators without kernel: rewritten, refused, or run by the fallback."""
+    """Yield the parts of a runtime's page on operators without kernel: rewritten, refused, or run by the fallback.
+
+    A part without operators is left out.
+    """
     fallback = facts.runtimes[-1].fallback
     parts = {
         REWRITTEN: ("What --for rewrites", f"Operators of the standard that it lacks, and that others express. {MANY}"),
@@ -205,29 +211,30 @@ def _fates_data(site: Site, facts: RuntimeFacts, fates: Fates) -> Iterator[dict[
 
 
 def _sort_key(runs: Sequence[Run]) -> tuple[int, int]:
-    """Return a key that sorts groups of releases, given as runs: those that last until the newest release come first.
+    """Return a key that sorts groups of releases: those that last until the newest release come first.
 
-    If two groups last equally long, the group that begins earlier comes first.
+    A group is given as `runs`, (first, last) positions. Of groups that last equally long, the one that begins earlier
+    comes first.
     """
     return -runs[-1][1], runs[0][0]
 
 
 def _operator_link(site: Site, key: Key) -> dict[str, str]:
-    """Return the link to an operator's page; its name has the domain before it unless that is ai.onnx."""
+    """Return the link to the page of an operator, (domain, name), with its full name, such as "ai.onnx.ml.Scaler"."""
     found = site.link(key[1], key[0], ROOT)
     return {**found, "name": _full_name(key)}
 
 
 def _full_name(key: Key) -> str:
-    """Return the name of an operator, with its domain before it unless that is ai.onnx: "ai.onnx.ml.Scaler"."""
+    """Return the full name of an operator, (domain, name): "Cast" in ai.onnx, else "ai.onnx.ml.Scaler"."""
     return escape_text(f"{domain_name(key[0])}.{key[1]}" if key[0] else key[1])
 
 
 def _operators_table(site: Site, facts: RuntimeFacts) -> dict[str, Any]:
-    """Return the table of a runtime's operators, with a row for the versions, releases and kernels of each.
+    """Return the table of a runtime's operators as {"head", "groups"}; a group has the rows of one operator.
 
-    Columns without content are left out. If the runtime has exactly the kernels of another one, only releases are
-    shown.
+    A row is for some versions and releases, and one kernel. Columns without content are left out. If the runtime has
+    exactly the kernels of another one, each operator has one row with its releases.
     """
     lines = {
         key: [("all", releases_text(facts.runs_of(key), facts.releases), "any", "")]

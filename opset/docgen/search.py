@@ -126,7 +126,10 @@ class SearchPage(NamedTuple):
 
 
 def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[SearchPage]) -> str:
-    """Return a script in ASCII that assigns the search index of some domains' operators and of other pages."""
+    """Return a script in ASCII that assigns the search index to `window.OPSET_INDEX`.
+
+    The index has the operators of `domains`, and `pages`. It has no "<", ">" or "&", so that no tag can be in it.
+    """
     lists: dict[tuple[str, ...], int] = {}
     families: dict[str, int] = {}
     paths = Paths(registry, domains)
@@ -172,10 +175,17 @@ def _operator_entry(
     lists: dict[tuple[str, ...], int],
     families: dict[str, int],
 ) -> list[Any]:
-    """Return the search entry of an operator in the form that the module describes, from the operator's family on.
+    """Return the search entry of an operator, without its name and domain.
 
-    Families and lists of names are stored once, and entries have their numbers. `lists` and `families` map them to
-    numbers; new ones are added to the mappings.
+    The entry is [family, href, summary, synonyms, calls, text, versions]. Families and lists of names are stored once,
+    and entries have their numbers.
+
+    Args:
+        registry: The registry.
+        versions: All versions of the operator, oldest first.
+        paths: The paths of the site.
+        lists: Numbers of lists of names; new lists are added.
+        families: Numbers of families; new families are added.
     """
     newest = versions[-1]
     docs = registry.documentation(newest)
@@ -210,14 +220,20 @@ def _version_entry(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[
 
 
 def element_words(schema: OpSchema) -> set[str]:
-    """Return the words in the types of a schema's inputs and outputs, except "tensor": float, seq, map, sparse."""
+    """Return the words in the types of a schema's inputs and outputs: {"float", "seq", "map", "sparse"}.
+
+    "tensor" is left out, and "sparse_tensor" is "sparse".
+    """
     types = {type_ for parameter in (*schema.inputs, *schema.outputs) for type_ in schema.allowed_types(parameter)}
     words = {word for type_ in types for word in re.findall(r"\w+", type_)}
     return {"sparse" if word == "sparse_tensor" else word for word in words - {"tensor"}}
 
 
 def _prose_of(docs: Docs) -> Iterable[str]:
-    """Yield all texts of an operator's documentation: description, special cases, notes, parameters."""
+    """Yield all texts of an operator's documentation: description, special cases, notes on runtimes, parameters.
+
+    Counterparts in other libraries are among these.
+    """
     yield docs.doc
     yield from (case.text for case in docs.special_cases)
     yield from (note.text for note in docs.implementations)
@@ -227,6 +243,9 @@ def _prose_of(docs: Docs) -> Iterable[str]:
 
 
 def _plain_text(text: str) -> str:
-    """Return text without backticks and empty lines, in printable characters, cut to LONGEST."""
+    """Return text without backticks and empty lines, with runs of spaces as one, and unprintable characters escaped.
+
+    Only its first LONGEST characters are read.
+    """
     lines = (" ".join(line.split()) for line in text[:LONGEST].replace("`", "").split("\n"))
     return "\n".join(safe_text(line, LONGEST) for line in lines if line)

@@ -66,12 +66,12 @@ def pages(
     progress: Progress | None = None,
     verbs: Sequence[VerbPage] = (),
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of the site, each as its path from the root and its content.
+    """Yield the files of the site, each as (path from the root, content). Nothing is written to the disk.
 
     Args:
         registry: The operators.
         domains: The domains to document, by default all.
-        progress: Called after each page with the numbers of pages done and of all pages.
+        progress: Called after each page but the first two, with the number of pages done and the number of all pages.
         verbs: The verbs of the command line that get pages.
     """
     paths = Paths(registry, registry.domains if domains is None else domains)
@@ -91,6 +91,7 @@ def pages(
     total = len(operators) + len(others) + len(runtimes) + 2
 
     def render(template: str, path: str, page: Any) -> tuple[str, bytes]:
+        """Return (path, content) of a page, made by a template from the data `page`."""
         root = "../" * path.count("/")
         folder = path.rpartition("/")[0]
         shown = environment.get_template(template).render(page=page, root=root)
@@ -98,6 +99,7 @@ def pages(
         return path, compact(shown.replace(f'href="../{folder}/', 'href="')).encode()
 
     def rendered_pages() -> Iterator[tuple[str, bytes]]:
+        """Yield (path, content) of all pages: the home page, the Python API, operators, other pages, runtimes."""
         yield render("page.html", "index.html", _home_page(site, operators))
         yield render("api.html", "api.html", api)
         for domain, name, *_ in operators:
@@ -122,7 +124,7 @@ def pages(
 
 @lru_cache(maxsize=4)
 def _environment(count: int, has_runtimes: bool, has_verbs: bool) -> Environment:
-    """Return the Jinja environment of the templates.
+    """Return the Jinja environment of the templates. Cached.
 
     `count` is the number of operators, which pages state. The menu has an entry for runtimes and one for verbs only if
     the site has pages on them.
@@ -167,7 +169,7 @@ def _home_page(site: Site, operators: list[OperatorEntry]) -> dict[str, Any]:
 
 
 def _guide_pages() -> Iterator[IndexPage]:
-    """Yield the page of each guide, and the page that lists the guides."""
+    """Yield the page of each guide, and at last the page that lists the guides."""
     groups: dict[str, list[dict[str, str]]] = {}
     for guide in guides()[1:]:
         found = link(guide.title, f"../{Paths.guide(guide.name)}")
@@ -193,17 +195,24 @@ def _guide_pages() -> Iterator[IndexPage]:
 
 
 def _resolve_link(target: str) -> str:
-    """Return the address on the site for the target of a link in a guide; a target without a page is unchanged."""
+    """Return the address on the site for the target of a link in a guide: "../guides/proofs.html#x" for "proofs.md#x".
+
+    A target that is no guide is unchanged.
+    """
     name, hash_, anchor = target.partition("#")
     known = {f"{guide.name}.md": guide.name for guide in guides()}
     return f"../{Paths.guide(known[name])}{hash_}{anchor}" if name in known else target
 
 
 def _api_data() -> tuple[dict[str, Any], list[SearchPage]]:
-    """Return the data for the page on the Python API, and search entries: one for each name, and one for the page."""
+    """Return the data for the page on the Python API, and its entries in the search.
+
+    There is an entry for each public name and each member of a class, and at last one for the page.
+    """
     search_pages: list[SearchPage] = []
 
     def shown_entry(entry: PublicName) -> dict[str, Any]:
+        """Return a public name as data with HTML, and add search entries for it and its members."""
         search_pages.append(SearchPage(entry.anchor, f"api.html#{entry.anchor}", "api", entry.doc))
         return {
             **entry._asdict(),

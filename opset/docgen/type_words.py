@@ -21,7 +21,7 @@ _WRAPPERS = {"": "", "seq": "sequences", "optional": "optional tensors", "option
 def split_types(types: Iterable[str]) -> dict[str, list[str]]:
     """Return element types by kind of value: "" for tensors, "seq", "optional" or "optional(seq".
 
-    "seq(tensor(float))" gives "float" under "seq". Types of which no element type is known are listed whole under "".
+    "seq(tensor(float))" gives {"seq": ["float"]}. Types of other kinds, such as maps, are listed whole under "".
     """
     kinds: dict[str, list[str]] = {}
     for type_ in types:
@@ -37,7 +37,11 @@ def _element(type_: str) -> str:
 
 
 def words_of_types(types: Iterable[str]) -> str:
-    """Return a long list of types in words: "floats of 16 to 64 bits, bfloat16, bool"."""
+    """Return a long list of types in words: "floats of 16 to 64 bits, bfloat16, bool".
+
+    Groups of element types that are complete have a name; types that belong to no complete group are listed. Kinds of
+    values are parted by ";": "sequences of float; float, bool".
+    """
     return "; ".join(_phrase_of(kind, _replace_groups(names)) for kind, names in split_types(types).items())
 
 
@@ -47,7 +51,10 @@ def list_of_types(types: Iterable[str]) -> str:
 
 
 def _phrase_of(kind: str, names: Iterable[str]) -> str:
-    """Return names of element types as text, after the kind of value: "sequences of float, double"."""
+    """Return names of element types as text, after the kind of value: "sequences of float, double".
+
+    `kind` is one of the keys that `split_types` returns; for tensors, "", only the names are returned.
+    """
     listed = ", ".join(names)
     return f"{_WRAPPERS[kind]} of {listed}" if kind else listed
 

@@ -37,7 +37,7 @@ class VerbPage(NamedTuple):
 
 
 def verb_pages(verbs: Sequence[VerbPage]) -> Iterator[IndexPage]:
-    """Yield a page for each verb, and the page that lists the verbs; nothing if there are no verbs."""
+    """Yield a page for each verb, and at last the page that lists the verbs; nothing if there are no verbs."""
     if not verbs:
         return
     examples = _examples_by_verb()
@@ -73,13 +73,13 @@ def verb_pages(verbs: Sequence[VerbPage]) -> Iterator[IndexPage]:
 
 
 def _option_cells(options: Iterable[tuple[str, str]]) -> Iterator[list[dict[str, object]]]:
-    """Yield the cells of each option's row in a table."""
+    """Yield the row of each option in a table, as two cells: its names, its help."""
     for names, words in options:
         yield [cell(names), cell(words)]
 
 
 def _examples_by_verb() -> dict[str, dict[str, Guide]]:
-    """Return commands from the guides by verb, each with its guide.
+    """Return {verb: {command: guide}} with commands that the guides show, such as "opset convert model.onnx --to 21".
 
     A verb has at most EXAMPLES commands, and at most two from the same guide.
     """

@@ -27,7 +27,7 @@ _SEVERITIES: Final = {"ERR": ("break", BAD), "WARN": ("warning", WARN), "INFO": 
 
 
 def breaking_page(document: Mapping[str, Any], command: str = "") -> str:
-    """Return the page of a comparison of two states of schemas.
+    """Return the page of a comparison of two states of operator schemas, as an HTML document.
 
     `document` is the report of `opset breaking` as JSON. `command` is the command line, which the page shows.
     """
@@ -57,7 +57,10 @@ def breaking_page(document: Mapping[str, Any], command: str = "") -> str:
 
 
 def _rows(findings: Sequence[Mapping[str, Any]]) -> list[list[Cell]]:
-    """Return a row for each group of findings that say the same, with the operators that they are about."""
+    """Return a row of cells for each group of findings that say the same: same rule, texts and approval.
+
+    A row lists the operators, with their versions, that the findings of its group are about.
+    """
     groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for each in findings:
         parts = ("rule", "severity", "requires", "message", "why", "help", "approved")

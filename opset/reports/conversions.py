@@ -38,8 +38,8 @@ FEW_PICTURES: Final = 8
 class EffectKind:
     """Nodes that a conversion treats alike, in one model or in several.
 
-    `group` is the group of the report on the first model. `nodes` and `models` are the numbers of nodes and models,
-    `names` the names of the nodes.
+    `group` is the group of nodes in the report on the first of these models, as JSON. `nodes` and `models` are the
+    numbers of nodes and models, `names` the names of the nodes, at most KEPT.
     """
 
     group: Mapping[str, Any]
@@ -54,12 +54,15 @@ class EffectKind:
 
     @property
     def versions(self) -> str:
-        """The versions before and after as text: "13 → 21"; only the one before if the operator is lowered."""
+        """The versions before and after as text: "13 → 21"; only the one before if other operators replace the node."""
         return versions_words(self.group["before"], self.group["after"] or self.group["before"])
 
     @property
     def outcome(self) -> str:
-        """The words for what a node becomes: "converted to Cast", "lowered to 3 nodes: …"."""
+        """The words for what a node becomes: "converted to Cast", "lowered to 3 nodes: …".
+
+        They are "lowered" if no version of the operator is left after the conversion.
+        """
         counts = Counter(self.group["becomes"])
         made = listing([name if count == 1 else f"{count} {name}" for name, count in counts.items()])
         if self.group["after"] or not made:
@@ -69,12 +72,15 @@ class EffectKind:
 
 
 def versions_words(before: object, after: object) -> str:
-    """Return two versions as text: "13 → 21", or one of them if they are the same."""
+    """Return two versions as text: "13 → 21", or "13" if they are the same."""
     return str(before) if before == after else f"{before} → {after}"
 
 
 def targets_words(model: Mapping[str, Any]) -> str:
-    """Return the versions of a model before and after a conversion: "ai.onnx 13 → 21, IR version 7 → 10"."""
+    """Return the versions of a model before and after a conversion: "ai.onnx 13 → 21, IR version 7 → 10".
+
+    `model` is the report on the model, as JSON.
+    """
     opsets = [f"{each['domain']} {versions_words(each['before'], each['after'])}" for each in model["opsets"]]
     return f"{listing(opsets)}, IR version {versions_words(**model['ir_version'])}"
 
@@ -82,7 +88,8 @@ def targets_words(model: Mapping[str, Any]) -> str:
 def release_words(model: Mapping[str, Any]) -> str:
     """Return the first releases of onnx with the versions of ai.onnx before and after: "1.8 → 1.16 of onnx".
 
-    Returns "" if the model does not import ai.onnx, or if no release has one of the versions.
+    The result is "" if the model does not import ai.onnx, or if no release has one of the versions. `model` is the
+    report on the model, as JSON.
     """
     for each in model["opsets"]:
         if each["domain"] == "ai.onnx":
@@ -92,13 +99,14 @@ def release_words(model: Mapping[str, Any]) -> str:
 
 
 def _first_release(opset: int) -> str:
+    """Return the name of the first release of onnx that has an opset of ai.onnx, "" if none has it."""
     return next((each.name for each in RELEASES if each.opset >= opset), "")
 
 
 def kinds_of(models: Iterable[Mapping[str, Any]]) -> list[EffectKind]:
     """Return the kinds of nodes of all models: nodes that a conversion treats alike are one kind.
 
-    Kinds that change come first. `models` are the reports on models, as JSON.
+    Kinds that change come first, sorted by operator and version. `models` are the reports on models, as JSON.
     """
     kinds: dict[tuple[Any, ...], EffectKind] = {}
     for model in models:
@@ -116,7 +124,10 @@ def kinds_of(models: Iterable[Mapping[str, Any]]) -> list[EffectKind]:
 
 
 def _place_words(place: Mapping[str, Any], graphs: Sequence[str]) -> str:
-    """Return the name of a node, or its number if it has none; its graph follows if there are several graphs."""
+    """Return the name of a node, or "number 5" if it has none; its graph follows if there are several graphs.
+
+    `place` is {"node", "name", "graph"}, with indexes of the node and of its graph in `graphs`, the names of graphs.
+    """
     name = place["name"] or f"number {place['node']}"
     return f"{name}, {graphs[place['graph']]}" if len(graphs) > 1 else name
 
@@ -125,6 +136,8 @@ def change_parts(
     kinds: Sequence[EffectKind], models: Sequence[Mapping[str, Any]], is_refused: bool
 ) -> Iterator[ReportPart]:
     """Yield the section with a table of the operators whose nodes a conversion changes; nothing if there are no nodes.
+
+    Operators that stay, and nodes of domains without schemas, are folded below it.
 
     Args:
         kinds: The kinds of nodes, as `kinds_of` returns them.
@@ -159,7 +172,7 @@ def change_parts(
 
 
 def picture_parts(kinds: Sequence[EffectKind]) -> Iterator[ReportPart]:
-    """Yield the section with pictures of each kind of change; nothing if no node changes."""
+    """Yield the section with pictures of kinds of changes; nothing if no node changes, or no kind has an example."""
     changed = [kind for kind in kinds if not kind.group["kept"]]
     if shown := [*_shown_changes(changed)]:
         left = sum(kind.group["example"] is not None for kind in changed) - len(shown)
@@ -169,7 +182,10 @@ def picture_parts(kinds: Sequence[EffectKind]) -> Iterator[ReportPart]:
 
 
 def _row_of(kind: EffectKind, several: bool) -> list[Cell]:
-    """Return the row of a table for a kind of nodes; `several` says that the report covers several models."""
+    """Return the row of a table for a kind of nodes.
+
+    If `several`, the report covers several models: the row has their number, and no names of nodes.
+    """
     counts = [number_cell(f"{kind.nodes:,}")] + [number_cell(f"{kind.models:,}")] * several
     outcome = Cell("stay", QUIET) if kind.group["kept"] else Cell(kind.outcome)
     names = [] if several else [*map(str, fold_names(kind.names))]
@@ -179,7 +195,8 @@ def _row_of(kind: EffectKind, several: bool) -> list[Cell]:
 def _shown_changes(kinds: Sequence[EffectKind]) -> Iterator[ReportChange]:
     """Yield the kinds of changes whose first node the report shows, at most MOST_PICTURES.
 
-    Kinds get pictures until these have MOST_DRAWN characters; further kinds are shown as text.
+    Kinds without an example are left out. Kinds get pictures until these have MOST_DRAWN characters together; further
+    kinds are shown as text.
     """
     drawn = 0
     with_example = [kind for kind in kinds if kind.group["example"] is not None]

@@ -11,7 +11,10 @@ from opset.reports.frame import Cell, ReportPage, ReportPart, ReportTable, numbe
 
 
 def difference_page(old: str, new: str, compared: ModelComparison) -> str:
-    """Return the difference of two models as an HTML document; `old` and `new` are their names."""
+    """Return the difference of two models as an HTML document.
+
+    `old` and `new` are the names of the models, `compared` is their comparison.
+    """
     interface, structure = compared.interface, compared.structure
     versions = f"{interface.version_before} → {interface.version_after}"
     following = f"lowest that follows: {interface.next_version or 'none is left'}"
@@ -30,7 +33,10 @@ def difference_page(old: str, new: str, compared: ModelComparison) -> str:
 
 
 def _counts_table(counts: dict[str, PartCounts]) -> ReportTable:
-    """Return the table that counts nodes and weights of both models, and those that are the same, changed and so on."""
+    """Return a table with a row for each key of `counts`, "nodes" and "weights".
+
+    It counts them in both models, and those that are the same, changed, and so on.
+    """
     rows = [[Cell(name), *(number_cell(f"{number:,}") for number in each)] for name, each in counts.items()]
     return ReportTable("Counts", ["", "before", "after", *PartCounts._fields[2:]], rows)
 
@@ -46,11 +52,12 @@ def _structure_tables(compared: ModelComparison) -> Iterator[ReportTable]:
 
 
 def _change_row(change: StructureChange) -> Sequence[Cell]:
-    """Return the row of a change of the structure."""
+    """Return the row of a change of the structure: its sign, its place, the body of the model, and details."""
     details = [f"{part}: {before or 'none'} → {after or 'none'}" for part, before, after in change.details]
     sign = Cell(change.change, change.change)
     return [sign, Cell(change.place), Cell(change.body), Cell(lines=details)]
 
 
 def _more(omitted: int) -> str:
+    """Return "… and 5 more" for 5 entries that are left out, "" for none."""
     return f"… and {omitted:,} more" if omitted else ""

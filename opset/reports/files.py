@@ -18,7 +18,7 @@ _HEAD = 400
 
 
 def check_page_file(path: str, force: bool = False) -> None:
-    """Raise UsageError if a page may not be written to a path.
+    """Raise UsageError if a page may not be written to a path; nothing is written.
 
     The code is U102 if the path has a file that opset did not make, unless `force` is true. It is U104 if the path is a
     folder, or its file cannot be read.

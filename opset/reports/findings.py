@@ -16,9 +16,9 @@ SEVERITIES: Final = {"error": BAD, "warning": WARN}
 
 
 def finding_parts(models: Sequence[Mapping[str, Any]], title: str) -> Iterator[ReportPart]:
-    """Yield the section on the findings of reports; nothing if there are no findings.
+    """Yield the section on the findings of reports, with a row for each group of like ones; nothing if there are none.
 
-    `models` are the reports on models as JSON, of which `errors` has the findings. `title` is the title of the section.
+    `models` are the reports on models as JSON, with findings in "errors". `title` is the title of the section.
     """
     several = len(models) > 1
     groups = [*group_findings(models)]
@@ -52,7 +52,11 @@ def finding_parts(models: Sequence[Mapping[str, Any]], title: str) -> Iterator[R
 
 
 def group_findings(models: Iterable[Mapping[str, Any]]) -> Iterator[list[tuple[int, Mapping[str, Any]]]]:
-    """Yield groups of findings that differ only in quoted names; each finding comes with the position of its report."""
+    """Yield groups of findings that differ only in quoted names and in their places.
+
+    A finding comes as (position of its report in `models`, the finding as JSON). `models` are the reports, with
+    findings in "errors".
+    """
     groups: dict[tuple[str, ...], list[tuple[int, Mapping[str, Any]]]] = {}
     for number, model in enumerate(models):
         for each in model["errors"]:
@@ -62,7 +66,10 @@ def group_findings(models: Iterable[Mapping[str, Any]]) -> Iterator[list[tuple[i
 
 
 def operator_of(finding: Mapping[str, Any]) -> str:
-    """Return the operator of the node that a finding is about, "" if it is about none."""
+    """Return the operator of the node that a finding is about, "ai.onnx.ml.Scaler"; "" if it is about no node.
+
+    `finding` is the finding as JSON. The domain ai.onnx is not named.
+    """
     at = finding.get("at")
     if at is None:
         return ""

@@ -64,7 +64,7 @@ class Cell(NamedTuple):
 class ReportTable(NamedTuple):
     """A table: its caption, the names of its columns, its rows, and a text below it on rows that are left out.
 
-    The first cell of a row names the row.
+    The first cell of a row names the row. `kind` is a class of its style, "" for none.
     """
 
     title: str
@@ -99,7 +99,7 @@ class Folded(NamedTuple):
 
 
 class ReportPart(NamedTuple):
-    """A section of a page."""
+    """A section of a page: its HTML id, its title, and paragraphs, tables, a list of lines, changes, folded tables."""
 
     id: str
     title: str
@@ -120,7 +120,10 @@ class ReportPage(NamedTuple):
 
 
 def page_text(page: ReportPage, document: Any = None) -> str:
-    """Return a page as an HTML document; if `document` is given, the page holds it as JSON, too."""
+    """Return a page as an HTML document.
+
+    If `document` is given, the page holds it as JSON, too.
+    """
     style = _style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     template = _environment().get_template("report.html")
@@ -129,10 +132,10 @@ def page_text(page: ReportPage, document: Any = None) -> str:
 
 
 def embedded_json(document: Any) -> tuple[str, Markup]:
-    """Return the type and the content of an HTML element that holds a document as JSON.
+    """Return (type, content) of an HTML element that holds a document as JSON.
 
-    The content is ASCII, and has no characters that could end the element. JSON of more than LARGEST_PLAIN characters
-    is compressed by gzip, and written in base64.
+    The type is "application/json", and the content ASCII without characters that could end the element. JSON of more
+    than LARGEST_PLAIN characters is compressed by gzip and written in base64: then the type is "application/gzip".
     """
     text = json.dumps(document, separators=(",", ":"), allow_nan=False)
     if len(text) > LARGEST_PLAIN:
@@ -142,7 +145,10 @@ def embedded_json(document: Any) -> tuple[str, Markup]:
 
 
 def words_cell(*words: object, kind: str = "", **more: Any) -> Cell:
-    """Return a cell whose text joins the words that are not empty by blanks; `more` are further fields of the Cell."""
+    """Return a cell whose text joins the words by blanks; words that are "" or None are left out.
+
+    `kind` is the cell's sign and color, `more` are further fields of the Cell.
+    """
     return Cell(" ".join(str(each) for each in words if each not in ("", None)), kind, **more)
 
 
@@ -154,7 +160,7 @@ def number_cell(text: object) -> Cell:
 def first_rows(title: str, head: Sequence[str], rows: Sequence[Sequence[Cell]], kind: str = "") -> ReportTable:
     """Return a table of the first MOST_ROWS rows; a text below it says how many rows are left out.
 
-    Columns without content are left out. `head` has the names of the columns.
+    Columns without content in these rows are left out. `head` has the names of the columns.
     """
     left = len(rows) - MOST_ROWS
     shown = rows[:MOST_ROWS]
@@ -171,7 +177,8 @@ def first_rows(title: str, head: Sequence[str], rows: Sequence[Sequence[Cell]], 
 def lines_cell(lines: Sequence[str], noun: str, shown: int = 3, most: int = 50) -> Cell:
     """Return a cell that lists lines.
 
-    If there are more than `shown` lines, the first `most` lines are folded behind the number of lines and `noun`.
+    More than `shown` lines are folded behind their number and `noun`, "12 places"; of more than `most`, the others are
+    only counted.
     """
     if len(lines) <= shown:
         return Cell(lines[0] if len(lines) == 1 else "", lines=lines if len(lines) > 1 else ())
@@ -181,14 +188,14 @@ def lines_cell(lines: Sequence[str], noun: str, shown: int = 3, most: int = 50) 
 
 @cache
 def _style() -> str:
-    """Return the CSS of a page."""
+    """Return the CSS of a page. Cached."""
     own = files("opset.reports").joinpath("report.css").read_text(encoding="utf-8")
     return base_stylesheet() + own + picture.stylesheet()
 
 
 @cache
 def _environment() -> Environment:
-    """Return the Jinja environment of the templates, in which every text is escaped and cut."""
+    """Return the Jinja environment of the templates, in which every text is escaped and cut. Cached."""
     environment = Environment(
         loader=PackageLoader("opset.reports"),
         autoescape=True,
@@ -203,5 +210,8 @@ def _environment() -> Environment:
 
 
 def safe_lines(text: object) -> str:
-    """Return text with control characters escaped, except line breaks; long lines and long texts are cut."""
+    """Return text with control characters escaped, except line breaks.
+
+    Each line is cut to _LONGEST characters, and the text to four times as many.
+    """
     return "\n".join(safe_text(line, _LONGEST) for line in str(text)[: 4 * _LONGEST].split("\n"))

@@ -11,9 +11,10 @@ from opset.reports.frame import Cell, ReportPart, first_rows
 
 
 def coverage_text(coverage: Mapping[str, int]) -> str:
-    """Return how many values are known, and how well: `46: 40 known in numbers, 6 with variables`.
+    """Return how many values are known, and how well: "46: 40 known in numbers, 6 with variables".
 
-    `coverage` has the number of values for each degree of knowledge.
+    `coverage` has the number of values for each degree of knowledge, a key of COVERAGE_WORDS. Degrees without values
+    are not named.
     """
     counts = [f"{coverage[each]:,} {words}" for each, words in COVERAGE_WORDS.items() if coverage[each]]
     return f"{sum(coverage.values()):,}: {', '.join(counts) or 'none'}"

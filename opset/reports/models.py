@@ -38,12 +38,14 @@ _MILD: Final = {"warned": WARN, "invalid": WARN, "unchanged": QUIET}
 def models_page(
     verb: str, document: Mapping[str, Any], words: Mapping[str, str], command: str = "", left_out: int = 0
 ) -> str:
-    """Return the page of a verb's report on models.
+    """Return the page of a verb's report on models, as an HTML document.
+
+    One model is shown in full; of several, each has a row, and findings and changes are summed up.
 
     Args:
-        verb: The name of the verb.
+        verb: The name of the verb, such as "convert".
         document: The report as `--format json` prints it.
-        words: The words that the page shows for each status.
+        words: The words that the page shows for each status, such as {"refused": "refused"}.
         command: The command line.
         left_out: How many models the document does not list, though its summary counts them.
     """
@@ -73,6 +75,7 @@ def models_page(
 
 
 def _name_of(model: Mapping[str, Any]) -> str:
+    """Return the name of a model's file from the report on the model; "stdin" for "-"."""
     return "stdin" if model["input"] == "-" else str(model["input"])
 
 
@@ -82,7 +85,11 @@ def _kind_of(model: Mapping[str, Any]) -> str:
 
 
 def _verdict_of(model: Mapping[str, Any], words: Mapping[str, str]) -> Cell:
-    """Return the cell with the verdict on one model; `words` has the words for each status."""
+    """Return the cell with the verdict on one model, from the report on it.
+
+    The cell also has versions or counts of findings, the verification, and an internal error. `words` has the words for
+    each status.
+    """
     text = words[model["status"]]
     text = f"{text[:1].upper()}{text[1:]}"
     if detail := _detail(model):
@@ -100,7 +107,10 @@ def _verdict_of(model: Mapping[str, Any], words: Mapping[str, str]) -> Cell:
 
 
 def _verdict(summary: Mapping[str, int], words: Mapping[str, str]) -> Cell:
-    """Return the cell with the verdict on several models; `words` has the words for each status."""
+    """Return the cell with the number of models, and how many have each status.
+
+    `summary` has the number for each status, `words` the words. The cell is BAD if the exit status is not 0, else GOOD.
+    """
     counts = [f"{summary[each]:,} {word}" for each, word in words.items() if summary[each]]
     count = summary["models"]
     kind = BAD if summary["exit_status"] else GOOD
@@ -176,7 +186,10 @@ def _models_parts(models: Sequence[Mapping[str, Any]], words: Mapping[str, str],
 
 
 def _findings_cell(model: Mapping[str, Any]) -> Cell:
-    """Return the cell with the findings on one of several models; they are folded behind their number."""
+    """Return the cell with the findings on one of several models; they are folded behind their number.
+
+    The cell is "none" if there are none, and only the message of an internal error if there is one.
+    """
     if model.get("internal_error"):
         return Cell(model["internal_error"])
     lines = []
@@ -212,9 +225,9 @@ def _total_parts(totals: Sequence[Mapping[str, Any]], title: str) -> Iterator[Re
 
 
 def _blocker_parts(model: Mapping[str, Any]) -> Iterator[ReportPart]:
-    """Yield the section on what stands in the way of a conversion; nothing if a model has no blockers.
+    """Yield the section on the reasons why a model cannot be converted; nothing if there are none.
 
-    It has a row for each operator and reason.
+    It has a row for each operator and reason. `model` is the report on the model.
     """
     rows = [
         [
@@ -233,13 +246,13 @@ def _blocker_parts(model: Mapping[str, Any]) -> Iterator[ReportPart]:
 
 
 def _operator_words(blocker: Mapping[str, Any]) -> str:
-    """Return the operator of a blocker with its version; "" if the whole model is refused."""
+    """Return the operator of a blocker with its version, "Softmax 13"; "" if it is about the whole model."""
     name = qualified_name(blocker["domain"], blocker["operator"])
     return f"{name} {blocker['version']}" if blocker["version"] else name
 
 
 def _mend_parts(model: Mapping[str, Any]) -> Iterator[ReportPart]:
-    """Yield the section on faults that were mended in a model; nothing if there are none."""
+    """Yield the section on faults that were mended in a model, with the difference as text; nothing without both."""
     mended = model.get("mended", ())
     rows = [[Cell(each["code"], GOOD), Cell(each["message"]), Cell(each["place"])] for each in mended]
     tables = [first_rows("What was mended", ["rule", "what", "where"], rows)] if rows else []

@@ -34,7 +34,10 @@ _ALLOWED: Final = 2 + SHARES.index(1)
 
 
 def verification_page(document: Mapping[str, Any], command: str = "") -> str:
-    """Return the page of `opset verify`; `document` is its report as JSON, `command` the command line."""
+    """Return the page of `opset verify` as an HTML document.
+
+    `document` is its report as JSON, `command` the command line, which the page shows.
+    """
     outputs = document["outputs"]
     differ = sum(each["verdict"] == DIFFERENT for each in outputs)
     words = {
@@ -96,7 +99,7 @@ def verification_parts(verifications: Sequence[tuple[str, Mapping[str, Any]]]) -
 
 
 def _runs_tables(runs: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
-    """Yield the table of runs; runs that differ only in a number share a row."""
+    """Yield the table of runs; runs that differ only in a number share a row. Nothing is yielded without runs."""
     names = [
         f"{run['source']}\0{' '.join(f'{name}={size}' for name, size in run['sizes'].items())}\0{run['verdict']}\0"
         f"{run.get('why', '')}"
@@ -117,7 +120,8 @@ def _folded_outputs(
 ) -> Iterator[tuple[FoldedName, Sequence[Mapping[str, Any]]]]:
     """Yield groups of outputs that have the same verdict, and whose names differ only in numbers.
 
-    Groups of outputs that differ between the models come first.
+    A group is (its folded name, its outputs). Outputs that differ between the models come first, then those that were
+    not compared.
     """
     for verdict in (DIFFERENT, NOT_COMPARED, SAME):
         found = [each for each in outputs if each["verdict"] == verdict]
@@ -132,7 +136,7 @@ def _output_name(output: Mapping[str, Any]) -> str:
 
 
 def _output_row(folded: FoldedName, group: Sequence[Mapping[str, Any]]) -> list[Cell]:
-    """Return the row for a group of outputs: the greatest differences, and the sums of counts.
+    """Return the row for a group of outputs: its greatest differences and tolerances, and sums of its counts.
 
     `folded` is the name of the group.
     """
@@ -167,7 +171,8 @@ def _number_text(number: float | str) -> str:
 def histogram_picture(counts: Sequence[int]) -> Markup:
     """Return a bar chart (SVG) of how many elements differ by how much; empty markup if there are no elements.
 
-    `counts` has the number of elements for each class of differences, from equal to the largest.
+    `counts` has the number of elements for each class of differences, from equal to the largest: one for each of
+    _LABELS. Heights are logarithmic.
     """
     if not any(counts):
         return Markup("")

@@ -40,12 +40,15 @@ class Transition:
 
     @cached_property
     def difference(self) -> dict[str, Any]:
-        """The difference of the two signatures, in the form of `signature_diff`."""
+        """The differences between the older and the newer signature, in the form that `signature_diff` returns."""
         return signature_diff(self.old, self.new)
 
     @cached_property
     def undeclared_keys(self) -> tuple[str, ...]:
-        """The keys, such as "inputs", at which the `change:` block and the computed difference differ; sorted."""
+        """The keys, such as "inputs", at which the `change:` block and the computed difference differ; sorted.
+
+        A key that only one of the two has counts as well.
+        """
         computed, declared = (
             {key: json.dumps(part, sort_keys=True) for key, part in difference.items()}
             for difference in (self.difference, self.change.diff)
@@ -55,9 +58,10 @@ class Transition:
 
 
 def signature_diff(old: OpSchema, new: OpSchema) -> dict[str, Any]:
-    """Return the differences of two signatures in the form that this module's docstring shows.
+    """Return the differences between two signatures by key, such as {"inputs": {"added": ["axes"]}}; {} if none.
 
-    The result is {} if the signatures are equal.
+    Keys without a difference are left out. The others are "deprecated", "experimental", "determinism", "inputs",
+    "outputs", "attributes" and "types"; the module's docstring shows their values.
     """
     diff: dict[str, Any] = {}
     for flag in ("deprecated", "experimental"):
@@ -75,10 +79,10 @@ def signature_diff(old: OpSchema, new: OpSchema) -> dict[str, Any]:
 
 
 def _parameter_diff(old: Sequence[Parameter], new: Sequence[Parameter]) -> dict[str, Any]:
-    """Return the differences of inputs, or of outputs, by the keys of a `change:` block, such as "added".
+    """Return the differences of inputs, or of outputs, as a `change:` block has them, such as {"added": ["axes"]}.
 
-    A parameter is renamed if both versions have a parameter at its position, the older version does not have the new
-    name, and the newer version does not have the old name. The result is {} if there are no differences.
+    Two parameters at the same position count as one that was renamed if neither name is in the other version. The
+    result is {} if there are no differences.
     """
     before, after = {p.name: p for p in old}, {p.name: p for p in new}
     renamed = {a.name: b.name for a, b in zip(old, new, strict=False) if a.name not in after and b.name not in before}
@@ -101,11 +105,11 @@ _PARAMETER_FIELDS = {"retyped": "type", "arity": "option", "homogeneous": "homog
 
 
 def _attribute_diff(old: dict[str, Attribute], new: dict[str, Attribute]) -> dict[str, Any]:
-    """Return the differences of attributes by name.
+    """Return the differences of attributes by name; attributes that are equal are left out.
 
-    An attribute of the newer version alone has "added" (its type), "default" and "required"; one of the older version
-    alone has "removed" (its type). An attribute of both has [old, new] under each property that changed, such as
-    "default".
+    An attribute of the newer version alone has "added" (its type), "default" if it has one, and "required" if it is.
+    An attribute of the older version alone has "removed" (its type). An attribute of both has [old, new] under each
+    property that changed, such as "default".
     """
     diff: dict[str, Any] = {}
     for name in sorted(old.keys() | new.keys()):
@@ -130,11 +134,12 @@ _ATTRIBUTE_FIELDS = ("type", "default", "required")
 
 
 def _as_list(value: Any) -> Any:
+    """Return a tuple as a list, and any other value unchanged."""
     return list(value) if isinstance(value, tuple) else value
 
 
 def _type_diff(old: dict[str, tuple[str, ...]], new: dict[str, tuple[str, ...]]) -> dict[str, Any]:
-    """Return the differences of type constraints by name: "new", "gone", or a list of the types that differ.
+    """Return the type constraints that differ, by name: "new", "gone", or a list such as ["+tensor(bool)"].
 
     In the list, + stands before a type that was added, - before one that was removed.
     """
@@ -151,9 +156,10 @@ def _type_diff(old: dict[str, tuple[str, ...]], new: dict[str, tuple[str, ...]])
 
 
 def compact_diff(diff: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
-    """Return a signature difference as authors write it: with names of type sets in place of lists of types.
+    """Return a signature difference as authors write it: names of type sets stand for lists of types.
 
-    A float has as few digits as possible. `sets` are the type sets that the YAML may name.
+    `diff` is a result of `signature_diff`, and is not changed. A float gets as few digits as a float32 needs. `sets`
+    are the named type sets that the YAML may use.
     """
     compact: dict[str, Any] = {key: _shorten_floats(part) for key, part in diff.items()}
     for name, part in diff.get("types", {}).items():
@@ -163,15 +169,17 @@ def compact_diff(diff: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
 
 
 def signed_expressions(types: Sequence[str], sets: TypeSets) -> list[str]:
-    """Return types as a shorter list in which type sets stand for their types, such as ["+float8", "-bool"].
+    """Return types as a shorter list, in which names of type sets stand for their types: ["+float8", "-bool"].
 
-    Each item of `types` and of the result begins with + (added) or - (removed). `sets` are the type sets.
+    Each item of `types` and of the result begins with + (added) or - (removed); the added ones come first. `sets` are
+    the named type sets.
     """
     parts = {sign: [type_[1:] for type_ in types if type_[0] == sign] for sign in "+-"}
     return [sign + each for sign, some in parts.items() for each in shortest_expressions(some, sets)]
 
 
 def _shorten_floats(value: Any) -> Any:
+    """Return a copy of a value in which all floats, at any depth of dicts and lists, are replaced by `short_float`."""
     if isinstance(value, dict):
         return {key: _shorten_floats(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -180,7 +188,10 @@ def _shorten_floats(value: Any) -> Any:
 
 
 def short_float(value: float) -> float:
-    """Return the float with the fewest digits that is the same as a float32: 1e-05 for 9.999999747378752e-06."""
+    """Return the float with the fewest digits that is the same as a float32: 1e-05 for 9.999999747378752e-06.
+
+    A value that no float32 can hold, since it is too large, is returned unchanged.
+    """
     for digits in range(1, 10):
         short = float(f"{value:.{digits}g}")
         with contextlib.suppress(OverflowError):  # rounded up beyond the largest float32

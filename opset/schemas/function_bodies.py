@@ -15,9 +15,10 @@ from opset.schemas.model import FunctionBody, OpSchema
 
 @lru_cache(maxsize=512)
 def body_nodes(text: str) -> tuple[Any, ...]:
-    """Return the NodeProtos of a function body's text; they are cached, so callers must not change them.
+    """Return the NodeProtos in the ONNX text of a function body.
 
-    Raises SchemaError S233 if the text cannot be read; the location of the finding is line:column in the text.
+    The result is cached, so callers must not change the nodes. Raises SchemaError S233 if the text cannot be read; the
+    location of the finding is line:column in the text.
     """
     try:
         graph = parse_graph(f"body () => () {{\n{text}\n}}")
@@ -30,15 +31,16 @@ def body_nodes(text: str) -> tuple[Any, ...]:
 
 
 def fitting_bodies(schema: OpSchema, opset: int, table: Table) -> Iterator[FunctionBody]:
-    """Yield the function bodies that can replace a node at an opset of ai.onnx, best first; types are not checked.
+    """Yield the function bodies of a schema that can replace a node at an opset of ai.onnx, highest opset first.
 
-    A body is left out if one of its premises (`where`) is false, or is not known to be true.
+    Left out are bodies for a later opset, and bodies with a premise (`where`) that is false or not known to be true.
+    Types are not checked.
 
     Args:
         schema: The operator version of the node.
         opset: The opset of ai.onnx.
-        table: Functions that look up a name, by what they return: "given", whether the node has this input or
-            attribute; "value", the value of an attribute; "rank", the rank of an input. Each returns None if unknown.
+        table: Three functions, each called with a name. "given" returns whether the node has this input or attribute,
+            "value" the value of an attribute, "rank" the rank of an input; each returns None if that is unknown.
     """
     for body in schema.function:
         premises = [parse_premise(name, form, schema) for name, form in body.where]

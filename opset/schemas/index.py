@@ -62,7 +62,7 @@ def standard_index() -> dict[str, Any]:
     """Return the compiled operators of the standard; cached.
 
     They are read from index.json. If this file is missing or damaged, or in a checkout if the YAML has changed since,
-    they are compiled anew.
+    they are compiled anew from the YAML.
     """
     index = _read_index(FOLDER / _INDEX)
     in_checkout = (FOLDER.parents[1] / "pyproject.toml").exists()
@@ -75,7 +75,8 @@ def standard_index() -> dict[str, Any]:
 def standard_prose() -> dict[str, Any]:
     """Return the compiled prose of the standard; cached.
 
-    It is read from prose.json. If this file is missing, or does not belong to the present index, it is compiled anew.
+    It is read from prose.json. If this file is missing or damaged, or does not belong to the present index, the prose
+    is compiled anew from the YAML.
     """
     return _read_beside_index(_PROSE) or _build_standard()[1]
 
@@ -84,21 +85,23 @@ def standard_prose() -> dict[str, Any]:
 def standard_examples() -> dict[str, Any]:
     """Return the compiled examples of the standard; cached.
 
-    They are read from examples.json. If this file is missing, or does not belong to the present index, they are
-    compiled anew.
+    They are read from examples.json. If this file is missing or damaged, or does not belong to the present index, the
+    examples are compiled anew from the YAML.
     """
     return _read_beside_index(_EXAMPLES) or _build_standard()[2]
 
 
 @lru_cache(maxsize=1)
 def _build_standard() -> Compiled:
+    """Compile the YAML of the standard, write the three files, and return (index, prose, examples); cached."""
     return build_index(FOLDER)
 
 
 def build_index(folder: Path) -> Compiled:
     """Compile a folder of operator YAML, and return (index, prose, examples).
 
-    The three are also written into the folder, unless it cannot be written. Raises SchemaError if the YAML has faults.
+    The three are also written into the folder, as index.json, prose.json and examples.json; an OSError in doing so is
+    ignored. Raises SchemaError if the YAML has faults.
     """
     from opset.schemas.yaml.loader import load_folder
 
@@ -195,14 +198,18 @@ _EXAMPLE = Example("", 0)._asdict()
 
 
 def versions_of(index: dict[str, Any], domain: str, name: str) -> list[int]:
-    """Return the since_versions of an operator in an index, oldest first."""
+    """Return the since_versions of an operator in an index, oldest first.
+
+    Raises KeyError if the index lacks the operator.
+    """
     return [version["since"] for version in _entry_of(index, domain, name)[1]]
 
 
 def _entry_of(index: dict[str, Any], domain: str, name: str) -> list[Any]:
     """Return the entry of an operator in an index: [family, versions, function bodies].
 
-    An entry is a line of JSON until it is used; then it is parsed, and kept in the index.
+    An entry is a line of JSON until it is used; then it is parsed, and kept in the index. Raises KeyError if the index
+    lacks the operator.
     """
     operators = index["operators"][domain]
     if isinstance(operators[name], bytes):
@@ -212,7 +219,10 @@ def _entry_of(index: dict[str, Any], domain: str, name: str) -> list[Any]:
 
 
 def standard_versions(domain: str, name: str) -> tuple[OpSchema, ...]:
-    """Return all versions of an operator of the standard, oldest first; () if there is no such operator."""
+    """Return all versions of an operator of the standard, oldest first; () if there is no such operator.
+
+    The domain ai.onnx is written "".
+    """
     index = standard_index()
     count = len(versions_of(index, domain, name)) if name in index["operators"].get(domain, ()) else 0
     return tuple(make_schema(index, domain, name, position) for position in range(count))
@@ -221,14 +231,14 @@ def standard_versions(domain: str, name: str) -> tuple[OpSchema, ...]:
 def make_schema(
     index: dict[str, Any], domain: str, name: str, position: int, prose: dict[str, Any] | None = None
 ) -> OpSchema:
-    """Return the schema of one version of an operator from an index.
+    """Return the schema of one version of an operator from an index. Raises KeyError if the index lacks the operator.
 
     Args:
         index: The compiled operators.
-        domain: The domain.
+        domain: The domain, "" for ai.onnx.
         name: The operator.
         position: The position of the version, 0 for the oldest.
-        prose: Compiled prose, which is read only when it is asked for; None for the standard's.
+        prose: The compiled prose from which the schema reads its docs when they are asked for; None for the standard's.
     """
     family, versions, *bodies = _entry_of(index, domain, name)
     data = versions[position]
@@ -251,15 +261,18 @@ def make_schema(
 
 
 def _read_docs(prose: dict[str, Any] | None, domain: str, name: str, since: int) -> Docs:
-    """Return the prose of the operator version with the since_version `since`.
+    """Return the prose of the operator version with the since_version `since`. Raises KeyError if there is none.
 
-    It is taken from `prose`, compiled prose; if that is None, from the standard's.
+    It is taken from `prose`, which is compiled prose; None stands for the prose of the standard.
     """
     return make_docs(standard_prose() if prose is None else prose, domain, name, since)
 
 
 def make_docs(prose: dict[str, Any], domain: str, name: str, since: int) -> Docs:
-    """Return the prose of the operator version with the since_version `since`, from compiled prose."""
+    """Return the prose of the operator version with the since_version `since`, from compiled prose.
+
+    Raises KeyError if there is none.
+    """
     docs = Docs(*prose["operators"][domain][name][str(since)])
     notes = (ImplementationNote(*each) for each in docs.implementations)
     return docs._replace(
@@ -279,7 +292,10 @@ def make_examples(examples: dict[str, Any], domain: str, name: str) -> tuple[Exa
 
 
 def _make_value(data: Any) -> Any:
-    """Return compiled data of an example's value; each mapping with type, content and shape becomes an ExampleValue."""
+    """Return an attribute or value of an example from its compiled, plain data.
+
+    Each mapping with type, content and shape becomes an ExampleValue, at any depth of lists; other values stay.
+    """
     if isinstance(data, list):
         return [_make_value(each) for each in data]
     if not isinstance(data, dict):
@@ -294,15 +310,19 @@ def _make_value(data: Any) -> Any:
 
 
 def _type_list(table: list[Any], number: int) -> tuple[str, ...]:
-    """Return the type list at position `number` of the table as a tuple, and put the tuple into the table."""
+    """Return the type list at position `number` of an index's table of type lists, as a tuple.
+
+    The tuple replaces the list in the table, so that all schemas share it.
+    """
     table[number] = types = tuple(table[number])
     return types
 
 
 def _make_change(attributes: dict[str, Any] | None = None, **said: Any) -> Change:
-    """Return a Change from its compiled fields, given by name; fields that are missing have their default.
+    """Return a Change from its compiled fields; fields that are missing have their default.
 
-    `attributes` has the compiled fields of an AttributeChange by name of the attribute; `said` has all other fields.
+    `attributes` maps the name of an attribute to the compiled fields of its AttributeChange; `said` has all other
+    fields by name.
     """
     declared = {key: AttributeChange(**_freeze(each)) for key, each in (attributes or {}).items()}
     return Change(attributes=declared, **said)
@@ -316,9 +336,9 @@ def _freeze(value: Any) -> Any:
 
 
 def _stamp_of(folder: Path) -> int:
-    """Return a number that changes if a YAML or Python file comes, goes or changes.
+    """Return a checksum of YAML and Python files, which changes if one comes, goes, or has another time or size.
 
-    Files directly in the folder, and in the folders in it, count.
+    Files directly in `folder`, and directly in the folders in it, count.
     """
     entries: list[os.DirEntry[str]] = []
     for place in (folder, *(each for each in folder.iterdir() if each.is_dir())):
@@ -335,23 +355,23 @@ def _read_beside_index(name: str) -> dict[str, Any] | None:
     """
     stamp = standard_index()["stamp"]
     try:
-        data: dict[str, Any] = json.loads((FOLDER / name).read_bytes())
+        data = json.loads((FOLDER / name).read_bytes())
     except (OSError, ValueError):
         return None
-    return data if data["stamp"] == stamp else None
+    return data if isinstance(data, dict) and data.get("stamp") == stamp else None
 
 
 def _read_index(path: Path) -> dict[str, Any] | None:
     """Return the index in a file; None if the file is missing or damaged.
 
-    The entry of each operator is a line of JSON, which `_entry_of` parses at first use.
+    The entry of each operator stays a line of JSON, which `_entry_of` parses at first use.
     """
     try:
         head, *lines = path.read_bytes().splitlines()
         index: dict[str, Any] = json.loads(head)
-        if sum(map(len, index["operators"].values())) != len(lines):
+        if "stamp" not in index or sum(map(len, index["operators"].values())) != len(lines):
             return None
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # of another form, each in its own way
         return None
     rest = iter(lines)
     index["operators"] = {domain: dict(zip(names, rest, strict=False)) for domain, names in index["operators"].items()}
@@ -359,7 +379,10 @@ def _read_index(path: Path) -> dict[str, Any] | None:
 
 
 def write_json(path: Path, lines: Iterable[Any]) -> None:
-    """Write values to a file, each as a line of JSON; the file appears only when it is complete."""
+    """Write values to a file, each as a line of JSON; the file is replaced only when all are written.
+
+    Raises OSError if it cannot be written.
+    """
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
         with temporary.open("x", encoding="utf-8") as file:  # a link that has this name is not followed

@@ -32,9 +32,13 @@ Lock = dict[str, dict[str, dict[str, str]]]
 
 
 def signature_hash(schema: OpSchema) -> str:
-    """Return the SHA-256, in hex, of a version's signature: name, parameters, attributes, types and flags."""
+    """Return the SHA-256, in hex, of a version's signature: name, parameters, attributes, types and flags.
+
+    Other fields do not count, such as prose, conditions and function bodies.
+    """
 
     def parameters(each: tuple[Parameter, ...]) -> list[Any]:
+        """Return the fields of inputs or outputs that belong to the signature, as a list for each."""
         return [[p.name, p.type, p.option, p.homogeneous, p.min_arity] for p in each]
 
     signature = {
@@ -50,7 +54,10 @@ def signature_hash(schema: OpSchema) -> str:
 
 
 def read_lock(folder: Path) -> Lock:
-    """Return the lock of a folder, empty if it has no lock file. Raises SchemaError S204 if it cannot be read."""
+    """Return the hashes of released versions in a folder's lock.json; {} if there is no such file.
+
+    Raises SchemaError S204 if the file cannot be read.
+    """
     path = folder / LOCK_FILE
     try:
         data = file_bytes(path, MAX_LOCK)
@@ -62,7 +69,10 @@ def read_lock(folder: Path) -> Lock:
 
 
 def parse_lock(data: bytes, path: Path | str) -> Lock:
-    """Return the lock in the bytes of a file; `path` is for messages. Raises SchemaError S204 if it is no lock."""
+    """Return the hashes of released versions in the bytes of a lock.json; `path` is for messages.
+
+    Raises SchemaError S204 if the bytes are no such file.
+    """
     try:
         lock: Lock = parse_json(data)
         listed = [each for operators in lock.values() for versions in operators.values() for each in versions.items()]
@@ -75,16 +85,17 @@ def parse_lock(data: bytes, path: Path | str) -> Lock:
 
 
 def _reading_error(path: Path | str, error: Exception) -> SchemaError:
-    """Return SchemaError S204, with the reason that an exception gives."""
+    """Return SchemaError S204: the lock.json at `path` cannot be read, with the reason that an exception gives."""
     why = error.strerror if isinstance(error, OSError) else None
     return SchemaError(Finding("S204", "the lock file cannot be read", place=str(path), why=why or str(error)))
 
 
 def lock_versions(folder: Path, operators: Iterable[Operator]) -> list[str]:
-    """Add all versions of operators that a folder's lock file lacks to the file; return their names: "ai.onnx.Relu:14".
+    """Add the signature hashes of all versions that a folder's lock.json lacks, and return these versions' names.
 
-    Versions that the lock has keep their hashes. Raises SchemaError S204 if the lock file cannot be read, UsageError
-    U104 if it cannot be written.
+    A name is written "ai.onnx.Relu:14". Hashes that are in the file stay as they are. If no version is lacking, the
+    file is not written, and the result is []. Raises SchemaError S204 if the file cannot be read, UsageError U104 if it
+    cannot be written.
     """
     lock = read_lock(folder)
     added = []

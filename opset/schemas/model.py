@@ -107,7 +107,7 @@ class AttributeChange(NamedTuple):
 def is_old_value(value: Any, old: Any) -> bool:
     """Whether the value of an attribute of a node is `old`, the value that a `change:` block declares.
 
-    If `old` is {"all": 1}, any list of ones is equal to it.
+    If `old` is {"all": 1}, any list or tuple of ones is equal to it, an empty one too.
     """
     if isinstance(old, dict):
         return isinstance(value, list | tuple) and all(item == old["all"] for item in value)
@@ -202,9 +202,11 @@ class OpSchema:
     """Reads the prose of the version when it is asked for, None for a schema without prose."""
 
     def __repr__(self) -> str:
+        """Return the domain and the signature as one line."""
         return one_line("OpSchema", f"{domain_name(self.domain)} {self._signature()}")
 
     def _repr_html_(self) -> str:
+        """Return the signature and the prose as HTML tables, for notebooks."""
         docs = self.docs
         parameters = [
             Table(
@@ -237,6 +239,7 @@ class OpSchema:
     if not TYPE_CHECKING:  # a checker of types knows the names
 
         def __getattr__(self, name: str) -> NoReturn:
+            """Raise AttributeError; the message says where to find it, if schemas have it under another name."""
             raise missing_attribute("OpSchema", name, _PLACES, dir(type(self)))
 
     @property
@@ -256,28 +259,29 @@ class OpSchema:
 
     @property
     def min_input(self) -> int:
-        """The smallest number of inputs that a node may have."""
+        """The smallest number of inputs that a node may have; 0 if it is not known which may be left out."""
         return 0 if self.unknown else _arity(self.inputs)[0]
 
     @property
     def max_input(self) -> int:
-        """The largest number of inputs that a node may have; 2**31 - 1 if there is no bound."""
+        """The largest number of inputs that a node may have; 2**31 - 1 if there is no bound, or none is known."""
         return UNBOUNDED if self.unknown == SIGNATURE else _arity(self.inputs)[1]
 
     @property
     def min_output(self) -> int:
-        """The smallest number of outputs that a node may have."""
+        """The smallest number of outputs that a node may have; 0 if it is not known which may be left out."""
         return 0 if self.unknown else _arity(self.outputs)[0]
 
     @property
     def max_output(self) -> int:
-        """The largest number of outputs that a node may have; 2**31 - 1 if there is no bound."""
+        """The largest number of outputs that a node may have; 2**31 - 1 if there is no bound, or none is known."""
         return UNBOUNDED if self.unknown == SIGNATURE else _arity(self.outputs)[1]
 
     def function_bodies(self, opset: int) -> tuple[FunctionBody, ...]:
         """Return the function bodies to use at an opset of ai.onnx, highest opset first.
 
-        If several bodies are for the same nodes and types, only the one with the highest opset is returned.
+        Bodies for later opsets are left out. If several bodies are for the same nodes and types, only the one with the
+        highest opset is returned.
         """
         found: dict[str, FunctionBody] = {}
         for body in self.function:
@@ -390,12 +394,15 @@ def versions_between(versions: Iterable[int], since: int | None, until: int | No
 
 
 def is_random(example: Example) -> bool:
-    """Whether an output of an example is random: the example states its shape, but no elements."""
+    """Whether an example has a random output: one of which it states the shape, but no elements."""
     return any(each is not None and each.content is None and each.shape is not None for each in example.outputs or ())
 
 
 def _arity(parameters: tuple[Parameter, ...]) -> tuple[int, int]:
-    """Return the smallest and the largest number of inputs or outputs that a node may have; at most UNBOUNDED."""
+    """Return the smallest and the largest number of inputs, or of outputs, that a node may have.
+
+    The largest is UNBOUNDED if there is a variadic parameter.
+    """
     least = most = 0
     for position, parameter in enumerate(parameters, 1):
         if parameter.option == VARIADIC:

@@ -26,7 +26,10 @@ def qualified_name(domain: str, name: str) -> str:
 
 
 def near_miss(name: str, known: Iterable[str]) -> str:
-    """Return "did you mean …?" with the names in `known` that are most similar to `name`; "" if none is similar."""
+    """Return "did you mean …?" with up to three names in `known` that are similar to `name`; "" if none is similar.
+
+    If there are very many names, only the first ones are compared.
+    """
     import difflib  # slow to import, and needed for errors alone
 
     name, compared, left = name[:MOST], list[str](), _WORK

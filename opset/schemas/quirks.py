@@ -49,9 +49,9 @@ class Quirk(NamedTuple):
 
     @property
     def becomes_standard(self) -> bool:
-        """Whether the standard has the operator, with the same meaning, from the opset after `last` on.
+        """Whether the standard has the quirk's operator, with the same meaning, from the opset after `last` on.
 
-        False for operators that are of the standard's domain anyway.
+        False if the quirk is not about an operator that comes from another domain.
         """
         return bool(self.origin) and self.stand_in == (self.operators[0], self.last + 1)
 
@@ -129,12 +129,15 @@ QUIRKS = (
 
 
 def quirks_of(op_type: str, version: int) -> Iterator[Quirk]:
-    """Yield the quirks, known deviations from the standard, that nodes of an operator may have at opset `version`."""
+    """Yield the quirks, known deviations from the standard, that nodes of an operator may have at opset `version`.
+
+    `op_type` is an operator of ai.onnx. Quirks that are not about particular operators are left out.
+    """
     return (each for each in QUIRKS if op_type in each.operators and each.first <= version <= each.last)
 
 
 def alias(op_type: str, version: int) -> Quirk | None:
-    """Return the quirk about an operator that ai.onnx does not have at opset `version`, but that runtimes accept.
+    """Return the quirk about an operator that ai.onnx does not have at opset `version`, but that runtimes accept there.
 
     Such an operator belongs to another domain, or to a later opset. Returns None if there is no such quirk.
     """
@@ -142,16 +145,20 @@ def alias(op_type: str, version: int) -> Quirk | None:
 
 
 def quirk_of_values(op_type: str, version: int) -> Quirk | None:
-    """Return the quirk by which runtimes compute nodes that break the operator's constraints, None if there is none.
+    """Return a quirk by which runtimes accept nodes of an operator although they break its constraints; None if none.
 
-    A quirk about an attribute counts only if it has a `stand_in`: the operator version that computes the node.
+    The quirk holds at opset `version`. A quirk about an attribute counts only if it has a `stand_in`: the operator
+    version that computes the node.
     """
     found = (each for each in quirks_of(op_type, version) if each.action == KEEP and not each.origin)
     return next((each for each in found if each.stand_in is not None or not each.attribute), None)
 
 
 def quirk_of_attribute(op_type: str, version: int, attribute: str, value: Any) -> Quirk | None:
-    """Return the quirk about an attribute with this value at opset `version`, None if there is none."""
+    """Return the quirk about an attribute with this value at opset `version`, None if there is none.
+
+    A quirk that names no values is about all values of its attribute.
+    """
     for each in quirks_of(op_type, version):
         if each.attribute == attribute and (not each.values or value in each.values):
             return each

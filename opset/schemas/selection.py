@@ -46,7 +46,10 @@ class SelectionTarget(NamedTuple):
     is_found: bool = False
 
     def has_file(self, path: Path) -> bool:
-        """Whether the operator file `path` is to be checked; it need not exist."""
+        """Whether a file of this folder of domains is to be checked; it need not exist.
+
+        True for any path if the target is the whole folder.
+        """
         return self.whole or path.parent in self.domains or path in self.files
 
 
@@ -68,7 +71,7 @@ class Selection:
         self.findings.append(Finding(code, message, place=str(path), why=why, help=help))
 
     def report_depth(self, paths: Iterable[Path]) -> None:
-        """Add a finding for each operator file that is not in a folder of a domain."""
+        """Add a finding for each of the paths: this operator file is in no folder of a domain, at the wrong depth."""
         why = f"operators are read from <domain>/<Operator>{SUFFIX} of a folder of domains"
         for path in paths:
             help = "move it into the folder of its domain"
@@ -81,11 +84,13 @@ class Selection:
 
 
 def select_operators(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Selection:
-    """Return the operators to check, and findings about files and folders that are not read.
+    """Return the operators to check, and findings about files and folders that are not read, or do not exist.
+
+    The result has one target for each folder of domains.
 
     Args:
         paths: Operator files, folders of a domain, folders of domains, or folders that have such folders at any depth.
-        folders: Folders of domains.
+        folders: Folders of domains. Unlike `paths`, they are not searched for folders of domains inside.
     """
     selection = Selection()
     for path in paths:
@@ -103,7 +108,10 @@ def select_operators(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Sel
 
 
 def _merge_targets(targets: Sequence[SelectionTarget]) -> list[SelectionTarget]:
-    """Return the targets, with all targets in the same folder of domains joined to one."""
+    """Return the targets, with all targets in the same folder of domains joined to one.
+
+    Folders are the same if their paths without links are. A target that is the whole folder includes all others.
+    """
     merged: dict[str, SelectionTarget] = {}
     for target in targets:
         real = os.path.realpath(target.folder)
@@ -152,7 +160,10 @@ def _select_file(path: Path, selection: Selection) -> None:
 
 
 def _select_folder(folder: Path, selection: Selection) -> None:
-    """Add all operators of a folder of domains to the selection; if it has none or cannot be read, add a finding."""
+    """Add all operators of a folder of domains to the selection; if it has none or cannot be read, add a finding.
+
+    A finding is also added for each operator file at the wrong depth.
+    """
     before = len(selection.findings)
     files = _operator_files(folder, selection)
     if len(selection.findings) > before:
@@ -169,8 +180,8 @@ def _select_folder(folder: Path, selection: Selection) -> None:
 def _search_folder(top: Path, selection: Selection) -> None:
     """Add all operators below a folder to the selection.
 
-    The folder is the folder of a domain, a folder of domains, or has such folders inside, at any depth. If there are no
-    operators, a finding is added.
+    The folder is the folder of a domain, a folder of domains, or has such folders inside, at any depth. A finding is
+    added for each operator file at the wrong depth, and if there are no operators.
     """
     before = len(selection.findings)
     search = _Search(top, selection)
@@ -251,6 +262,7 @@ def _is_misplaced(folder: Path) -> bool:
 
 
 def _is_yaml(path: Path) -> bool:
+    """Whether the suffix of a path is .yaml or .yml, in upper or lower case."""
     return path.suffix.lower() in (SUFFIX, ".yml")
 
 
@@ -264,6 +276,7 @@ def _is_operator(path: Path) -> bool:
 
 
 def _entries_of(folder: Path) -> list[os.DirEntry[str]]:
+    """Return the entries of a folder, sorted by name. Raises OSError if the folder cannot be read."""
     with os.scandir(folder) as entries:
         return sorted(entries, key=lambda entry: entry.name)
 
@@ -292,6 +305,11 @@ class _Search:
     """A search through a folder: `holders` are folders with operator files, `others` the YAML files elsewhere."""
 
     def __init__(self, top: Path, selection: Selection) -> None:
+        """Search a folder and all folders below it, and add findings and notes to `selection`.
+
+        A finding is added if a limit is reached: MAX_ENTRIES files and folders, or MAX_PEEKED YAML files that are
+        opened.
+        """
         self.selection = selection
         self.holders: list[Path] = []
         self.others: list[Path] = []
@@ -309,7 +327,9 @@ class _Search:
         """Yield the folders in `folder` that have to be searched, too; `top` is the folder in which the search began.
 
         If `folder` has operator files, it is added to `holders`, else its YAML files are added to `others`. A finding
-        is added for each operator file whose suffix is not `.yaml`, and if `folder` cannot be read.
+        is added for each operator file whose suffix is not `.yaml`, and if `folder` cannot be read. A link to a folder
+        is followed only in `top`; for any other one, a note is added. Hidden folders, __pycache__ and node_modules are
+        skipped.
         """
         try:
             entries = _entries_of(folder)
@@ -341,7 +361,7 @@ class _Search:
     def _is_operator_file(self, path: Path) -> bool:
         """Whether a file looks like operator YAML; False for every file after the first MAX_PEEKED.
 
-        If the file cannot be read, a finding is added, and False returned.
+        If the file cannot be read, a finding is added, unless it is a link, and the result is False.
         """
         self.peeks -= 1
         if self.peeks < 0:

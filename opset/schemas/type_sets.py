@@ -84,9 +84,9 @@ def _shortest_expressions(wanted: frozenset[str], sets: tuple[tuple[str, tuple[s
 
 
 def compact_types(types: Iterable[str], sets: TypeSets) -> str:
-    """Return a short phrase for the given types, with names of type sets.
+    """Return a short phrase for the given types, with names of type sets: "floats, string", "real_ir4 without bool".
 
-    Examples are "numeric_ir4", "real_ir4 without bool" and "floats, string".
+    A name stands for types that are all given, or for all but at most two, which follow "without".
     """
     wanted = frozenset(types)
     best = shortest_expressions(wanted, sets)

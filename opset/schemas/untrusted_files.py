@@ -49,7 +49,8 @@ def file_matches(path: Path | str, pattern: re.Pattern[bytes], most: int) -> boo
 def parse_json(text: bytes | str) -> Any:
     """Return the value in untrusted JSON text.
 
-    Raises ValueError if the text is no JSON, is nested too deeply, or has a number that is not finite or a key twice.
+    Raises ValueError if the text is no JSON, is nested too deeply, has a key twice in a mapping, or has a number that
+    is not finite or is out of range of a double.
     """
     try:
         return json.loads(
@@ -60,12 +61,14 @@ def parse_json(text: bytes | str) -> Any:
 
 
 def _read_int(digits: str) -> int:
+    """Return the integer that digits write. Raises ValueError if it has more than 308 characters."""
     if len(digits) > _DIGITS:
         raise ValueError(f"a number has {len(digits)} digits, which is out of range")
     return int(digits)
 
 
 def _read_float(text: str) -> float:
+    """Return the float that a text writes. Raises ValueError if it is too large for a double."""
     number = float(text)
     if math.isinf(number):
         raise ValueError(f"{text[:_DIGITS]} is out of range of a double")
@@ -73,10 +76,12 @@ def _read_float(text: str) -> float:
 
 
 def _refuse(word: str) -> Any:
+    """Raise ValueError, because NaN, Infinity and -Infinity are not JSON; `word` is the one that was written."""
     raise ValueError(f'{word} is not JSON: a value is written as text, "nan", "inf" or "-inf"')
 
 
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs of a JSON mapping as a dict. Raises ValueError if a key occurs twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]

@@ -423,14 +423,13 @@ class _Verifying:
         elif not self._located:
             self._find_first_difference(drawn, feeds, max(allowed.values()))
 
-    def _roundings(self, drawn: Drawn) -> list[Roundings]:
-        """Return the roundings of the first model and of the second; a model whose types are not found is left out."""
+    def _roundings(self, drawn: Drawn) -> list[Roundings | None]:
+        """Return the roundings of the first model and of the second; None for a model whose types are not found."""
         open_sizes = {name: drawn.sizes[name] for name in self.drawing.open_sizes if name in drawn.sizes}
-        found = []
+        found: list[Roundings | None] = []
         for drawing in (self.drawing, Drawing(self.models[1], self.registry, self.settings.dims, self.settings.limits)):
             inference = drawing.inference({name: open_sizes[name] for name in drawing.open_sizes if name in open_sizes})
-            if inference is not None:
-                found.append(Roundings(inference.index, inference))
+            found.append(None if inference is None else Roundings(inference.index, inference))
         return found
 
     def _mark_random(self, drawn: Drawn) -> None:
@@ -570,17 +569,18 @@ class _Verifying:
             self.notes.append("little was compared; give inputs of your own: --data")
 
 
-def _tolerance_for(value: Any, name: str, other: str, roundings: Sequence[Roundings]) -> tuple[float, int]:
+def _tolerance_for(value: Any, name: str, other: str, roundings: Sequence[Roundings | None]) -> tuple[float, int]:
     """Return (relative tolerance, length of the longest sum on the way) of an output.
 
     Args:
         value: the output in the first model.
         name: its name in the first model.
         other: its name in the second model.
-        roundings: the roundings of both models, as far as known; without any, the tolerance is the greatest of the
-            type.
+        roundings: the roundings of the first model and of the second, None if they are not known; without any, the
+            tolerance is the greatest of the type.
     """
-    known = [each.values.get(key, (0.0, 1, 0.0)) for each, key in zip(roundings, (name, other), strict=False)]
+    names = zip(roundings, (name, other), strict=True)
+    known = [each.values.get(key, (0.0, 1, 0.0)) for each, key in names if each is not None]
     most, length, unit = (max(column) for column in zip(*known, strict=True)) if known else (math.inf, 1, 0.0)
     return max((tolerance(each.dtype, (most, length, unit)) for each in leaves(value)), default=0.0), int(length)
 

@@ -47,9 +47,9 @@ def target_of(
     inexact_types: bool = False,
     keeps_opsets: bool = False,
 ) -> Target:
-    """Return the target that one of `to`, `release` ("1.15") and `runtime` ("onnxruntime==1.17") names.
+    """Return the target that `to`, `release` ("1.15") or `runtime` ("onnxruntime==1.17") names.
 
-    If none of `to`, `release` and `runtime` is given, the model keeps its opsets.
+    `to` and `runtime` may be given together. If none of the three is given, the model keeps its opsets.
 
     Args:
         to: Opset versions, in a form of `convert`. With a runtime, versions to reach in place of those that suit the
@@ -57,15 +57,15 @@ def target_of(
         release: A release of ONNX.
         runtime: A release of a runtime.
         ir_version: The IR version that the model is to have.
-        registry: The operators that are known.
+        registry: The operators that are known; by default those of the standard.
         targets: YAML files that describe further runtimes.
         inexact_types: Whether a node for which the runtime has no other kernel may compute in a type that gives other
             results. Needs `runtime`.
-        keeps_opsets: Whether `to`, `release` and `runtime` may all be missing if `ir_version` is missing, too.
+        keeps_opsets: Whether `to`, `release`, `runtime` and `ir_version` may all be missing; if not, that is an error.
 
     Raises:
-        UsageError: U101 if the target is not known. U103 if no target or several are given, or `inexact_types` without
-            `runtime`.
+        UsageError: U101 if the target is not known. U103 if nothing is given, `release` is given beside `to` or
+            `runtime`, or `inexact_types` without `runtime`.
         SchemaError: A file that describes a runtime has faults.
     """
     registry = registry or default_registry()
@@ -126,12 +126,13 @@ def plan(
     limits: Limits | None = None,
     assume_opset: int | str | Mapping[str, int] | None = None,
 ) -> Conversion:
-    """Return the conversion of a model to a target, with all changes and refusals; its `model` is None.
+    """Return what `convert` would change in a model, or would refuse: a Conversion whose `model` is None.
 
-    The arguments are those of `convert`. A refusal raises no error here.
+    The arguments are those of `convert`. A refusal raises no error here; it is in the `refusals` of the result.
 
     Raises:
-        ConversionError: C106 if `assume_opset` finds no versions that fit all nodes, or several.
+        ConversionError: C106 if `assume_opset` is "auto" and no versions, or several, fit all nodes.
+        InferenceError: I501 or I502 if a size in `dims` that the model states as a number cannot be replaced.
         ModelError: The model is malformed.
         SchemaError: A file in `schemas` or `targets` has faults.
         UsageError: The target is not known, no input has a name in `dims`, or no initializer has one in `freeze`.
@@ -183,19 +184,19 @@ def convert(
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
-        to: An opset version (21), "domain=version", or a mapping {"": 21, "ai.onnx.ml": 3}. Without `to`,
-            `release` and `runtime`, the model keeps its opsets; then `ir_version`, `dims` or `freeze` must be given.
+        to: An opset version (21), "domain=version", or a mapping {"": 21, "ai.onnx.ml": 3}. Without `to`, `release` and
+            `runtime`, the model keeps its opsets; then `ir_version`, `dims` or `freeze` must be given.
         release: A release of ONNX ("1.15") in place of `to`.
         runtime: A release of a runtime ("onnxruntime==1.17") in place of `to`: every node becomes one that it runs.
-        ir_version: The IR version of the result. By default, the version of the model changes only as far as the
-            target needs.
+        ir_version: The IR version of the result. By default, the version of the model changes only as far as the target
+            needs.
         schemas: Folders of operator YAML, for domains of your own.
-        dims: Numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x. They
-            help if the conversion depends on a size. The result is right for these sizes only. Its inputs state them,
-            and its outputs the sizes that follow. A size that the model states as a number can be replaced, too, by
-            another number or by a variable, which is text, as `change_sizes` does it.
-        freeze: Names of initializers that a caller could override and that become constants, or "all" for all of
-            these. They are not inputs of the result.
+        dims: Sizes of inputs by name: a dim_param such as "N", or "x.0" for the first size of input x. A number for an
+            open size helps if the conversion depends on this size. A size that the model states as a number can also be
+            replaced, by another number or by a variable, which is text; `change_sizes` describes it. The result is
+            right for these sizes only. Its inputs state them, and its outputs state the sizes that follow.
+        freeze: Names of initializers that a caller could override and that become constants, or "all" for all of these.
+            They are not inputs of the result.
         targets: YAML files that describe further runtimes.
         inexact_types: Whether nodes for which the runtime has no other kernel may compute in a type in which results
             may differ: double in float, int64 in int32. The notes of the plan name them.
@@ -209,6 +210,7 @@ def convert(
 
     Raises:
         ConversionError: The conversion is refused; the error has all refusals.
+        InferenceError: I501 or I502 if a size in `dims` that the model states as a number cannot be replaced.
         ModelError: The model is malformed.
         SchemaError: A file in `schemas` or `targets` has faults.
         UsageError: The target is not known, no input has a name in `dims`, or no initializer has one in `freeze`.
@@ -245,15 +247,16 @@ def lower(
 ) -> Any:
     """Return a model that computes the same without these operators ("Gelu", "com.example.Scale"), at the same opsets.
 
-    `operators` is a list of names, or one text with commas between them; a name without a domain is the standard's.
-    Each operator is expressed by older operators, for a runtime that lacks it. The given model is not changed. The
-    other arguments are those of `convert`.
+    `operators` is a list of names, or one text with commas between them; a name without a domain is one of ai.onnx.
+    Each operator is expressed by others, for a runtime that lacks it. The given model is not changed. `convert`
+    describes the other arguments.
 
     Returns:
         A ModelProto of the onnx package if `model` is one, else an opset.Model.
 
     Raises:
         ConversionError: An operator cannot be expressed by others; the error has all refusals.
+        InferenceError: I501 or I502 if a size in `dims` that the model states as a number cannot be replaced.
         ModelError: The model is malformed.
         SchemaError: A file in `schemas` has faults.
         UsageError: No operator is given, one is not known, no input has a name in `dims`, or no initializer has one in
@@ -271,16 +274,17 @@ def _assume(
 ) -> tuple[Model, list[str]]:
     """Return the model with imports of the opset versions that it was really written for, and notes for the user.
 
-    The given model is not changed.
+    The given model is not changed. It is returned itself, without notes, if `versions` is None.
 
     Args:
         model: The model, as it was loaded.
-        versions: The versions in a form of `to`, or "auto" to find them. With None, the model is returned unchanged.
+        versions: The versions in a form of `to`, "auto" to find them, or None.
         registry: The operators that are known.
         limits: Bounds on the work of the search.
 
     Raises:
-        ConversionError: C106 if no versions, or several, fit all nodes of the model.
+        ConversionError: C106 if "auto" finds no versions, or several, that fit all nodes of the model.
+        ModelError: The model is malformed.
         UsageError: U101 for a version that is not known.
     """
     if versions is None:

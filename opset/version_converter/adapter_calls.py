@@ -76,16 +76,17 @@ def call_adapter(call: AdapterCall) -> Result:
 
 
 def _name_faults(call: AdapterCall, names: Sequence[str]) -> Iterator[str]:
-    """Yield a message for each name that makes the adapter's nodes wrong.
+    """Yield the end of a message for each name that makes the adapter's nodes wrong.
 
-    A fault is a value that a node reads before it is computed, a value that is computed twice, and a returned value
-    that nothing computes. `names` are the names that the adapter returned.
+    It is about a value that a node reads before it is computed ("reads 'x', which nothing computes"), that is computed
+    twice, or that is returned and that nothing computes. `names` are the names that the adapter returned.
     """
     node, facts = call.node, call.facts
     known = {"", *node.inputs}
 
     def is_known(name: str) -> bool:
         # The node that computed the node's own outputs is replaced.
+        """Whether a value was computed before: by a node that stays, or by a new node so far."""
         return name in known or (name not in node.outputs and facts.defines(name))
 
     for made, _ in call.op.made:
@@ -102,9 +103,10 @@ def _name_faults(call: AdapterCall, names: Sequence[str]) -> Iterator[str]:
 
 
 def _name_faults_in_graphs(made: Any, is_known: Callable[[str], bool]) -> Iterator[str]:
-    """Yield a message for each value in the subgraphs of a node that is read but not computed, or computed twice.
+    """Yield the end of a message for each value in a node's subgraphs that is read but not computed, or computed twice.
 
-    `made` is the NodeProto. `is_known` says whether a name is a value of the graphs around the node.
+    Graphs in these subgraphs count, too. `made` is the NodeProto. `is_known` says whether a name is a value of the
+    graphs around the node.
     """
     pending: list[tuple[Any, frozenset[str]]] = [(graph, frozenset()) for _, graph in subgraphs(made)]
     while pending:
@@ -126,7 +128,11 @@ def _name_faults_in_graphs(made: Any, is_known: Callable[[str], bool]) -> Iterat
 
 
 def _signature_faults(call: AdapterCall) -> Iterator[str]:
-    """Yield a message for each node made by the adapter that does not fit its operator, also for nodes in subgraphs."""
+    """Yield the end of a message for each node made by the adapter that does not fit its operator.
+
+    Nodes in subgraphs are checked, too. Left out are calls of model-local functions, and nodes of domains without
+    schemas.
+    """
     registry = call.registry
     pending: list[tuple[Any, int]] = [*call.op.made]
     while pending:

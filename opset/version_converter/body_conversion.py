@@ -43,7 +43,7 @@ class BodyPlan(NamedTuple):
 
 
 class BodyConversion:
-    """The conversion of one body; the bodies of its subgraphs have been converted before."""
+    """The conversion of one body, a graph or function; the bodies of its subgraphs have been converted before."""
 
     def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
         """Take a body and its opset versions by domain.
@@ -64,8 +64,8 @@ class BodyConversion:
     def plan(self) -> BodyPlan:
         """Return the nodes that replace others in this body, and the refusals; nodes of the body are not changed yet.
 
-        Nodes that stay are counted in the conversion (`kept`, `passed`). New initializers are added to the body at
-        once. Raises BudgetExceeded if the budget is used up.
+        Converted nodes are added to the `actions` of the conversion, and nodes that stay are counted in it (`kept`,
+        `passed`). New initializers are added to the body at once. Raises BudgetExceeded if the budget is used up.
         """
         conversion = self._context.conversion
         replaced: dict[int, list[Any]] = {}
@@ -93,8 +93,8 @@ class BodyConversion:
     def apply(self, plan: BodyPlan) -> None:
         """Add the refusals of a plan to the conversion; if the conversion then has none, change the body as planned.
 
-        Nodes are replaced, and nodes whose results nothing reads any more are removed. A refusal of a node that would
-        be removed is not added, unless the node is not valid in the given model.
+        Nodes are replaced, and nodes whose results nothing reads any more are removed. A node that would be removed
+        need not be convertible: a refusal of it is added only if the node is not valid in the given model.
         """
         body, message = self.body, self.message
         unused, dead = unused_after(body, message, plan.replaced, plan.released, self._facts.read_elsewhere)
@@ -129,8 +129,8 @@ class BodyConversion:
     def _routed_nodes(self) -> Iterator[tuple[int, Route, bool]]:
         """Yield (index, route, whether the node surely fits its operator) for each node of the body.
 
-        Calls of model-local functions are left out. If the last value is False, `_check_node` finds out whether the
-        node fits.
+        The Route says whether nodes of this operator stay, are checked, converted or refused. Calls of model-local
+        functions are left out. If the last value is False, `_check_node` finds out whether the node fits.
         """
         body, functions = self.body, self._context.index.functions
         routes: dict[Operator, Route] = {}
@@ -145,9 +145,9 @@ class BodyConversion:
                 yield index, route, plain_nodes_fit and not attributes and "" not in reads
 
     def _route_of(self, operator: Operator) -> Route:
-        """Return what happens to all nodes of an operator in this body.
+        """Return whether all nodes of an operator in this body stay, are checked, converted or refused.
 
-        The verdict is CONVERT for a known operator that the user wants to be lowered.
+        For a known operator that the user wants to be lowered, the verdict is CONVERT, and `until` of the change is 0.
         """
         context = self._context
         route = context.routes.route(*operator, self.versions, context.opsets)
@@ -163,7 +163,8 @@ class BodyConversion:
     def _convert_node(self, index: int, route: Route) -> list[Any] | None:
         """Return the nodes that replace the node at `index`, None if the node stays as it is.
 
-        Raises Refusal if no nodes at the target compute the same, BudgetExceeded if the budget is used up.
+        A replaced node is added to the actions of the conversion. Raises Refusal if no nodes at the target compute the
+        same, BudgetExceeded if the budget is used up.
         """
         if not route.change.until:
             return self._lower_node(index, route.change)
@@ -216,8 +217,9 @@ class BodyConversion:
     def _lower_node(self, index: int, change: VersionChange) -> list[Any] | None:
         """Return the nodes of other operators that replace the node at `index`, None if the node stays as it is.
 
-        If a node of the same form was lowered before, copies of its new nodes are returned, with new names. Raises
-        Refusal if the operator has no lowering, or if the lowering refuses the node.
+        If a node with the same attributes, types, shapes and small constants was lowered before, copies of its new
+        nodes are returned, with new names. The change is added to the actions of the conversion. Raises Refusal if the
+        operator has no lowering, or if the lowering refuses the node; BudgetExceeded if the budget is used up.
         """
         facts, crossing = self._facts, self._crossing
         templates = self._forms.templates.setdefault(self.body.operators[index], {})
@@ -239,7 +241,7 @@ class BodyConversion:
     def _keep_template(
         self, templates: dict[Hashable, Template], index: int, nodes: list[Any], counts: Counter[tuple[str, str]]
     ) -> None:
-        """Add the nodes that replace the node at `index` to `templates`, for later nodes of the same form.
+        """Add the nodes that replace the node at `index` to `templates`, for later nodes of the same form (`form_of`).
 
         Nothing is added if the new nodes depend on more than the form. `counts` is a copy of the availability's counts
         from before the node was lowered.
@@ -270,10 +272,11 @@ class BodyConversion:
         return nodes
 
     def _state_shapes(self) -> None:
-        """Write the inferred shapes of the outputs of a Scan's body into the model, since runtimes may not infer them.
+        """Write the inferred shapes of the outputs of this body into the model, since runtimes may not infer them.
 
-        This is done if the target is a runtime, or an opset below 14: before it, runtimes do not infer the results of
-        arithmetic on sizes. Shapes in model-local functions are not written.
+        It is called for the body of a Scan. Shapes are written if the target is a runtime, or an opset below 14: before
+        it, runtimes do not infer the results of arithmetic on sizes. Only sizes that are numbers are written. Shapes in
+        model-local functions are not.
         """
         is_inferred = self._context.opsets.get("", INFERRED) >= INFERRED and self.availability is None
         if is_inferred or self.body.root.function:
@@ -296,7 +299,10 @@ class BodyConversion:
         return Finding("C401", "the conversion was stopped", place, exhausted.why, ALLOW_MORE)
 
     def _refuse_node(self, index: int, refusal: Refusal) -> None:
-        """Add the finding for a refused node to the conversion's refusals, and count the node."""
+        """Add the finding for a refused node to the conversion's refusals.
+
+        The node is counted in `refused` and, with others refused for the same reason, in `blocked`.
+        """
         conversion, finding = self._context.conversion, self._finding_of(index, refusal)
         conversion.refused += 1
         conversion.refusals.append(finding)
@@ -308,7 +314,10 @@ class BodyConversion:
             conversion.blocked[key] = (first, count + 1)
 
     def _finding_of(self, index: int, refusal: Refusal) -> Finding:
-        """Return the finding for the node at `index`, which is refused; its message says what cannot be done."""
+        """Return the finding for the node at `index`, which is refused.
+
+        Its message says what cannot be done, such as "Gelu cannot go from 20 to 13"; its reason is the refusal's.
+        """
         context = self._context
         op_type, domain = self.body.operators[index]
         version = self.versions.get(domain, 0)
@@ -328,8 +337,8 @@ class BodyConversion:
     def _help_of(self, refusal: Refusal) -> str:
         """Return the help for a refusal; it ends with another target that would do if the refusal names one.
 
-        The help consists of the parts of the refusal's own help that this model can follow. If there are none, it is
-        the help of the code.
+        The help consists of the parts of the refusal's own help that this model can follow: it need not be told to set
+        open sizes if it has none. If no part is left, it is the help of the code.
         """
         stated = [value.type for value in self._context.index.proto.graph.input]
         shapes = [type_.tensor_type.shape for type_ in stated if type_.tensor_type.HasField("shape")]

@@ -26,7 +26,8 @@ class _BodyConstant(NamedTuple):
 def lower_by_body(op: Builder, node: Node) -> Result:
     """Replace a node by the nodes of its operator's function body; return the names of the values for its outputs.
 
-    An operator may have several bodies. The first that serves the node's attributes, inputs and types is used.
+    An operator may have several bodies. The first that serves the node's attributes, inputs and types is used. The new
+    nodes are in `op`. The result is a tuple, with "" for an output that the node leaves out.
 
     Raises:
         Refusal: C201 if no body serves the node's attributes and inputs. C202 if none computes the node's types
@@ -36,9 +37,11 @@ def lower_by_body(op: Builder, node: Node) -> Result:
     inputs = {formal.name: node.input(index) for index, formal in enumerate(schema.inputs)}
 
     def is_given(name: str) -> bool:
+        """Whether the node has the input, or states the attribute, that the schema calls `name`."""
         return bool(inputs[name]) if name in inputs else node.has(name)
 
     def rank(name: str) -> int | None:
+        """Return the rank of the input that the schema calls `name`, None if it is absent or unknown."""
         return node.rank(node.index(name))
 
     bodies = list(fitting_bodies(schema, op.opset, {"given": is_given, "value": node.attr, "rank": rank}))
@@ -58,7 +61,7 @@ def lower_by_body(op: Builder, node: Node) -> Result:
 def _form_of(op: Builder, node: Node, body: FunctionBody) -> tuple[Any, ...]:
     """Return a key made of the body and of the node's attributes and types, () if the type of an input is unknown.
 
-    Nodes with equal keys get values of equal types in the body.
+    For nodes with equal keys, the body makes the same nodes, and its values have the same types.
     """
     elements = tuple([node.element(index) if name else "" for index, name in enumerate(node.inputs)])
     if None in elements:
@@ -69,7 +72,7 @@ def _form_of(op: Builder, node: Node, body: FunctionBody) -> tuple[Any, ...]:
 
 
 def _allows_types(body: FunctionBody, node: Node) -> bool:
-    """Whether a body computes the types of a node's inputs exactly.
+    """Whether a body computes the types of a node's inputs exactly; True if the body does not restrict types.
 
     Raises Refusal C203 if this depends on an input whose type is unknown.
     """
@@ -96,7 +99,10 @@ class _BodySplicing:
     """Element types by type constraint, of outputs that are cast back."""
 
     def write_nodes(self) -> tuple[str, ...]:
-        """Write the nodes of the body; return the names of the values for the outputs of the replaced node."""
+        """Write the nodes of the body; return the names of the values for the outputs of the replaced node.
+
+        The name is "" for an output that the node leaves out.
+        """
         self._bind_inputs()
         for node in body_nodes(self.body.nodes):
             self._write_node(node)
@@ -150,9 +156,11 @@ class _BodySplicing:
         return self.names[name]
 
     def _value_of(self, attribute: Any) -> Any:
-        """Return the value of an attribute in the body.
+        """Return the value of an attribute of a node in the body; a list for an attribute with several values.
 
-        If it refers to an attribute of the operator, the value is taken from the replaced node.
+        If it refers to an attribute of the operator, the value is the replaced node's, or the default, or else None.
+        Raises Refusal C206 if the replaced node takes that value from an attribute of the model-local function around
+        it.
         """
         return self.node.attr(attribute.ref_attr_name) if attribute.ref_attr_name else value_with_lists(attribute)
 
@@ -169,8 +177,9 @@ class _BodySplicing:
     def _cast_like(self, name: str, like: str) -> str:
         """Return the model's name for the value `name`, cast to the element type of the value `like`.
 
-        Both are names of values in the body. If `name` is a constant whose elements the type can hold, a constant of
-        that type is made instead of a Cast. Raises Refusal C203 if the type of `like` is unknown.
+        Both are names of values in the body; `like` has to be one of its inputs. If `name` is a constant that no node
+        has read yet, and its elements fit the type, a constant of that type is made instead of a Cast. Raises Refusal
+        C203 if the type of `like` is unknown.
         """
         element = self.elements.get(like)
         if element is None:
@@ -185,7 +194,9 @@ class _BodySplicing:
 
 
 def _cast_elements(value: _BodyConstant, element: str) -> list[Any]:
-    """Return the elements of a constant converted to the element type `element`, as Cast converts them.
+    """Return the elements of a constant for a constant of the element type `element`, as Cast converts them.
+
+    For an integer type, fractions are cut off. For any other type, the elements are returned unchanged.
 
     Raises:
         ModelError: The constant is malformed.

@@ -40,7 +40,8 @@ NAME = 16
 class Inlining:
     """The result of inlining functions, or the reasons why it is refused.
 
-    - `calls`: the number of calls replaced, by function; `removed`: functions that the result no longer has;
+    - `calls`: the number of calls replaced, by function: (domain, name, overload);
+    - `removed`: functions that the result no longer has;
     - `refusals`: the reasons; `notes`: remarks for the user;
     - `model`: the result; the given model if nothing changes; None if there are refusals.
     """
@@ -74,10 +75,11 @@ def inline_chosen(
     """Replace the calls of some model-local functions by the functions' nodes; return the result, or the refusals.
 
     A function may import other opsets than the model. If its operators are defined differently there, the model is
-    first converted by `convert`, so that its functions have the model's opsets.
+    first converted by `convert`, so that its functions have the model's opsets. Functions that nothing calls any more
+    are removed.
 
     Args:
-        model: The model, as it was loaded; it is not changed.
+        model: The model, as it was loaded; it is not changed. If `chosen` is empty, it is the result.
         index: The index of the model.
         chosen: The keys of the functions to inline.
         registry: The operators that are known.
@@ -128,12 +130,15 @@ def _operators_in(function: Body, index: ModelIndex) -> dict[str, set[str]]:
 
 
 def _imports_of(index: ModelIndex, chosen: Iterable[FunctionKey]) -> dict[str, int]:
-    """Return the opset versions, by domain, that the model has to import once the chosen functions are inlined."""
+    """Return the opset versions, by domain, that the model has to import once the chosen functions are inlined.
+
+    If functions import a domain that the model does not, the version of the first of them by name counts.
+    """
     imports = dict(index.opsets)
-    for key in chosen:
+    for key in sorted(chosen):
         body = index.functions[key]
         versions = index.imports(body)
-        for domain in {domain for inner in bodies_below(body) for _, domain in inner.operators}:
+        for domain in sorted({domain for inner in bodies_below(body) for _, domain in inner.operators}):
             if domain in versions:
                 imports.setdefault(domain, versions[domain])
     return imports
@@ -142,10 +147,10 @@ def _imports_of(index: ModelIndex, chosen: Iterable[FunctionKey]) -> dict[str, i
 def _find_differing(
     index: ModelIndex, chosen: set[FunctionKey], imports: Mapping[str, int], registry: Registry
 ) -> Iterator[Finding]:
-    """Yield a refusal for each function that cannot be inlined because `imports` define its operators differently.
+    """Yield a refusal C501 for each function that cannot be inlined because `imports` define its operators differently.
 
-    A function that uses a domain without importing it is refused, too. Only the chosen functions and the functions that
-    call them are checked.
+    `imports` are the versions by domain that the model will import. A function that uses a domain without importing it
+    is refused, too. Only the chosen functions and the functions that call them are checked.
     """
     for key, function in index.functions.items():
         called = (body.function_key(at) for body in bodies_below(function) for at in range(len(body.nodes)))
@@ -216,7 +221,8 @@ class _Inliner:
     def inline(self) -> None:
         """Replace the calls of chosen functions, in all graphs and in all functions that are not chosen.
 
-        Raises BudgetExceeded if the budget is used up.
+        Replaced calls are counted in the Inlining, and calls that cannot be inlined are refused there. Raises
+        BudgetExceeded if the budget is used up.
         """
         self._charge_all()
         for graph in _graphs_of(self._proto):
@@ -234,6 +240,10 @@ class _Inliner:
         totals: dict[FunctionKey, int] = {}
 
         def calls(root: Body) -> int:
+            """Return the number of nodes that replace the calls in `root` and its subgraphs, and one more for each.
+
+            Calls inside of called functions are counted with all their nodes.
+            """
             bodies = bodies_below(root)
             keys = (body.function_key(number) for body in bodies for number in range(len(body.nodes)))
             return sum(1 + totals[key] for key in keys if key in self._chosen)
@@ -248,8 +258,8 @@ class _Inliner:
     def _inline_body(self, root: Any, certain: frozenset[str]) -> None:
         """Replace the calls of chosen functions in a graph or function and its subgraphs.
 
-        A call that cannot be inlined is removed, and a refusal is added to the inlining. Raises BudgetExceeded if
-        the budget is used up.
+        A call that cannot be inlined is removed, and a refusal is added to the inlining. Raises BudgetExceeded if the
+        budget is used up.
 
         Args:
             root: The GraphProto or FunctionProto.
@@ -265,8 +275,13 @@ class _Inliner:
     def _replace_calls(self, body: Any, certain: frozenset[str]) -> list[Any]:
         """Return the nodes of a body, with the nodes of chosen functions in place of their calls.
 
-        A call that cannot be inlined is missing from the result, and a refusal is added to the inlining. `certain`
-        names the attributes that have a value in every call of the function around.
+        Each replaced call is counted, and the value_info of the new nodes is added to `body`. A call that cannot be
+        inlined is missing from the result, and a refusal is added to the inlining. Raises BudgetExceeded if the budget
+        is used up.
+
+        Args:
+            body: The GraphProto or FunctionProto.
+            certain: The attributes that have a value in every call of the function around `body`.
         """
         done: list[Any] = []
         pending = [*reversed(body.node)]
@@ -310,10 +325,18 @@ def _remove_uncalled(
     registry: Registry,
     inlining: Inlining,
 ) -> None:
-    """Remove the chosen functions and those no longer called from the ModelProto, and correct the opset imports.
+    """Remove the chosen functions, and those that were called but no longer are, and correct the opset imports.
 
-    Domains of new nodes are imported. A domain of removed functions is no longer imported if nothing uses it. The keys
-    of the removed functions are added to `inlining.removed`.
+    Domains of new nodes are imported. A domain of removed functions is no longer imported if nothing uses it and it has
+    no schemas. The keys of the removed functions are added to `inlining.removed`.
+
+    Args:
+        proto: The ModelProto, in which calls are replaced already.
+        index: The index of the model before.
+        chosen: The keys of the functions that were inlined.
+        imports: The versions of the domains that new nodes may need.
+        registry: The operators that are known.
+        inlining: The result so far.
     """
     called = {body.function_key(number) for body in index.bodies for number in range(len(body.nodes))}
     left = {key: function for function in proto.functions if (key := function_key(function)) not in chosen}
@@ -345,7 +368,10 @@ def _graphs_of(proto: Any) -> list[Any]:
 
 
 def _keys_named_in(roots: Iterable[Any]) -> set[FunctionKey]:
-    """Return the keys of all operators and functions that nodes of these graphs or functions use, also in subgraphs."""
+    """Return (domain, name, overload) of all operators and functions that nodes of these graphs or functions use.
+
+    Nodes in subgraphs count, too.
+    """
     keys: set[FunctionKey] = set()
     pending = [*roots]
     while pending:

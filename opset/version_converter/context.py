@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class KnownForms(NamedTuple):
-    """The results of converted nodes, which are reused for later nodes of the same form.
+    """The results of converted nodes, which are reused for later nodes with the same attributes, types and shapes.
 
     - `unchanged`: keys (`BodyConversion._signature_of`) of nodes that stay as they are;
-    - `templates`: the nodes that replace lowered nodes, by operator and form.
+    - `templates`: the nodes that replace lowered nodes, by operator and form (`templates.form_of`).
     """
 
     unchanged: set[tuple[Any, ...]]
@@ -61,12 +61,14 @@ class Context:
     validity: Validity = field(init=False)
 
     def __post_init__(self) -> None:
+        """Create `validity`, which checks that nodes fit their operators."""
         self.validity = Validity(self.registry)
 
     def forms_of(self, body: Body, versions: Mapping[str, int]) -> KnownForms:
-        """Return the reusable results for bodies that have these opset versions; callers add new results to them.
+        """Return the reusable results for bodies with these opset versions; callers add new results to them.
 
-        Functions and graphs do not share results, since types that a function states in value_info are not relied on.
+        Graphs share their results, and functions theirs. Graphs and functions share none, since types that a function
+        states in value_info are not relied on.
         """
         key = (body.root.function, frozenset(versions.items()))
         return self.forms.setdefault(key, KnownForms(set(), {}))

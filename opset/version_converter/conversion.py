@@ -24,7 +24,7 @@ from opset.model.storage.tensor import tensor_values
 from opset.opsets.amendments import operators_amended_after
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES, release_with
-from opset.preparation import Freeze, read_model
+from opset.preparation import Freeze, copy_model, read_model
 from opset.schemas import quirks
 from opset.schemas.names import domain_name
 from opset.version_converter.body_conversion import BodyConversion
@@ -68,7 +68,10 @@ class Task(NamedTuple):
     inference: LazyInference
 
     def infer(self, model: Model, index: ModelIndex) -> LazyInference:
-        """Return the inference of types and shapes of a model; it runs only when a fact is first asked for."""
+        """Return the inference of types and shapes of a model; it runs only when a fact is first asked for.
+
+        For the model as it was read, it is the `inference` of the task; for any other model, a new one.
+        """
         return self.inference if index is self.inference.index else self.inference.for_model(model, index)
 
 
@@ -116,12 +119,15 @@ def convert_model(
 ) -> Conversion:
     """Return the conversion of a model to a target; the model itself is not changed.
 
+    For a runtime, several opsets may be tried. The first conversion without refusals is returned, or else the one that
+    refuses the fewest nodes.
+
     Args:
         model: The model, as it was loaded.
         target: The versions to reach.
         registry: The operators that are known.
-        dims: Sizes of inputs, by dim_param or "x.0", as `change_sizes` takes them. The result is right for these
-            sizes only; its inputs state them, and its outputs the sizes that follow.
+        dims: Sizes of inputs, by dim_param or "x.0", as `change_sizes` takes them. The result is right for these sizes
+            only; its inputs state them, and its outputs the sizes that follow.
         limits: Bounds on the work and the size of the conversion; by default in proportion to the model.
         freeze: Names of initializers that become constants, or "all".
         routes: The transitions of operators; by default those of the registry.
@@ -130,6 +136,7 @@ def convert_model(
         The conversion. If something cannot be converted, its `refusals` say what, and its `model` is None.
 
     Raises:
+        InferenceError: I501 or I502 if a size in `dims` that the model states as a number cannot be replaced.
         ModelError: The model is malformed.
         UsageError: U103 if no input has a name in `dims`, or no initializer one in `freeze`.
     """
@@ -177,7 +184,8 @@ def _convert_prepared(
     # Limits of the caller hold for inference too.
     inference = LazyInference(model, index, registry, budget if limits.as_dict() else None)
     if dims:
-        _state_outputs(index, inference)
+        model, inference = _state_outputs(model, inference, registry, is_given=model is given)
+        index = inference.index
     if index.functions and target.runtime is not None and not target.runtime.local_functions:
         inlining = _inline_functions(model, index, target.runtime, registry, limits)
         if inlining.model is None:
@@ -190,6 +198,7 @@ def _convert_prepared(
         target = target._replace(notes=(*target.notes, *inlining.notes))
 
     def task_of(target: Target) -> Task:
+        """Return the task of a conversion to `target`; the newest release of onnx is treated as no release."""
         if target.release and target.release == RELEASES[-1].name:
             target = target._replace(release="")
         return Task(target, registry, routes or routes_of(registry, target.release), budget, inference)
@@ -215,10 +224,12 @@ def _inline_functions(
 ) -> Inlining:
     """Return the result of inlining all functions of a model, with a note that lists them with their numbers of calls.
 
-    `runtime` is the runtime that does not run the functions; the note names it.
+    `runtime` is the runtime that does not run the functions; the note names it. If a call cannot be inlined, the result
+    has refusals and no model.
     """
 
     def convert(model: Model, target: Target) -> Conversion:
+        """Return the conversion of a model to a target, with the registry and limits of the inlining."""
         return convert_model(model, target, registry, limits=limits)
 
     inlining = inline_chosen(model, index, {*index.functions}, registry, limits, convert)
@@ -239,9 +250,9 @@ def _convert_to(
 ) -> Conversion:
     """Return the conversion of a model to the target of a task.
 
-    If the model is at the target already, its nodes are only checked. If nodes are refused, the conversion is tried
-    again: first with each If whose condition is known replaced by its branch, then with loops that stack tensors. The
-    result is the conversion with the fewest refusals.
+    If the model is at the target already, and the target's runtime runs all its nodes, the nodes are only checked. If
+    nodes are refused, the conversion is tried again: first with each If whose condition is known replaced by its
+    branch, then with loops that stack tensors. The result is the conversion with the fewest refusals.
 
     Args:
         given: The model as the user gave it, to tell whether anything has changed.
@@ -291,7 +302,8 @@ def targets_by_kernels(
     """Yield the targets that a conversion to a runtime tries, one after the other, each with one opset of ai.onnx.
 
     The model's own opset comes first if the runtime takes it and runs all nodes at it. Then come the opsets at which
-    the runtime runs most nodes. The opset nearest to the model's own comes last, since it may have the fewest refusals.
+    the runtime runs most nodes, at most MAX_CANDIDATES - 1 of them. The opset nearest to the model's own comes last,
+    since it may have the fewest refusals. No opset is repeated.
 
     Only one target is yielded if no runtime is targeted, if `target` fixes the version of ai.onnx, or if the model does
     not import ai.onnx. `samples` are nodes that stand for all nodes of the model.
@@ -323,13 +335,17 @@ def nearest_opset(runtime: Runtime, opset: int, registry: Registry) -> int:
 def at_opset(target: Target, opset: int) -> Target:
     """Return the target with `opset` as its version of ai.onnx.
 
-    The versions of its operators are taken as in the newest release of onnx that has no later opset.
+    The versions of its operators are taken as in the newest release of onnx that has no later opset. Its `least` is
+    None, so that no model keeps another opset.
     """
     return target._replace(opsets={**target.opsets, "": opset}, least=None, release=release_with(opset).name)
 
 
 def distance_to(index: ModelIndex, target: Target) -> int:
-    """Return the difference between the versions of ai.onnx in a model and in a target, 0 if the target has none."""
+    """Return how far the version of ai.onnx in a model is from the target's, as a number; 0 if the target has none.
+
+    A model that does not import ai.onnx counts as version 0.
+    """
     source = index.opsets.get("", 0)
     return abs(target.opsets.get("", source) - source)
 
@@ -340,16 +356,19 @@ def needless_imports(proto: Any, target: Target) -> list[str]:
 
 
 def _facts_of(model: Model, index: ModelIndex, task: Task) -> Mapping[Body, ValueFacts]:
-    """Return the facts about the values of each body of a model; the model is not changed."""
+    """Return the facts about the values of each body of a model, for a conversion to the target of the task.
+
+    A body is a graph or a function. The model is not changed.
+    """
     bodies = _body_conversions(model, index, model.proto, begin_conversion(index, task.target, None), task)
     return {body.body: body.facts for body in bodies}
 
 
 def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion:
-    """Return the conversion by the first strategy that leaves no refusals; if there is none, the one by STRATEGIES[0].
+    """Return the first conversion without refusals among those by STRATEGIES; if all are refused, the first of them.
 
-    A strategy is tried only if it may remove a refusal of the strategy tried before. Each conversion begins with the
-    versions and notes of `start`.
+    A strategy is a way to copy functions before the conversion. It is tried only if it may remove a refusal of the
+    strategy tried before. Each conversion begins with the versions and notes of `start`, which is not changed.
     """
     first = latest = convert_once(model, index, start, task, STRATEGIES[0])
     for strategy in STRATEGIES[1:]:
@@ -361,9 +380,10 @@ def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Tas
 
 
 def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task, strategy: Strategy) -> Conversion:
-    """Return the conversion of a model whose functions one strategy has copied; it begins with the notes of `start`.
+    """Return the conversion of a model whose functions one strategy has copied.
 
-    If the budget is used up, the conversion ends with a refusal C401.
+    It begins with the versions and notes of `start`, which is not changed. It has a model if it has no refusals. If the
+    budget is used up, the conversion ends with a refusal C401.
     """
     conversion = _begin_again(start)
     if index.functions:
@@ -406,7 +426,7 @@ def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task,
 
 
 def _withdrawn_notes(conversion: Conversion, registry: Registry) -> Iterator[str]:
-    """Yield a note for each operator whose nodes stay although it is withdrawn in the source and the target version."""
+    """Yield a note for each operator version that the standard has withdrawn, and of which nodes stay in the model."""
     counts: Counter[tuple[str, str, int]] = Counter()
     for (domain, op_type, _, version), count in conversion.kept.items():
         counts[domain, op_type, version] += count
@@ -444,8 +464,8 @@ def _take_known_branches(model: Model, index: ModelIndex, task: Task) -> tuple[M
 def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[Model, ModelIndex, str] | None:
     """Return the model with loops that stack tensors instead of filling sequences, the model's index, and a note.
 
-    The change is repeated, since a changed loop may make shapes in another loop known. Returns None if a Loop of the
-    target can carry sequences, if no loop can be changed, or if the budget is used up.
+    The change is repeated, since a changed loop may make shapes in another loop known. Returns None if loops can carry
+    sequences at the target's opset (13 and up), if no loop can be changed, or if the budget is used up.
     """
     if task.target.opsets.get("", CARRIED) >= CARRIED:
         return None
@@ -464,7 +484,10 @@ def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[M
 
 
 def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
-    """Yield one note that lists the used operators whose signature is not fully known; nothing if there are none."""
+    """Yield one note that lists the used operators whose signature is not fully known; nothing if there are none.
+
+    They are operators of users' domains, whose schemas leave the signature open.
+    """
     used = {operator for body in index.bodies for operator in body.operators}
     unknown = []
     for op_type, domain in sorted(used):
@@ -477,7 +500,11 @@ def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
 
 
 def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int | str] | None) -> Conversion:
-    """Return a conversion without converted nodes; it has the versions before and after, and the first notes."""
+    """Return a conversion without converted nodes; it has the versions before and after, and the first notes.
+
+    The notes are those of the index and the target, domains of the target that the model does not import, and the sizes
+    in `dims` that are numbers. The IR version is the model's, before and after.
+    """
     after = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
     ir_version = index.proto.ir_version
     conversion = Conversion(dict(index.opsets), after, (ir_version, ir_version), notes=[*index.notes])
@@ -496,14 +523,32 @@ def _begin_again(start: Conversion) -> Conversion:
     return Conversion(start.source, start.target, start.ir_version, notes=[*start.notes])
 
 
-def _state_outputs(index: ModelIndex, inference: LazyInference) -> None:
-    """Write the sizes of the main graph's outputs into the model of the index, if inference knows them as numbers."""
+def _state_outputs(
+    model: Model, inference: LazyInference, registry: Registry, *, is_given: bool
+) -> tuple[Model, LazyInference]:
+    """Write the sizes of the main graph's outputs into the model, if inference knows them as numbers.
+
+    Returns the model and its inference. With `is_given`, the model is the user's: then the sizes are written into a
+    copy, which is made only if an output does not state them already.
+    """
     from opset.inference.building.types import fill_proto, map_sizes
 
-    for value in index.main.proto.output:
-        type_ = map_sizes(inference.type(index.main, value.name), lambda size: size if isinstance(size, int) else None)
+    main, types = inference.index.main, dict[int, Any]()
+    for position, value in enumerate(main.proto.output):
+        type_ = map_sizes(inference.type(main, value.name), lambda size: size if isinstance(size, int) else None)
         if type_ is not None:
-            fill_proto(value.type, type_, False)
+            stated = pb.TypeProto()
+            stated.CopyFrom(value.type)
+            fill_proto(stated, type_, False)
+            if stated != value.type:
+                types[position] = stated
+    if types and is_given:
+        model, notes = copy_model(model), inference.index.notes
+        inference = inference.for_model(model, index_model(model.proto, registry.domains))
+        inference.index.notes = notes
+    for position, type_ in types.items():
+        model.proto.graph.output[position].type.CopyFrom(type_)
+    return model, inference
 
 
 def has_target(index: ModelIndex, target: Target) -> bool:
@@ -533,9 +578,10 @@ def has_target(index: ModelIndex, target: Target) -> bool:
 
 
 def versions_of_bodies(index: ModelIndex) -> dict[Body, dict[str, int]]:
-    """Return the opset versions by domain of each body.
+    """Return the opset versions by domain of each body, a graph or function.
 
-    All graphs outside of functions share one mapping; the bodies of each function share another.
+    All graphs outside of functions share one mapping, which has the imports of the model. The bodies of each function
+    share another. The mappings are copies, which the caller may change.
     """
     versions = {index.main: dict(index.opsets)}
     for body in index.bodies:
@@ -549,7 +595,7 @@ def versions_of_bodies(index: ModelIndex) -> dict[Body, dict[str, int]]:
 def find_newer_imports(index: ModelIndex, target: Target, registry: Registry) -> Iterator[Finding]:
     """Yield a refusal C104 for each opset import, of the model or a function, above the newest known version.
 
-    Only domains that `target` names count.
+    Only domains that `target` names count, and only those of which the registry has schemas.
     """
     versions = versions_of_bodies(index)
     for body in index.bodies:
@@ -568,7 +614,7 @@ def find_newer_imports(index: ModelIndex, target: Target, registry: Registry) ->
 
 
 def find_foreign_types(index: ModelIndex, runtime: Runtime) -> Iterator[Finding]:
-    """Yield a refusal C209 for each input and output of the model of a type that the runtime forbids for these."""
+    """Yield a refusal C209 for each input and output of the model of an element type that the runtime forbids there."""
     graph = index.main.proto
     for word, values in (("input", graph.input), ("output", graph.output)):
         for value in values:
@@ -588,13 +634,14 @@ def _prepare_functions(
 ) -> tuple[Model, ModelIndex]:
     """Return the model and its index after a strategy has copied functions, so that adapters know more in each copy.
 
-    A note with the number of copies is added to the conversion. Raises BudgetExceeded if the copies need more memory
-    than the budget allows.
+    The given model and index are returned if no copy would help. A note with the number of copies is added to the
+    conversion. Raises BudgetExceeded if the copies need more memory than the budget allows.
     """
     routes, target, versions = task.routes, task.target, versions_of_bodies(index)
     availability = _availability_of(task)
 
     def keeps(body: Body, position: int) -> bool:
+        """Whether the node at `position` surely stays as it is, whatever its inputs and attributes are."""
         operator = op_type, domain = body.operators[position]
         verdict = routes.route(op_type, domain, versions[body], target.opsets).verdict
         if verdict not in (Verdict.KEEP, Verdict.PASS) or operator in target.lowered:
@@ -627,7 +674,11 @@ def _check_nodes(model: Model, index: ModelIndex, conversion: Conversion, task: 
 def _body_conversions(
     model: Model, index: ModelIndex, proto: Any, conversion: Conversion, task: Task
 ) -> list[BodyConversion]:
-    """Return the conversion of each body of a model, in the order of the index; applying them changes `proto`."""
+    """Return a BodyConversion for each body of a model, in the order of the index; nothing is converted yet.
+
+    A body is a graph or a function. What these objects do later, they add to `conversion` and change in `proto`, which
+    is the ModelProto of the model or a copy of it.
+    """
     versions = versions_of_bodies(index)
     messages = messages_of(index, proto)
     context = Context(
@@ -645,6 +696,7 @@ def _body_conversions(
     )
 
     def read(tensor: Any, limit: int) -> list[Any]:
+        """Return the elements of a TensorProto of the model; there may be `limit` at most."""
         return tensor_values(model, tensor, limit)
 
     inference = task.infer(model, index)
@@ -659,7 +711,7 @@ def _body_conversions(
 
 
 def _availability_of(task: Task) -> Availability | None:
-    """Return which nodes the runtime of the task's target runs.
+    """Return the Availability for the target of a task, which judges the nodes that the target's runtime runs.
 
     Returns None if no runtime is targeted, or if the runtime's operators are not known.
     """
@@ -667,7 +719,7 @@ def _availability_of(task: Task) -> Availability | None:
 
 
 def availability_for(target: Target, routes: Routes) -> Availability | None:
-    """Return which nodes the runtime of a target runs.
+    """Return the Availability for a target, which judges the nodes that the target's runtime runs.
 
     Returns None if no runtime is targeted, or if the runtime's operators are not known.
     """
@@ -679,7 +731,10 @@ def availability_for(target: Target, routes: Routes) -> Availability | None:
 
 
 def _names_read_in_training(index: ModelIndex) -> frozenset[str]:
-    """Return the names of values that training graphs read or bind, so that they must stay in the main graph."""
+    """Return the names of values that training graphs read, return or bind.
+
+    The conversion must not remove values of these names from the main graph.
+    """
     names: set[str] = set()
     for body in index.bodies:
         if body.root is not index.main and not body.root.function:

@@ -125,8 +125,9 @@ class Crossing:
         read as one of the older version, if this version has all its attributes. If the older version refuses the node,
         it is read as one of the newer.
 
-        `change` has the node's operator, and its versions before and after. Raises Refusal if no nodes at the target
-        compute the same, BudgetExceeded if the budget is used up.
+        `change` has the node's operator, and its versions before and after. A replaced node is added to the actions of
+        the conversion. Raises Refusal if no nodes at the target compute the same, BudgetExceeded if the budget is used
+        up.
         """
         node, version = self._message.node[index], self._versions[change.domain]
         older = self._context.routes.older_version(change.domain, change.op_type, version)
@@ -142,8 +143,9 @@ class Crossing:
     def _cross_by_either_way(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
         """Return nodes that the runtime runs in place of the node at `index`, None if it stays as it is.
 
-        Nodes of other operators are tried first, then wider types. If both are refused, a node that the runtime
-        computes wrongly stays. `start` is the opset of the node.
+        Nodes of other operators are tried first, then the node in wider types. If both are refused, and the runtime
+        runs the node but computes it wrongly, the node stays. `start` is the opset of the node, `change` has its
+        operator and versions.
 
         Raises Refusal C209 with all reasons if all of this fails. A refusal that is not about the runtime is raised
         unchanged.
@@ -171,9 +173,15 @@ class Crossing:
     ) -> list[Any] | None:
         """Return nodes that compute in wider types in place of the node at `index`, None if it stays as it is.
 
-        It is called after nodes of other operators were refused with the refusal `first`. If wider types are refused,
-        too, a node that the runtime computes wrongly may stay. Raises Refusal C209 with all reasons if all of this
-        fails.
+        It is called after nodes of other operators were refused. If wider types are refused, too, a node that the
+        runtime computes wrongly may stay. Raises Refusal C209 with all reasons if all of this fails.
+
+        Args:
+            first: The refusal of nodes of other operators.
+            start: The opset of the node.
+            node: Its NodeProto.
+            index: Its index in the body.
+            change: Its operator, and the versions before and after.
         """
         self._add_reason(first)
         try:
@@ -206,7 +214,7 @@ class Crossing:
 
         `start` is the opset in which the node is read. `change` has its operator, and the versions before and after. If
         the node is replaced, an Action is added to the conversion. Raises Refusal if no nodes at the target compute the
-        same.
+        same, BudgetExceeded if the budget is used up.
         """
         context = self._context
         pending = [Pending(node, start)]
@@ -246,9 +254,9 @@ class Crossing:
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
         """Take a node across its transitions until one changes it; return the new nodes, None if the node may stay.
 
-        If the operator must not be used, the node is lowered instead. If no transition changes the node and the runtime
-        does not run it, nodes that the runtime runs replace it. The name of the step that changes the node is added to
-        `crossed`.
+        A transition leads from one version of the operator to the next. If the operator must not be used, the node is
+        lowered instead. If no transition changes the node and the runtime does not run it, nodes that the runtime runs
+        replace it. The name of the step that changes the node, such as "Softmax 11 -> 13", is added to `crossed`.
 
         Raises Refusal if a transition or the target's release of onnx refuses the node, or if nothing can replace it.
         """
@@ -287,8 +295,9 @@ class Crossing:
         """Return the nodes that replace a node whose operator must not be used, although the target has it.
 
         The node goes down from version to version, until a step changes it; the last step is the lowering. The name of
-        the step that changes it is added to `crossed`. `final` is the target's opset. Raises Refusal if the operator
-        has no lowering, C105 if the user's hooks that may have one were not loaded, or if a step refuses the node.
+        the step that changes it, such as "Gelu 20 lowered", is added to `crossed`. `final` is the target's opset.
+        Raises Refusal if the operator has no lowering, or if a step refuses the node; the code is C105 if the user's
+        hooks, which may have a lowering, were not loaded.
         """
         context, node, version = self._context, pending.node, pending.version
         if pending.operator in pending.inside:
@@ -315,7 +324,8 @@ class Crossing:
     ) -> list[Pending]:
         """Return the new nodes of a step as Pending ones, and add the step's name to `crossed`.
 
-        `made` are the nodes that the step has made from the node `pending`, each with its opset.
+        The name is "Softmax 11 -> 13", or "Gelu 20 lowered" for a lowering. `made` are the nodes that the step has made
+        from the node `pending`, each with its opset.
         """
         end = LOWERED if step.lowers else f" -> {step.target.since_version}"
         crossed.append(f"{pending.node.op_type} {step.source.since_version}{end}")
@@ -383,6 +393,7 @@ class Crossing:
         assert schema is not None
 
         def write(op: Builder, given: Node) -> Result:
+            """Make an Identity of the input in place of the Cast."""
             return str(op.Identity(given.input(0)))
 
         derived = derive_adapter(schema, schema, Change())
@@ -445,9 +456,10 @@ class Crossing:
     def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], set[str]]:
         """Return the element types to compute in, by element type that the runtime does not take, and the inexact ones.
 
-        A type to compute in holds all values of the other, and gives the same results. If there is none and the target
-        permits it, the type is one of INEXACT, with other results for some values. The set has the element types for
-        which this is so. An element type without any type to compute in is no key.
+        For example, ({"double": "float"}, {"double"}): doubles are computed in float, with other results for some
+        values. A type to compute in usually holds all values of the key and gives the same results. If there is none
+        and the target permits it, the type is one of INEXACT; the set has the keys for which this is so. An element
+        type without any type to compute in is no key.
         """
         availability = self._context.availability
         assert availability is not None
@@ -470,6 +482,7 @@ class Crossing:
             return None
 
         def write(op: Builder, position: int) -> str:
+            """Make a Constant with the known elements of the input at `position`; return the name of its value."""
             constant = constants[position]
             assert constant is not None
             return op.const(list(constant.values), constant.element, constant.dims)
@@ -480,11 +493,12 @@ class Crossing:
     def _write_vectors(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
         """Return nodes that make vectors of the scalar inputs at `lack.scalars`, and the node that reads the vectors.
 
-        The name of the step is added to `crossed`.
+        Each vector has one element. The name of the step is added to `crossed`.
         """
         facts, node = self._facts, pending.node
 
         def write(op: Builder, position: int) -> str:
+            """Make a vector of the scalar at `position`, as a constant if possible; return the name of its value."""
             constant = facts.small_constant(node.input[position])
             if constant is not None and facts.is_constant(node.input[position]):
                 return op.const(list(constant.values), constant.element, (1,))
@@ -514,6 +528,7 @@ class Crossing:
         assert schema is not None
 
         def replace(op: Builder, given: Node) -> Result:
+            """Copy the node with the new inputs; return the name or names of its outputs."""
             inputs = list(given.inputs)
             for position in positions:
                 inputs[position] = write(op, position)
@@ -530,8 +545,8 @@ class Crossing:
     def _cross_transition(self, step: RouteStep, proto: Any) -> list[tuple[Any, int]] | None:
         """Return the nodes that replace a node across one transition, each with its opset; None if the node may stay.
 
-        `proto` is the NodeProto. Raises Refusal if the adapter refuses the node, or if new nodes are not valid;
-        BudgetExceeded if the budget is used up.
+        `proto` is the NodeProto. Inputs that the new nodes do not read are added to `released`. Raises Refusal if the
+        adapter refuses the node, or if new nodes are not valid; BudgetExceeded if the budget is used up.
         """
         context, facts = self._context, self._facts
         context.budget.charge(TRANSITION)
@@ -728,7 +743,10 @@ class Crossing:
 
 
 def _number_stated(node: Any, name: str) -> int:
-    """Return the value of the integer attribute `name`, 0 if the node does not state it."""
+    """Return the value of the integer attribute `name`, 0 if the node does not state a value.
+
+    An attribute that refers to one of a function states none.
+    """
     return next((int(each.i) for each in node.attribute if each.name == name and not each.ref_attr_name), 0)
 
 
@@ -746,9 +764,9 @@ def _refusal_without_lowering(step: RouteStep | Refusal | None, op_type: str) ->
 
 
 def _another_target(step: RouteStep, domain: str, version: int) -> str:
-    """Return the help that names versions that a node can reach without the step that refuses it.
+    """Return the help that names versions which a node can reach without the step that refuses it.
 
-    `domain` is the domain of the node, `version` its opset before the step.
+    For example: "convert to 12 or older". `domain` is the domain of the node, `version` its opset before the step.
     """
     label = f"{domain} " if domain else ""
     if step.version < version:
@@ -757,7 +775,10 @@ def _another_target(step: RouteStep, domain: str, version: int) -> str:
 
 
 def _count_operators(nodes: Iterable[Any]) -> Counter[FunctionKey]:
-    """Return the number of nodes by operator or function key, nodes in subgraphs included."""
+    """Return the number of nodes by (domain, name, overload) of their operator or function.
+
+    Nodes in subgraphs count, too.
+    """
     counts: Counter[FunctionKey] = Counter()
     pending = [*nodes]
     while pending:

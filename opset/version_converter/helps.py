@@ -24,14 +24,14 @@ _BY_CODE = {
 
 
 def help_of_code(code: str) -> str:
-    """Return the help for refusals with this code that have none of their own."""
+    """Return the help for refusals with this code that have none of their own; general advice for other codes."""
     return _BY_CODE.get(code, KEEP)
 
 
 def cast_help(misfit: Misfit) -> str:
     """Return the advice to cast a value whose type an operator version does not take; "" if no Cast can do so.
 
-    Cast takes only tensors, and no sequence, map or optional.
+    Cast takes only tensors, and no sequence, map or optional. `misfit` says which value has which type.
     """
     return CAST if "tensor(" in misfit.why and not any(kind in misfit.what for kind in ("seq(", "map(", "opt")) else ""
 
@@ -40,6 +40,8 @@ def version_help(
     registry: Registry, schema: OpSchema, inputs: list[str], outputs: list[str], types: dict[str, str | None]
 ) -> str:
     """Return the help that names another version of an operator that a node fits; "" if it fits none.
+
+    For example: "it fits Squeeze 11: import that version, --assume-opset 11".
 
     Args:
         registry: The operators that are known.

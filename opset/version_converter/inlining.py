@@ -63,8 +63,9 @@ def inline_functions(
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
-        functions: Names of the functions to inline, by default all. A name that no function has may be an operator,
-            such as "Gelu": its nodes are expressed by other operators, as `lower` does.
+        functions: Names of the functions to inline ("Scale", "com.example.Scale", "com.example.Scale:half" with an
+            overload), by default all. A name that no function has may be an operator, such as "Gelu": its nodes are
+            expressed by other operators, as `lower` does.
         exclude: Names of functions that stay.
         schemas: Folders of operator YAML, for domains of your own.
         allow_external_roots: Folders outside the model's own from which external data may be read.
@@ -94,13 +95,14 @@ def inline_model(
     Args:
         model: The model, as it was loaded.
         names: The functions to inline, None for all. A name that no function has may be an operator, such as "Gelu":
-            its nodes are expressed by other operators.
+            its nodes are expressed by other operators, and counted in `calls` of the result.
         exclude: The functions that stay.
         registry: The operators that are known.
         limits: Bounds on the work and the size; by default in proportion to the model.
 
     Returns:
-        The result. If a call cannot be inlined, its `model` is None, and its `refusals` say why.
+        The result. If a call cannot be inlined, or an operator cannot be expressed by others, its `model` is None, and
+        its `refusals` say why.
 
     Raises:
         ModelError: The model is malformed.
@@ -115,6 +117,7 @@ def inline_model(
         names = [name for name in names if name not in operators]
 
     def convert(model: Model, target: Target) -> Conversion:
+        """Return the conversion of a model to a target, with the registry and limits of the inlining."""
         return convert_model(model, target, registry, limits=limits)
 
     chosen = _choose_functions(index, names, exclude)
@@ -148,7 +151,8 @@ def _choose_functions(index: ModelIndex, names: Iterable[str] | None, exclude: I
 def functions_by_name(index: ModelIndex) -> Mapping[str, set[FunctionKey]]:
     """Return the keys of the functions by each of their names: "Scale", "com.example.Scale", "com.example.Scale:half".
 
-    Looking up any other name raises UsageError U103.
+    A name without ":" and an overload stands for all overloads of the function; a name without a domain for the
+    functions of this name in all domains. Looking up any other name raises UsageError U103.
     """
     by_name = _FunctionNames([function_label(key) for key in index.functions])
     for key in index.functions:
@@ -163,9 +167,11 @@ class _FunctionNames(dict[str, set[FunctionKey]]):
     """The functions of a model by name; looking up an unknown name raises UsageError, which lists `labels`."""
 
     def __init__(self, labels: list[str]) -> None:
+        """Start without names; `labels` are the names of all functions, for the error."""
         super().__init__()
         self._labels = labels
 
     def __missing__(self, name: str) -> set[FunctionKey]:
+        """Raise UsageError U103 for a name that no function has; its help lists the functions."""
         help = f"functions of the model: {listing(self._labels) or 'none'}"
         raise UsageError(Finding("U103", f"the model has no function {quote(name)}", help=help))

@@ -14,11 +14,12 @@ DEFAULTS, OVERLOADS = 9, 10
 
 
 def lower_functions(proto: Any, bodies: Sequence[Body], version: int, notes: list[str]) -> None:
-    """Rewrite the functions of a ModelProto, in place, without features that came after an IR version.
+    """Rewrite the functions of a ModelProto, in place, without features that are newer than the IR version `version`.
 
-    Defaults of attributes are written into the calls that do not state the attribute. A default stays if a call takes
-    the attribute's value from an attribute of the function around that may be absent. Functions with an overload get
-    names of their own.
+    - Below version 10, functions with an overload get names of their own.
+    - Below version 9, defaults of attributes are written into the calls that do not state the attribute. A default
+      stays if a call takes the attribute's value from an attribute of the function around the call, and that one may be
+      absent.
 
     Args:
         proto: The ModelProto.
@@ -36,7 +37,10 @@ def lower_functions(proto: Any, bodies: Sequence[Body], version: int, notes: lis
 
 
 def _rename_overloads(proto: Any, bodies: Sequence[Body]) -> int:
-    """Rename each function that has an overload, also in its calls, and clear the overload; return their number."""
+    """Rename each function that has an overload, also in its calls, and clear the overload; return the number renamed.
+
+    The new name is "Scale_half" for the overload "half" of Scale, with a number behind it if that name is in use.
+    """
     taken = {(domain, name) for body in bodies for name, domain in body.operators}
     taken |= {function_key(function)[:2] for function in proto.functions}
     names: dict[FunctionKey, str] = {}
@@ -61,7 +65,11 @@ def _rename_overloads(proto: Any, bodies: Sequence[Body]) -> int:
 
 
 def _move_defaults(proto: Any, bodies: Sequence[Body]) -> int:
-    """Move defaults of functions' attributes into calls that do not state them; return how many calls changed."""
+    """Move defaults of functions' attributes into calls that do not state them; return how many calls changed.
+
+    The attributes then have no default. A default stays if a call takes the attribute's value from an attribute of the
+    function around the call, and that one may be absent.
+    """
     functions = {function_key(function): function for function in proto.functions}
     defaults = {
         key: {attribute.name: attribute for attribute in function.attribute_proto}

@@ -20,16 +20,21 @@ _INITIALIZERS = 4
 
 
 def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding]:
-    """Set the IR version of a converted ModelProto; return refusals C301 if it needs a higher one than requested.
+    """Set the IR version of a converted ModelProto; return a refusal C301 for each feature that needs a higher version.
 
-    Without a request, the version stays, or is lowered to the one that came with the target's opset. If the model uses
-    a feature that came later, the version is the feature's. Annotations, which older readers skip, do not count.
-    Functions are rewritten if that avoids a feature.
+    - If the target requests a version, it is set. If the target has a highest version, and the model would get this one
+      or a higher one, the highest version is set. In both cases, features that need a higher version are refused.
+    - In any other case, nothing is refused. The version stays, or is lowered to the one that came with the target's
+      opset; if the model uses a feature that came later, it gets the feature's version.
+
+    Annotations, which older readers skip, are not refused. Functions are rewritten if that avoids a feature, and
+    initializers become graph inputs if a version below 4 is demanded.
 
     Args:
         proto: The ModelProto.
         target: The target of the conversion, which may request an IR version.
-        notes: Gets the features that need a higher version than the target's opset, and those that older readers skip.
+        notes: Gets a line for each kind of change, the features that need a higher version than the target's opset, and
+            the annotations that older readers skip.
     """
     before = proto.ir_version
     opsets = {normalize_domain(entry.domain): entry.version for entry in proto.opset_import}
@@ -85,9 +90,14 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
 
 
 def needed_ir_version(proto: Any, all_bodies: list[Body]) -> tuple[int, list[str]]:
-    """Return the lowest IR version that a ModelProto can be rewritten to, and the features that need it.
+    """Return the lowest IR version that a ModelProto can be rewritten to, and the names of the features that need it.
 
-    The rule that initializers are graph inputs below version 4 is not such a feature, as they can be made graph inputs.
+    The version is at least 3; for 3 there are no names. Initializers that are no graph inputs, as version 4 allows, do
+    not count, since they can be made graph inputs. The ModelProto is not changed.
+
+    Args:
+        proto: The ModelProto.
+        all_bodies: All of its graphs and functions.
     """
     needed: dict[int, dict[str, None]] = {3: {}}
     for version, name, is_annotation in _features(proto, all_bodies, 3, proto.ir_version):
@@ -102,13 +112,19 @@ def needed_ir_version(proto: Any, all_bodies: list[Body]) -> tuple[int, list[str
 
 
 def _has_overridable(body: Body) -> bool:
-    """Whether a graph has an initializer that is also a graph input, so that a caller may override it."""
+    """Whether a graph has an initializer that is also a graph input, so that a caller may override it.
+
+    A function has none.
+    """
     inputs = () if body.function else {value.name for value in body.proto.input}
     return bool(inputs) and any(tensor.name in inputs for tensor in body.proto.initializer)
 
 
 def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
-    """Make all initializers graph inputs, too, as IR version 3 demands; add their number to the notes."""
+    """Make the initializers of all graphs and subgraphs graph inputs, too, as IR version 3 demands.
+
+    A note with the number of these initializers is added to `notes`, unless there are none.
+    """
     count = 0
     for graph in [body.proto for body in all_bodies if not body.function]:
         inputs = {value.name for value in graph.input}
@@ -120,10 +136,10 @@ def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
 
 
 def _features(proto: Any, all_bodies: list[Body], above: int, before: int) -> Iterator[Feature]:
-    """Yield the features of the IR that a ModelProto uses and that need an IR version above `above`.
+    """Yield the features of the IR that a ModelProto uses and that need an IR version above `above`; some are repeated.
 
-    `before` is the IR version of the given model. If the model uses a feature of a later IR version, the feature counts
-    as one of the version `before`.
+    `before` is the IR version of the given model. A feature that came with a version above both 4 and `before` is
+    yielded with the version `before`, as the model has it at that version already. The versions of annotations stay.
     """
     # A feature that a model has before its IR version needs no higher one: some exporters write ZipMap at 3.
     # Adapters add initializers at most, which are no inputs from version 4 on.

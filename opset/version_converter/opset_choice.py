@@ -19,7 +19,10 @@ from opset.version_converter.trials import availability_at
 
 
 class Sample(NamedTuple):
-    """One node that stands for several: `nodes` is the number of nodes with the same operator, types and attributes."""
+    """One node that stands for all nodes of a model with its operator, types and attributes; `nodes` is their number.
+
+    `opset` is the version of the node's domain. `facts` are the facts about the values of the node's body.
+    """
 
     node: Any
     op_type: str
@@ -30,9 +33,11 @@ class Sample(NamedTuple):
 
 
 def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sample]:
-    """Return one node for each combination of operator, types and attributes in a model, with the number of nodes.
+    """Return one Sample for each combination of operator, types and attributes, in order of first occurrence.
 
-    Left out are calls of model-local functions, and Constants with tensors, which every runtime takes.
+    Nodes of different functions are not joined. Left out are calls of model-local functions, and Constants with
+    tensors, which every runtime takes. The types that are found on the way stay in `facts`, which has an entry for each
+    body.
     """
     samples: list[Sample] = []
     counts: list[int] = []
@@ -58,10 +63,16 @@ def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sa
 def count_lacking(
     samples: Iterable[Sample], availability: Availability, routes: Routes, opsets: Mapping[str, int]
 ) -> int:
-    """Return how many nodes neither a runtime nor its fallback runs at the opsets `opsets`, given by domain.
+    """Return how many nodes of a model neither a runtime nor its fallback can run at some opsets.
 
-    A node that is not valid at these opsets counts, too. Nodes that the notes on the runtime have to name are counted
-    in `availability`.
+    A node that is not valid at these opsets counts, too. Nodes that the notes on the runtime have to name, such as
+    those that the fallback runs, are added to `availability.counts`.
+
+    Args:
+        samples: Nodes that stand for all nodes of the model.
+        availability: Judges which nodes the runtime and its fallback run.
+        routes: The operators at a release of onnx.
+        opsets: The opsets by domain. A domain that is missing has the opset of the model.
     """
     lacking = 0
     for sample in samples:
@@ -76,7 +87,8 @@ def count_lacking(
 def _is_legal(sample: Sample, opset: int, routes: Routes) -> bool:
     """Whether an operator exists at `opset` and takes the types and attributes of a sample node.
 
-    The result is True if the operator has no schemas. Attributes are compared only if `opset` is below the node's own.
+    The result is also True if the operator has no schemas. Unknown types, and inputs beyond the operator's last one,
+    are not compared. Attributes are compared only if `opset` is below the node's own.
     """
     if not routes.registry.versions(sample.op_type, sample.domain):
         return True
@@ -90,9 +102,10 @@ def _is_legal(sample: Sample, opset: int, routes: Routes) -> bool:
 
 
 def _is_foreign(attribute: Any, sample: Sample, schema: OpSchema, routes: Routes) -> bool:
-    """Whether a node has an attribute that the older version `schema` lacks, with a value other than its default.
+    """Whether the older version `schema` lacks an attribute of a sample node, and its value is not the default.
 
-    `attribute` is the AttributeProto.
+    `attribute` is the AttributeProto. The default is the one at the node's own opset; without a default there, the
+    result is True if `schema` lacks the attribute.
     """
     if attribute.name in schema.attributes:
         return False
@@ -108,7 +121,7 @@ def opsets_by_kernels(
     source: Mapping[str, int],
     target: Mapping[str, int],
 ) -> list[int]:
-    """Return the opsets of ai.onnx that a runtime takes; those at which it runs most nodes come first.
+    """Return the opsets of ai.onnx that a runtime takes; the one at which it runs most nodes comes first.
 
     Among opsets at which it runs equally many nodes, the nearest to the model's own comes first, and of two the newer.
 
@@ -116,7 +129,7 @@ def opsets_by_kernels(
         samples: Nodes that stand for all nodes of the model.
         runtime: The runtime, at one release.
         registry: The operators that are known.
-        source: The opsets of the model, by domain.
+        source: The opsets of the model, by domain; it must have ai.onnx, whose key is "".
         target: The opsets that other domains than ai.onnx have in the result.
     """
     choices = opsets_of(runtime, registry)
@@ -125,7 +138,10 @@ def opsets_by_kernels(
 
 
 def opsets_of(runtime: Runtime, registry: Registry) -> range:
-    """Return the opsets of ai.onnx that a runtime takes, up to the newest one of the registry."""
+    """Return the opsets of ai.onnx that a runtime takes, up to the newest one of the registry.
+
+    They begin with 1 if the lowest is not known.
+    """
     least, most = runtime.opsets.get("", (None, None))
     newest = registry.domains[""]
     return range(least or 1, min(most or newest, newest) + 1)
@@ -134,6 +150,10 @@ def opsets_of(runtime: Runtime, registry: Registry) -> range:
 def lacking_at(
     opset: int, samples: Sequence[Sample], runtime: Runtime, registry: Registry, target: Mapping[str, int]
 ) -> int:
-    """Return how many nodes a runtime does not run at an opset of ai.onnx; `target` has the opsets of other domains."""
+    """Return how many nodes neither a runtime nor its fallback can run if the model has the opset `opset` of ai.onnx.
+
+    `samples` stand for all nodes of the model. `target` has the opsets of other domains. Nodes that are not valid at
+    these opsets count, too.
+    """
     routes = routes_of(registry, release_with(opset).name)
     return count_lacking(samples, availability_at(runtime, routes), routes, {**target, "": opset})

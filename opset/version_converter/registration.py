@@ -32,31 +32,38 @@ LAYER = Layer(
 
 
 def up(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
-    """Register the adapter that converts nodes of these operators from the version before `since` to version `since`.
+    """Return a decorator that registers an adapter, which converts nodes from the version before `since` to `since`.
 
-    Raises ConversionError C105 if another adapter is registered for the transition, or if an operator is a standard
-    one.
+    `since` is the since_version of the newer version, for each of the operators: `@up("Softmax", since=13)`. `domain`
+    is "" for ai.onnx. The decorator returns the function unchanged. A function of the same qualified name is replaced.
+
+    The decorator raises ConversionError C105 if another adapter is registered for the transition, or if an operator is
+    one of the standard, for which only this package registers adapters.
     """
     return LAYER.register("up", operators, since, domain)
 
 
 def down(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
-    """Register the adapter that converts nodes of these operators from version `since` to the version before.
+    """Return a decorator that registers an adapter, which converts nodes from version `since` to the version before.
 
-    Raises ConversionError C105 if another adapter is registered for the transition, or if an operator is a standard
-    one.
+    `since` is the since_version of the newer version, for each of the operators: `@down("Softmax", since=13)`. `domain`
+    is "" for ai.onnx. The decorator returns the function unchanged. A function of the same qualified name is replaced.
+
+    The decorator raises ConversionError C105 if another adapter is registered for the transition, or if an operator is
+    one of the standard, for which only this package registers adapters.
     """
     return LAYER.register("down", operators, since, domain)
 
 
 def lower(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
-    """Register the lowering of operators that came with version `since`: it expresses a node by other operators.
+    """Return a decorator that registers a lowering: an adapter that expresses a node by nodes of other operators.
 
-    The new nodes are written for the opset before `since`; if `since` is 1, for the opset of the node. If the target is
-    older, the new nodes are converted further. The lowering returns values for all outputs that are in use, or raises
-    Refusal.
+    `since` is the first version of the operators: `@lower("Gelu", since=20)`. The new nodes are written for the opset
+    before it; if `since` is 1, for the opset of the node. If the target is older, the new nodes are converted further.
+    The lowering returns values for all outputs that are in use, or raises Refusal.
 
-    Raises ConversionError C105 if another lowering is registered for an operator, or if an operator is a standard one.
+    The decorator raises ConversionError C105 if another lowering is registered for an operator, or if an operator is
+    one of the standard, for which only this package registers lowerings.
     """
     return LAYER.register("lower", operators, since, domain)
 
@@ -64,11 +71,12 @@ def lower(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], 
 def refuses(code: str, *reasons: str) -> Callable[[Adapter], Adapter]:
     """Return a decorator that attaches reasons of refusals to an adapter, so that the documentation lists them.
 
-    It is meant for refusals that no example of the operator shows. `code` is the code of the refusals, `reasons` are
-    their texts.
+    It is meant for refusals that no example of the operator shows: `@refuses("C204", "the axis is negative")`. `code`
+    is the error code of the refusals, `reasons` are their texts.
     """
 
     def state(adapter: Adapter) -> Adapter:
+        """Attach the reasons to an adapter, after any earlier ones, and return the adapter itself."""
         vars(adapter)["reasons"] = (*stated_reasons(adapter), *((code, why) for why in reasons))
         return adapter
 
@@ -81,10 +89,11 @@ def stated_reasons(adapter: Adapter) -> tuple[tuple[str, str], ...]:
 
 
 def registered_adapters(families: Iterable[str], own: Table | None = None) -> frozenset[tuple[str, str, int, str]]:
-    """Return (domain, operator, since_version, direction) for each registered adapter of some families.
+    """Return (domain, operator, since_version, direction) for each adapter that is registered.
 
-    The direction is "up", "down" or "lower"; since_version is the newer version of the transition. `own` are the
-    adapters of a user's domain.
+    The modules of `families` are imported first. Adapters that were registered before, in other modules or in Python,
+    are listed, too. The direction is "up", "down" or "lower"; since_version is the newer version of the transition.
+    `own` are the adapters of a user's domain.
     """
     return frozenset(
         (*key, direction)

@@ -17,8 +17,9 @@ from opset.version_converter.rewrite import Builder, Node, Refusal
 def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: ValueFacts) -> list[tuple[Any, int]]:
     """Return the new nodes that the builder made, with outputs that have the names of the old node's outputs.
 
-    Each new node comes with the opset of its domain in which it is written. Values are renamed. If a value cannot be
-    renamed, such as an input of the old node, an Identity is added.
+    Each new node comes with the opset of its domain in which it is written. The new nodes are changed in place: their
+    values are renamed, and one of them gets the name of the old node. If a value cannot be renamed, such as an input of
+    the old node, an Identity is added.
 
     Args:
         node: The old node.
@@ -60,7 +61,10 @@ def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: Valu
 
 
 def replace_nodes(proto: Any, replaced: dict[int, list[Any]]) -> None:
-    """Replace nodes of a GraphProto or FunctionProto, in place; `replaced` has new nodes by index of the old one."""
+    """Replace nodes of a GraphProto or FunctionProto, in place.
+
+    `replaced` has the new nodes by the index of the old one; an empty list removes it. All other nodes stay.
+    """
     if all(len(nodes) == 1 for nodes in replaced.values()):
         for index, (node,) in replaced.items():
             proto.node[index].CopyFrom(node)

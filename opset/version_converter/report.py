@@ -107,7 +107,10 @@ class ConversionReport:
 
 
 def conversion_report(conversion: Conversion, *, places: bool = True) -> ConversionReport:
-    """Return the report of a conversion; without `places`, the report lists neither places of nodes nor examples."""
+    """Return the report of a conversion; without `places`, the report lists neither places of nodes nor examples.
+
+    Converted nodes come first, grouped by operator, versions and change; groups of nodes that stay follow.
+    """
     groups: dict[tuple[Any, ...], list[Action]] = {}
     for action in conversion.actions:
         groups.setdefault(action.kind, []).append(action)
@@ -150,13 +153,19 @@ def conversion_report(conversion: Conversion, *, places: bool = True) -> Convers
 
 
 def headline(report: ConversionReport) -> str:
-    """Return the versions of a conversion as one line: "ai.onnx 13 -> 21, IR version 7 -> 10"."""
+    """Return the versions of a conversion as one line: "ai.onnx 13 -> 21, IR version 7 -> 10".
+
+    A version that stays is written once: "ai.onnx 13". Of many domains, only the first are listed.
+    """
     versions = [f"{each.domain} {_versions_text(each)}" for each in report.opsets]
     return f"{listing(versions, SHOWN)}, IR version {_versions_text(report.ir_version)}"
 
 
 def report_lines(report: ConversionReport) -> list[str]:
-    """Return the lines below the headline: a table of operators, domains without schemas, notes, node counts."""
+    """Return the lines of text below the headline: a table of operators, domains without schemas, notes, node counts.
+
+    A part without content is left out. Of many notes, only the first are shown, with the number of the others.
+    """
     rows = [["operator", "version", "nodes", "what happens"]]
     for group in report.operators:
         name = qualified_name(group.domain, group.operator)
@@ -186,13 +195,19 @@ def report_lines(report: ConversionReport) -> list[str]:
 
 
 def refusal_line(nodes: NodeCounts) -> str:
-    """Return the last line of text about a refused conversion, with how many nodes prevent it."""
+    """Return the last line of text about a refused conversion: "2 of 5 nodes cannot be converted; nothing was written."
+
+    If no node is refused, the line is about "the model" as a whole.
+    """
     what = f"{nodes.refused} of {count_text(nodes.total, 'node')}" if nodes.refused else "the model"
     return f"{what} cannot be converted; nothing was written."
 
 
 def _place_of(action: Action, labels: BodyLabels) -> NodePlace:
-    """Return the place of the node that an action converted; `labels` numbers the graphs."""
+    """Return the place of the node that an action converted.
+
+    The number of its graph is one of `labels`, which gets the graph if it is new.
+    """
     body, index = action.body, action.node_index
     return NodePlace(labels.number_of(body), index, body.names[index])
 

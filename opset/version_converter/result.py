@@ -30,12 +30,12 @@ class Action(NamedTuple):
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """Everything but the node itself; equal for nodes that were converted alike."""
+        """(domain, op_type, since, until, steps, result): equal for nodes that were converted alike."""
         return self[2:]
 
     @property
     def location(self) -> str:
-        """The path of the node in the given model."""
+        """The path of the node in the given model: "graph 'main', node 'scale' (Mul)"."""
         return self.body.location(self.node_index)
 
 

@@ -94,7 +94,7 @@ def test_a_damaged_or_missing_index_is_built_anew(checkout):
     assert ask(checkout, names) == "['rows', 'last_axis'] False"
 
 
-@pytest.mark.parametrize("damage", ["missing", "cut short", "of another index", ""])
+@pytest.mark.parametrize("damage", ["missing", "cut short", "of another index", "of another form", ""])
 @pytest.mark.parametrize(("read", "name"), [("standard_prose", "prose.json"), ("standard_examples", "examples.json")])
 def test_what_is_beside_the_index_is_compiled_if_it_is_not_of_the_index(tmp_path, monkeypatch, damage, read, name):
     (tmp_path / "ai.onnx").mkdir()
@@ -107,6 +107,8 @@ def test_what_is_beside_the_index_is_compiled_if_it_is_not_of_the_index(tmp_path
         path.unlink()
     elif damage == "cut short":
         path.write_text(json.dumps(stored)[:-1])
+    elif damage == "of another form":
+        path.write_text(json.dumps([stored]))
     else:
         path.write_text(json.dumps(stored | {"stamp": stored["stamp"] + len(damage)}))
     monkeypatch.setattr(index, "FOLDER", tmp_path)
@@ -250,7 +252,18 @@ def test_an_index_is_read_line_by_line_unless_it_is_damaged(tmp_path):
     path = tmp_path / "index.json"
     head = '{"stamp": 7, "operators": {"a": ["A", "B"], "b": ["C"]}}'
     assert _read_index(path) is None
-    for lines in ([], [head, "1"], [head, "1", "2", "3", "4"], ["{", "1", "2", "3"], ["{}", "1"]):
+    for lines in (
+        [],
+        [head, "1"],
+        [head, "1", "2", "3", "4"],
+        ["{", "1", "2", "3"],
+        ["{}", "1"],
+        ["[]"],
+        ["7"],
+        ['{"stamp": 7, "operators": []}'],
+        ['{"stamp": 7, "operators": {"a": 3}}'],
+        ['{"operators": {}}'],
+    ):
         path.write_text("\n".join(lines))
         assert _read_index(path) is None
     path.write_text("\n".join([head, '["f", []]', '["g", [{"since": 3}]]', "3"]))

@@ -14,6 +14,7 @@ from opset.tensor_io.demands import demands_for
 from opset.tensor_io.random_inputs import random_inputs
 from opset.verification import verifying
 from opset.verification.running import ReferenceRunner
+from opset.verification.verifying import _tolerance_for
 
 HEAD = '<ir_version: 8, opset_import: ["": 17]> g '
 NEVER = (
@@ -474,3 +475,24 @@ def test_what_time_and_memory_cut_short_is_noted(monkeypatch):
     found = opset.verify(one, other, dims={"N": 2})
     assert "the first difference was not found: too much: of it" in found.notes and not found.same
     assert found.first_difference is None and found.errors[0].place == ""
+
+
+class FixedRoundings:
+    """The roundings of a model, as they were counted."""
+
+    def __init__(self, values):
+        self.values = values
+
+
+@pytest.mark.parametrize(
+    ("roundings", "length"),
+    [
+        ([{"a": (1.0, 3, 0.0)}, {"b": (1.0, 2, 0.0)}], 3),
+        ([{"a": (1.0, 3, 0.0)}, None], 3),
+        ([None, {"a": (1.0, 3, 0.0), "b": (1.0, 2, 0.0)}], 2),  # "a" is another value there
+        ([None, None], 1),
+    ],
+)
+def test_the_roundings_of_a_model_are_looked_up_by_its_own_name_of_the_output(roundings, length):
+    found = [None if each is None else FixedRoundings(each) for each in roundings]
+    assert _tolerance_for(np.zeros(2, np.float32), "a", "b", found)[1] == length

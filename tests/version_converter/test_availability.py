@@ -927,5 +927,5 @@ def test_what_one_of_several_kernels_and_faults_depends_on_is_asked(asking, dema
 
 def test_limits_that_are_used_up_before_a_node_is_converted_are_told(tmp_path):
     file = runtime_file(tmp_path, takes("Elu"))
-    (finding,) = plan_for(model_of("y = Relu (x)", version=18), file, limits=opset.Limits(max_steps=1)).refusals
+    (finding,) = plan_for(model_of("a = Elu (x)  y = Relu (a)"), file, limits=opset.Limits(max_steps=1)).refusals
     assert (finding.code, finding.place, finding.why) == ("C401", "model", "more than 1 step is needed")

@@ -9,6 +9,7 @@ import pytest
 import opset
 from opset.budget import Budget
 from opset.errors import ConversionError, ModelError, UsageError
+from opset.model.graph.index import index_model
 from opset.model.text.syntax import parse_model
 from opset.version_converter import calls, inlining
 
@@ -309,3 +310,17 @@ def test_operators_are_named_beside_functions():
         opset.inline_functions(added, ["Add"])
     with pytest.raises(UsageError, match="no function 'Nonesuch'"):
         opset.inline_functions(added, ["Nonesuch"])
+
+
+def test_opsets_that_only_functions_import_come_in_order_of_their_names():
+    names = ["k", "a", "z", "c", "b", "m"]
+    nodes = "  ".join(f"{name} = d.F{name} (x)" for name in names)
+    functions = [
+        f'<domain: "d", opset_import: ["": 18, "q": {number}, "{name}": 1]> '
+        f"F{name} (p) => (r) {{ t = q.X (p)  r = {name}.Y (t) }}"
+        for number, name in enumerate(names, 1)
+    ]
+    before = opset.load(model(f"{{ {nodes}  y = Sum ({', '.join(names)}) }}", *functions))
+    index = index_model(before.proto, ())
+    imports = calls._imports_of(index, {*index.functions})
+    assert [*imports.items()] == [("", 18), ("d", 1), ("a", 1), ("q", 2), *[(name, 1) for name in "bckmz"]]

@@ -46,6 +46,9 @@ def test_versions_that_there_are_not():
     for to in (0, NEWEST + 1, True, -1):
         assert refused(target_of_version, {"": to}, REGISTRY) == (
             "U101", f"ai.onnx has no version {to}", f"versions go from 1 to {NEWEST}")  # fmt: skip
+    assert target_of_version({"": 13, "ai.onnx": 13}, REGISTRY) == Target({"": 13})
+    assert refused(target_of_version, {"": 13, "ai.onnx": 15}, REGISTRY) == (
+        "U101", "ai.onnx is given two versions", '"" and "ai.onnx" are one domain: give it one version')  # fmt: skip
     code, message, help = refused(target_of_version, "com.acme=1", REGISTRY)
     assert (code, message) == ("U101", "there are no schemas for the domain 'com.acme'")
     assert help == f"known: {', '.join(sorted(name or 'ai.onnx' for name in REGISTRY.domains))}"
@@ -80,7 +83,15 @@ def test_a_runtime_of_which_no_opset_is_known(tmp_path):
     file = runtime_file(tmp_path, takes(), releases=[{"release": "1.0", "how": "documented", "opset": None}])
     assert refused(target_of_runtime, "npu==1.0", REGISTRY, files=[file]) == (
         "U101", "which opsets npu 1.0 takes is not known",
-        "choose one, as with --to 17; opset targets show has the operators that it takes",
+        "name an opset in place of the runtime: --to 17; opset targets show has the operators that it takes",
+    )  # fmt: skip
+
+
+def test_a_runtime_whose_opsets_are_all_newer_than_the_schemas(tmp_path):
+    file = runtime_file(tmp_path, takes(), opset=(NEWEST + 1, NEWEST + 2))
+    assert refused(target_of_runtime, "npu==1.0", REGISTRY, files=[file]) == (
+        "U101", f"npu 1.0 takes no opset of ai.onnx below {NEWEST + 1}",
+        f"the newest version with schemas is {NEWEST}",
     )  # fmt: skip
 
 
@@ -96,6 +107,9 @@ def test_versions_beside_a_runtime(tmp_path):
                               ("ai.onnx.ml=4", "ai.onnx.ml 4", "versions up to 3")):  # fmt: skip
         assert refused(fix_versions, target, to, REGISTRY) == (
             "U101", f"npu 1.0 does not take {message}", f"it takes {help}")  # fmt: skip
+    rows = [{"release": "1.0", "opset": [9, None], "how": "documented"}]
+    target = target_of_runtime("npu==1.0", REGISTRY, files=[runtime_file(tmp_path, takes(), releases=rows)])
+    assert refused(fix_versions, target, 8, REGISTRY)[2] == "it takes versions from 9 on"
 
 
 @pytest.mark.parametrize(

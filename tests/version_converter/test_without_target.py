@@ -64,6 +64,19 @@ def test_outputs_state_the_sizes_that_follow():
     assert [sizes(value) for value in after.graph.output] == [[4, "B"], [2, "width"]]
 
 
+def test_a_model_that_states_the_sizes_already_is_not_changed():
+    text = TEXT.replace("float[batch, 3] x", "float[2, 3] x")
+    assert text != TEXT
+    given = opset.load(parser.parse_model(text))
+    before = given.proto.SerializeToString()
+    after = opset.convert(given, 21, dims={"x.0": 2})
+    assert given.proto.SerializeToString() == before
+    assert [sizes(value) for value in after.graph.output] == [[4, 3], [2, 3]]
+    # Outputs that state their sizes need no copy.
+    plan = opset.plan(after, 21, dims={"x.0": 2})
+    assert not plan.changes and plan.notes[-1] == "valid for x.0 = 2 alone, which the inputs state"
+
+
 def test_something_has_to_change():
     for none in ({}, {"schemas": ()}, {"dims": {}}, {"freeze": ()}):
         with pytest.raises(UsageError) as caught:

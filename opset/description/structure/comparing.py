@@ -128,7 +128,7 @@ class _Comparison:
             number += 1
         folded = fold_changes(self._changes)
         unread = self._reading.unread
-        notes = [f"the data of {len(unread):,} tensors was not compared: {unread[0]}"] if unread else []
+        notes = [f"not all data was compared: {unread[0]}"] if unread else []
         nodes = _part_counts(self._nodes, [sum(len(body.nodes) for body in each) for each in all_bodies])
         weights = _part_counts(self._weights, [sum(len(_weights_of(body)) for body in each) for each in all_bodies])
         omitted = max(len(folded) - KEPT, 0)

@@ -60,6 +60,7 @@ def sort_by_label(constraints: Mapping[str, str]) -> dict[str, str]:
 
 
 def _label_order(label: str) -> tuple[int, str]:
+    """Return a sort key for labels: shorter ones first, so that C2 comes before C10."""
     return len(label), label
 
 
@@ -67,6 +68,7 @@ class ConditionReader(Fields):
     """Reads the `constraints` of one version; `schema` has its inputs and attributes, which conditions may name."""
 
     def __init__(self, findings: Findings, schema: OpSchema) -> None:
+        """Take the version whose constraints are read; faults are added to `findings`."""
         super().__init__(findings)
         self._schema = schema
         self._inputs = {parameter.name for parameter in schema.inputs}
@@ -75,7 +77,9 @@ class ConditionReader(Fields):
         self._counted = 0
 
     def read(self, node: YamlNode | None) -> tuple[tuple[Condition, ...], dict[str, str]]:
-        """Return the conditions and the texts in the `constraints` of a version; faults are added as findings.
+        """Return the conditions and the texts in the `constraints` of a version.
+
+        `node` is their YAML node, None if there are none. Faults are added as findings.
 
         Returns:
             The legal conditions, sorted by label; and by label, the texts that the YAML states.
@@ -127,15 +131,20 @@ class ConditionReader(Fields):
         return self.phrase(fields.get("text"))
 
     def _text_of(self, node: YamlNode) -> str:
-        """Return the text of a condition as it stands in YAML, even if YAML has read it as a number or a boolean."""
+        """Return the text of a condition as it stands in YAML, such as "4" or "true".
+
+        A number or boolean that YAML has read is turned back into text. For any other value that is no text, a finding
+        is added, and "" is returned.
+        """
         if isinstance(node.value, int | float):
             return str(node.value).lower()
         return self.phrase(node)
 
     def read_where(self, node: YamlNode) -> tuple[tuple[str, str], ...]:
-        """Return the legal premises of a `where` mapping as pairs, such as ("mode", "linear") or ("rank(X)", "2").
+        """Return the premises in a `where` mapping as pairs, such as ("mode", "linear") or ("rank(X)", "2").
 
-        A premise that is not legal is left out, with a finding.
+        A premise is left out, with a finding, if its name is unknown, its condition is malformed, or its attribute is a
+        list. A condition that has names, and not only numbers, is a finding, too, but its premise is returned.
         """
         premises: list[tuple[str, str]] = []
         for name, each in self.mapping(node).items():
@@ -159,7 +168,8 @@ class ConditionReader(Fields):
     def _read_condition(self, condition: Condition, key: YamlNode, node: YamlNode) -> None:
         """Add a condition to the reader's list if it is legal, else add a finding.
 
-        `key` is the YAML node of the name of its subject, `node` the YAML node of its text.
+        `key` is the YAML node of the condition's subject, such as the name of an input; `node` is the YAML node of its
+        text.
         """
         kind, subject = condition.kind, condition.subject
         both = kind in (VALUES, DISTINCT, GIVEN)
@@ -174,7 +184,10 @@ class ConditionReader(Fields):
             self.findings.add("S105", str(error), node, _HELP.get(kind, _FORM))
 
     def _check_names(self) -> None:
-        """Add a finding for each unknown name in the legal conditions, and for each size of a pattern named `x`."""
+        """Add a finding for each unknown name in the conditions that were read.
+
+        A size named `x` in a shape pattern is a finding, too, since `x` stands for the value that a condition compares.
+        """
         sizes: dict[str, YamlNode] = {}
         for condition, rule, node in self._read:
             for pattern in rule if condition.kind == SHAPE else ():

@@ -34,7 +34,7 @@ class Algebra(NamedTuple):
 
 
 def _combine_numbers(function: Callable[..., Any], *numbers: Any) -> Any:
-    """Return `function(*numbers)`, None if the result is too large for a float."""
+    """Return `function(*numbers)`; None if the result is too large for a float."""
     try:
         return function(*numbers)
     except OverflowError:  # of a product of many sizes and a fraction
@@ -46,13 +46,14 @@ NUMBERS = Algebra(operator.eq, operator.le, operator.lt, _combine_numbers)
 
 
 def evaluate(expression: Expression, table: Table, algebra: Algebra = NUMBERS) -> Any:
-    """Return the value of an expression such as `rank(X) - 1`, None if it is unknown.
+    """Return the value of an expression such as `rank(X) - 1`; None if it is unknown.
 
     A quotient is unknown if the divisor may be 0.
 
     Args:
         expression: The parsed expression.
-        table: Functions that look up names, by operator: "rank" has the function that returns the rank of an input.
+        table: Functions that return the value of a name, by operator: {"rank": f} has f("X") as the rank of input X.
+            They return None if it is unknown; an operator without a function is unknown, too.
         algebra: Computes with sizes that are no numbers.
     """
     kind, operands = expression
@@ -68,12 +69,13 @@ def evaluate(expression: Expression, table: Table, algebra: Algebra = NUMBERS) -
 
 
 def is_met(condition: Expression, value: Any, table: Table, algebra: Algebra = NUMBERS) -> bool | None:
-    """Return whether a value meets a condition, None if that is undecided.
+    """Return whether a value meets a condition such as `>= 2`; None if that is undecided.
 
     Args:
         condition: The parsed condition.
-        value: The value, or None if it is unknown.
-        table: Functions that look up names, by operator: "rank" has the function that returns the rank of an input.
+        value: The value; None if it is unknown.
+        table: Functions that return the value of a name, by operator: {"rank": f} has f("X") as the rank of input X.
+            They return None if it is unknown; an operator without a function is unknown, too.
         algebra: Compares sizes that are no numbers.
     """
     kind, operands = condition
@@ -83,10 +85,11 @@ def is_met(condition: Expression, value: Any, table: Table, algebra: Algebra = N
 
 
 def compare(sign: str, value: Any, bound: Any, algebra: Algebra = NUMBERS) -> bool | None:
-    """Return whether `value sign bound` is true, None if it is undecided.
+    """Return whether `value sign bound` is true, such as `3 >= 2`; None if it is undecided.
 
-    It is undecided if one of the two is unknown or of another kind than the other, or if the algebra cannot tell.
-    `sign` is "=", "!=", "<", "<=", ">", ">=" or "multiple".
+    It is undecided if `value` or `bound` is unknown, if one is text and the other is not, or if the algebra cannot
+    tell. `sign` is "=", "!=", "<", "<=", ">", ">=" or "multiple" (`value` is a multiple of `bound`). Two texts are only
+    compared by "=" and "!=".
     """
     if isinstance(value, _NUMBER) and isinstance(bound, _NUMBER):
         return _COMPARISONS[sign](NUMBERS, value, bound)
@@ -98,9 +101,10 @@ def compare(sign: str, value: Any, bound: Any, algebra: Algebra = NUMBERS) -> bo
 
 
 def combine(function: Callable[..., Any], values: Sequence[Any], algebra: Algebra = NUMBERS) -> Any:
-    """Return `function(*values)`; None if a value is unknown, or the algebra cannot compute the result.
+    """Return `function(*values)`; None if a value is unknown, or the result cannot be computed.
 
-    Numbers are computed directly, symbolic sizes by `algebra`.
+    Numbers are computed directly, and symbolic sizes by `algebra`. The result is also None if a float meets a symbolic
+    size.
     """
     if all(isinstance(value, _NUMBER) for value in values):
         return NUMBERS.combine(function, *values)
@@ -109,10 +113,10 @@ def combine(function: Callable[..., Any], values: Sequence[Any], algebra: Algebr
 
 
 def decide(results: Iterable[bool | None], decisive: bool) -> bool | None:
-    """Combine results of a test: return `decisive` if one of them equals it.
+    """Return "any" of some results of tests if `decisive` is True, and "all" if it is False; None if undecided.
 
-    Otherwise, return None if one of them is None (undecided), else `not decisive`. With `decisive` True, this is "any";
-    with False, it is "all".
+    The result is `decisive` if one of the results equals it. Else it is None if one of them is None, which stands for
+    undecided; else it is `not decisive`.
     """
     is_undecided = False
     for result in results:
@@ -123,14 +127,15 @@ def decide(results: Iterable[bool | None], decisive: bool) -> bool | None:
 
 
 def _is_other(algebra: Algebra, value: Any, bound: Any) -> bool | None:
+    """Return whether two sizes differ; None if the algebra cannot tell."""
     is_equal = algebra.equal(value, bound)
     return None if is_equal is None else not is_equal
 
 
 def _is_multiple(algebra: Algebra, value: Any, divisor: Any) -> bool | None:
-    """Return whether `value` is a multiple of `divisor`, two sizes.
+    """Return whether the size `value` is a multiple of the size `divisor`.
 
-    None if that is undecided, or if `divisor` is not certainly positive.
+    The result is None if that is undecided, or if `divisor` may be 0 or negative.
     """
     if algebra.less(0, divisor) is not True:
         return None

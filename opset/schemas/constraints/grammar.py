@@ -58,7 +58,10 @@ class Expression(NamedTuple):
     operands: tuple[Any, ...]
 
     def __str__(self) -> str:
-        """Return the expression as text in the form of the YAML: `rank(X) - 1`."""
+        """Return an expression as text in the form of the YAML: `rank(X) - 1`.
+
+        A condition is not supported: of `>= 2`, the result is only "2".
+        """
         kind, operands = self
         if kind == "constant":
             return str(operands[0]).lower().replace("e+", "e")
@@ -72,7 +75,7 @@ class Expression(NamedTuple):
 
 
 def _operand_text(operand: Expression, binding: int) -> str:
-    """Return an operand as text, in parentheses if its own operator binds weaker than `binding`."""
+    """Return an operand as text; in parentheses if its own operator binds weaker than `binding` says."""
     return f"({operand})" if _BINDING.get(operand.operator, 3) < binding else str(operand)
 
 
@@ -110,31 +113,40 @@ class Pattern(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def parse_pattern(text: str) -> tuple[Pattern, ...]:
-    """Return the alternatives in a shape pattern such as `() or (N, ...)`. Raises ValueError if it is no pattern."""
+    """Return the alternatives in a shape pattern such as `() or (N, ...)`; cached.
+
+    Raises ValueError if the text is no pattern.
+    """
     parser = _Parser(text)
     return parser.check_end(tuple(parser.read_operands("or", parser.read_pattern)))
 
 
 @lru_cache(maxsize=1024)
 def parse_condition(text: str) -> Expression:
-    """Return the tree of a condition on a number, such as `>= 2`. Raises ValueError if the text is no condition."""
+    """Return the tree of a condition on a number, such as `>= 2`; cached. A number alone, `2`, stands for `= 2`.
+
+    Raises ValueError if the text is no condition.
+    """
     parser = _Parser(text)
     return _as_condition(parser.check_end(parser.read_condition()))
 
 
 @lru_cache(maxsize=1024)
 def parse_expression(text: str) -> Expression:
-    """Return the tree of an expression for a number, such as `rank(X) - 1`. Raises ValueError if it is none."""
+    """Return the tree of an expression for a number, such as `rank(X) - 1`; cached.
+
+    Raises ValueError if the text is no expression.
+    """
     parser = _Parser(text)
     return parser.check_end(parser.read_number())
 
 
 @lru_cache(maxsize=1024)
 def parse_range(text: str) -> tuple[Expression, ...]:
-    """Return the trees of the comparisons in the `range` of an attribute, such as ">= 0" or "-rank <= x < rank".
+    """Return the trees of the comparisons in the `range` of an attribute: one for ">= 0", two for "-rank <= x < rank".
 
     `rank` alone stands for the rank of the first input, and becomes `rank("")`. Raises ValueError if the text is no
-    such comparison, or a bound is neither a number nor computed from numbers, `rank` and `rank(INPUT)`.
+    such comparison, or if a bound has other names than `rank` and `rank(INPUT)`. The result is cached.
     """
     try:
         comparisons = tuple(map(name_first_input, _comparisons_in(parse_condition(text))))
@@ -146,9 +158,9 @@ def parse_range(text: str) -> tuple[Expression, ...]:
 
 
 def _comparisons_in(condition: Expression) -> Iterator[Expression]:
-    """Yield the comparisons in a condition that consists of one, or of several joined by `and` or as in `0 <= x < 2`.
+    """Yield the comparisons in a condition: itself, or the parts of one with `and` or in the form `0 <= x < 2`.
 
-    Raises ValueError for any other condition.
+    Raises ValueError for any other condition, such as one with `or`, `=` or `multiple of`.
     """
     if condition.operator in ("and", "chain"):
         for operand in condition.operands:
@@ -160,7 +172,10 @@ def _comparisons_in(condition: Expression) -> Iterator[Expression]:
 
 
 def name_first_input(tree: Any, first: str = "") -> Any:
-    """Return a tree with `rank(first)` in place of `rank` alone; `first` is the name of the operator's first input."""
+    """Return a tree with `rank(first)` in place of `rank` alone; `first` is the name of the operator's first input.
+
+    A value that is no Expression is returned unchanged.
+    """
     if not isinstance(tree, Expression):
         return tree
     if tree == Expression("name", ("rank",)):
@@ -171,7 +186,7 @@ def name_first_input(tree: Any, first: str = "") -> Any:
 def parse_premise(name: str, form: str, schema: OpSchema) -> tuple[Expression, Expression]:
     """Return two trees for an entry of `where`: the value that is compared, and the condition that it has to meet.
 
-    Raises ValueError if the entry is not legal.
+    Raises ValueError if the condition is malformed. The names are not checked.
 
     Args:
         name: An attribute, an input, or `rank(INPUT)`.
@@ -197,8 +212,9 @@ def parse_form(kind: str, form: str) -> Any:
     """Return the tree of a declared condition from its text `form`, which follows another grammar for each `kind`.
 
     Returns:
-        By kind: patterns ("shape"); patterns, or an expression with the name of an input ("broadcast"); a number
-        ("distinct"); a condition on whether the subject is given ("given"); else a condition on a number.
+        By kind: a tuple of patterns ("shape"); a tuple of patterns, or an Expression with the name of an input
+            ("broadcast"); an expression for a number ("distinct"); a condition on whether the subject is given
+            ("given"); for any other kind, a condition on a number.
 
     Raises:
         ValueError: The text has another form; the message says why.
@@ -228,11 +244,12 @@ def terms_of(tree: Any) -> Iterator[tuple[str, str]]:
 
 
 def _equal_to(value: Any) -> Expression:
+    """Return the condition that a value is equal to the constant `value`."""
     return Expression("=", (Expression("constant", (value,)),))
 
 
 def _as_condition(expression: Expression) -> Expression:
-    """Return a condition unchanged, and a number N as the condition `= N`."""
+    """Return a condition unchanged, and for an expression of a number N the condition `= N`."""
     return expression if expression.operator in CONDITIONS else Expression("=", (expression,))
 
 
@@ -243,6 +260,7 @@ class _Parser:
     """
 
     def __init__(self, text: str) -> None:
+        """Split a text into tokens. Raises ValueError if it is too long, or has characters that begin no token."""
         if len(text) > MAX_LENGTH:
             raise ValueError(f"a pattern has at most {MAX_LENGTH} characters")
         self.text = text
@@ -257,6 +275,7 @@ class _Parser:
             offset = token.end()
 
     def peek(self) -> str:
+        """Return the next token, and stay before it; "" at the end."""
         return self.tokens[self.position] if self.position < len(self.tokens) else ""
 
     def take(self) -> str:
@@ -272,18 +291,18 @@ class _Parser:
         return is_next
 
     def expect(self, token: str) -> None:
-        """Move past the next token. Raises ValueError if it is not `token`."""
+        """Move past the next token, which has to be `token`. Raises ValueError if it is another one."""
         if not self.accept(token):
             raise ValueError(f"{token!r} is missing in {self.text!r} before {self.peek() or 'its end'!r}")
 
     def check_end(self, tree: T) -> T:
-        """Return `tree` unchanged. Raises ValueError if the text goes on after it."""
+        """Return `tree`, the result of parsing, unchanged. Raises ValueError if the text goes on after it."""
         if self.peek():
             raise ValueError(f"{self.peek()!r} is not expected in {self.text!r}")
         return tree
 
     def read_operands(self, word: str, read: Callable[[], T]) -> list[T]:
-        """Return the results of `read`, which is called once, and again after each `word`, such as "or"."""
+        """Return the results of `read`: of one call, and of one more call after each following `word`, such as "or"."""
         operands = [read()]
         while self.accept(word):
             operands.append(read())
@@ -324,6 +343,7 @@ class _Parser:
         return Size(choices, int(default))
 
     def read_condition(self) -> Expression:
+        """Read tests joined by "and" and "or" as one expression; "and" binds stronger."""
         return self.read_joined("or", lambda: self.read_joined("and", self.read_test))
 
     def read_joined(self, word: str, read: Callable[[], Expression]) -> Expression:
@@ -352,10 +372,11 @@ class _Parser:
         return Expression("chain", (below, self.read_comparison())) if self.peek() in MIRRORED else below
 
     def read_comparison(self) -> Expression:
+        """Read a comparison sign and a number, such as `< 3`."""
         return Expression(self.take(), (self.read_number(),))
 
     def read_number(self) -> Expression:
-        """Read an expression for a number."""
+        """Read an expression for a number. Raises ValueError if a condition stands in its place."""
         return self.check_number(self.read_sum())
 
     def check_number(self, expression: Expression) -> Expression:
@@ -365,9 +386,10 @@ class _Parser:
         return expression
 
     def read_sum(self) -> Expression:
-        """Read terms joined by + and -, which may contain * and //; an operand may be a condition in parentheses.
+        """Read an expression of terms joined by + and -; in the terms, factors may be joined by * and //.
 
-        Raises ValueError if the text is malformed, or nested more than _MAX_DEPTH levels deep.
+        A condition in parentheses is returned, too, if it stands alone. Raises ValueError if the text is malformed, or
+        nested more than _MAX_DEPTH levels deep.
         """
         self.depth += 1
         if self.depth > _MAX_DEPTH:
@@ -387,6 +409,7 @@ class _Parser:
         return result
 
     def read_factor(self) -> Expression:
+        """Read an operand, or a negative one such as `-rank(X)`. Raises ValueError at the end of the text."""
         if self.accept("-"):
             return Expression("negative", (self.check_number(self.read_operand()),))
         if not self.peek():
@@ -394,7 +417,7 @@ class _Parser:
         return self.read_operand()
 
     def read_operand(self) -> Expression:
-        """Read a number, a name, a call such as `rank(X)`, or anything in parentheses."""
+        """Read a number, true or false, a name, a call such as `rank(X)`, or a condition or number in parentheses."""
         if self.accept("("):
             inner = self.read_condition()
             self.expect(")")
@@ -415,6 +438,7 @@ class _Parser:
         return Expression(name, tuple(arguments))
 
     def read_name(self) -> str:
+        """Return the next token and move past it. Raises ValueError if it is no name; "or", "and" and "_" are none."""
         token = self.peek()
         if not token.isidentifier() or token in ("or", "and", "_"):
             raise ValueError(f"a number or a name has to stand in {self.text!r} before {token or 'its end'!r}")

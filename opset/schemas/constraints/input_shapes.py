@@ -78,7 +78,11 @@ class Plan(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def plan_of(schema: OpSchema) -> Plan | None:
-    """Return the checks on nodes of an operator version, None if no constraint of it can be checked; cached."""
+    """Return the checks on nodes of an operator version; cached.
+
+    The result is None if no constraint of the version can be checked: none is declared as a condition, or by an
+    attribute.
+    """
     positions = {parameter.name: index for index, parameter in enumerate(schema.inputs)}
     names = {name for name, attribute in schema.attributes.items() if attribute.constraint}
     checks: list[Check] = []
@@ -101,7 +105,10 @@ def plan_of(schema: OpSchema) -> Plan | None:
 
 
 def names_of(check: Check) -> set[str]:
-    """Return the names of inputs, attributes and sizes that the result of a check depends on."""
+    """Return the names of inputs, attributes and sizes that the result of a check depends on.
+
+    The subject is one of them only for the kinds "values", "distinct" and "given".
+    """
     names = {name for _, name in terms_of((check.rule, check.premises))}
     if check.kind == SHAPE:
         names.update(pattern.run for pattern in check.rule if pattern.run)
@@ -131,6 +138,7 @@ class Match:
         given: Callable[[str], bool | None],
         algebra: Algebra = NUMBERS,
     ) -> None:
+        """Take the facts about one node, which the docstring of the class describes; `check` compares them."""
         self.plan, self.shapes = plan, list(shapes)
         self.sizes: dict[str, Any] = {}
         self.runs: dict[str, Run] = {}
@@ -147,9 +155,10 @@ class Match:
         }
 
     def check(self) -> None:
-        """Check all constraints, and set `sizes` and `runs` to the values that names in patterns have.
+        """Check all constraints. Raises Violation for the first one that is certainly broken; an undecided one passes.
 
-        Raises Violation for the first constraint that is certainly broken. A constraint that is undecided passes.
+        Sets `sizes` to the sizes for which names in shape patterns stand, such as {"N": 3}, and `runs` to the sizes for
+        which names of runs stand, such as {"D": (4, 5)} for `...D`.
         """
         self.runs = {name: tuple(value) for name in self.plan.runs if (value := self._attribute(name))}
         for check in self.plan.checks:
@@ -160,7 +169,7 @@ class Match:
     def completed_shapes(self) -> list[Shape | None]:
         """Return the inputs' shapes; a size that is unknown is filled in if a constraint decides it.
 
-        A size or shape that is still unknown is None. `check` has to be called before.
+        A size or shape that is still unknown is None. `check` has to be called before, else nothing is filled in.
         """
         shapes = [*self.shapes]
         for index, pattern in self._matched:
@@ -168,19 +177,19 @@ class Match:
         return shapes
 
     def _indices_of(self, position: int) -> Iterable[int]:
-        """Return the indices of the node's inputs for the operator's input at `position`.
+        """Return the indices of the node's inputs that belong to the schema's input at `position`.
 
-        A variadic input has several, an input that the node leaves out none. If `position` is -1, since the subject of
-        a check is no input, the result is -1 alone.
+        A variadic input has several, an input beyond the node's last one has none. If `position` is -1, since the
+        subject of a check is no input, the result is (-1,).
         """
         if position < 0 or position != self.plan.variadic:
             return (position,) if position < len(self.shapes) else ()
         return range(position, len(self.shapes))
 
     def _check_subject(self, check: Check, index: int) -> None:
-        """Check the input at `index`; or if `index` is -1, the attribute or size that is the subject of the check.
+        """Raise Violation if a check certainly fails for the input at `index`.
 
-        Raises Violation if the check certainly fails.
+        If `index` is -1, the check is on its subject, an attribute or size.
         """
         if check.kind == SHAPE:
             self._check_shape(check, index)
@@ -196,7 +205,8 @@ class Match:
     def _values_of(self, check: Check, index: int) -> Iterable[Any]:
         """Return the values of a check's subject, each of which has to meet the condition of the check.
 
-        An unknown value is None; of an unknown list, there are no elements.
+        An unknown value is None; an unknown list gives no values, or None. If the check is that an input has one
+        element, its sizes are returned, each of which has to be 1.
         """
         if check.kind == GIVEN:
             return (self._given(check.subject),)
@@ -230,9 +240,10 @@ class Match:
         )
 
     def _check_distinct_axes(self, check: Check, index: int) -> None:
-        """Raise Violation if two elements of the subject name the same axis.
+        """Raise Violation if two elements of the check's subject name the same axis.
 
-        A negative axis counts from the last dimension. An element that is unknown is passed over.
+        The subject is the input at `index`, or an attribute if `index` is -1. A negative axis counts from the last
+        dimension, if the rank is known. An unknown element is passed over.
         """
         rank = self._evaluate(check.rule)
         axes = [axis % rank if rank else axis for axis in self._elements_of(check, index) if isinstance(axis, int)]
@@ -242,8 +253,8 @@ class Match:
     def _check_broadcast(self, check: Check, index: int) -> None:
         """Raise Violation if the input at `index` certainly does not broadcast to the shape that a check names.
 
-        The shape is another input's, or a pattern. If the input may broadcast to it, the shape's unknown sizes are
-        filled in.
+        The shape is the shape of another input, or a pattern. Else, sizes of it that are unknown are filled in if the
+        input decides them: `shapes` is changed for another input, `sizes` for a pattern. An unknown shape passes.
         """
         shape, is_input = self.shapes[index], isinstance(check.rule, Expression)
         target = self._find_shape(str(check.rule)) if is_input else self._complete_shape(None, check.rule[0])
@@ -270,8 +281,8 @@ class Match:
     def _check_shape(self, check: Check, index: int) -> None:
         """Raise Violation if the shape of the input at `index` certainly fits no pattern of a check.
 
-        Names in patterns get their values from the first pattern that may fit. They get none if it is not certain that
-        this pattern fits, and another one may fit, too.
+        Names in patterns get their values from the first pattern that may fit. They get none if it is uncertain whether
+        this pattern fits, and a later one may fit, too. An unknown shape passes.
         """
         shape, bound = self.shapes[index], (self.sizes, self.runs)
         if shape is None:
@@ -291,10 +302,11 @@ class Match:
             self._matched.append((index, pattern))
 
     def _fits(self, shape: Shape, pattern: Pattern) -> Iterator[bool | None]:
-        """Yield whether the rank of a shape, and then its sizes, fit a pattern; None if that is undecided.
+        """Yield the results of comparing a shape with a pattern, of the rank first, then of the sizes.
 
-        A size that may be any yields nothing. As they are compared, names in the pattern get the sizes as their
-        values, or the defaults of sizes that are left out.
+        A result is True, False, or None if it is undecided. A size for which the pattern has no condition has no
+        result. As they are compared, names in the pattern get the sizes as their values, or the defaults of sizes that
+        the shape lacks.
         """
         before, after = pattern.before, pattern.after
         end = len(shape) - len(after)
@@ -317,9 +329,9 @@ class Match:
             self.runs[pattern.run] = tuple(map(_merge_sizes, run, between))
 
     def _complete_shape(self, shape: Shape | None, pattern: Pattern) -> Shape | None:
-        """Return a shape, which fits a pattern, with its unknown sizes filled in from the pattern.
+        """Return a shape that fits a pattern, with its unknown sizes filled in from the pattern.
 
-        If the shape is None, it is made of the pattern; None if the pattern does not decide the rank.
+        If the shape is None, the sizes of the pattern are returned; None if the pattern does not decide the rank.
         """
         run = None if pattern.run is None else self.runs.get(pattern.run)
         if shape is None:
@@ -332,9 +344,9 @@ class Match:
         return tuple(map(_merge_sizes, map(self._size_of_entry, (*head, *middle, *pattern.after)), shape))
 
     def _size_of_entry(self, entry: Any) -> Any:
-        """Return the size that an entry of a pattern stands for, None if unknown.
+        """Return the size for which an entry of a pattern stands; None if it is unknown, or there are alternatives.
 
-        An entry that is not a Size, but a size already, is returned unchanged.
+        An entry that is not a Size, but the size itself, is returned unchanged.
         """
         if not isinstance(entry, Size):
             return entry
@@ -349,25 +361,29 @@ class Match:
         return _shape_text([*before, *middle, *after])
 
     def _entry_text(self, entry: Size) -> str:
+        """Return an entry of a pattern as text for a message: its size, or "N or 1" if unknown; "?" for any size."""
         size = self._size_of_entry(entry)
         return str(size) if size is not None else " or ".join(map(str, entry.choices)) or "?"
 
     # Values
 
     def _evaluate(self, expression: Expression) -> Any:
+        """Return the value of an expression for this node; None if it is unknown."""
         return evaluate(expression, self._table, self._algebra)
 
     def _is_met(self, condition: Expression, value: Any) -> bool | None:
+        """Return whether a value meets a condition for this node; None if that is undecided."""
         return is_met(condition, value, self._table, self._algebra)
 
     def _are_equal(self, left: Any, right: Any) -> bool | None:
+        """Return whether two sizes are equal; None if that is undecided."""
         return compare("=", left, right, self._algebra)
 
     def _elements_of(self, check: Check, index: int) -> Iterable[Any]:
-        """Return the elements of the input at `index`, () if they are unknown.
+        """Return the elements of the input at `index`; () if they are unknown.
 
-        If `index` is -1, return the values of the attribute that is the check's subject; an unknown attribute gives
-        (None,).
+        If `index` is -1, return the value of the attribute that is the check's subject: all elements of a list, or the
+        value as a tuple of one. An unknown attribute gives (None,).
         """
         if index >= 0:
             return self._elements(index) or ()
@@ -384,7 +400,7 @@ class Match:
     def _find_value(self, name: str) -> Any:
         """Return the value of an attribute or, for an input with one element, of the element; None if unknown.
 
-        Bytes are returned as text.
+        None is also returned for an input with several elements. Bytes are returned as text.
         """
         if name in self.plan.schema.attributes:
             value = self._attribute(name)
@@ -395,17 +411,20 @@ class Match:
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
     def _find_shape(self, name: str) -> Shape | None:
-        """Return the shape of the input `name`, None if it is unknown or the input is left out."""
+        """Return the shape of the input `name`; None if it is unknown or the input is left out."""
         index = self.plan.positions[name]
         return self.shapes[index] if index < len(self.shapes) else None
 
     def _find_dimension(self, name: str, axis: Any) -> Any:
-        """Return the size of the dimension `axis` of the input `name`; None if unknown or if it does not exist."""
+        """Return the size of the dimension `axis` of the input `name`; None if unknown, or if it does not exist.
+
+        A negative `axis` counts from the end.
+        """
         shape = self._find_shape(name)
         return shape[axis] if shape is not None and isinstance(axis, int) and -len(shape) <= axis < len(shape) else None
 
     def _count_elements(self, index: int) -> Any:
-        """Return the number of elements of the input at `index`, None if it is unknown."""
+        """Return the number of elements of the input at `index`; None if it is unknown."""
         shape = self.shapes[index] if index < len(self.shapes) else None
         if shape is None:
             return _length(self._elements(index)) if index < len(self.shapes) else None
@@ -425,4 +444,5 @@ def _merge_sizes(left: Any, right: Any) -> Any:
 
 
 def _shape_text(sizes: Iterable[Any]) -> str:
+    """Return sizes as text for a message: "[2, ?, N]", with "?" for an unknown one."""
     return f"[{', '.join('?' if size is None else str(size) for size in sizes)}]"

@@ -46,7 +46,8 @@ class Misfit(NamedTuple):
 def arity_misfits(schema: OpSchema, given: Sequence[str | None], outputs: bool = False) -> Iterator[Misfit]:
     """Yield a misfit for a wrong number of inputs or outputs, and for each required input that is absent.
 
-    If the document that declares the version does not tell types (`schema.unknown`), absent inputs are no misfits.
+    Of the values of a variadic input, none may be absent. If the types of the version are not known (`schema.unknown`),
+    absent inputs are no misfits.
 
     Args:
         schema: The operator version.
@@ -81,7 +82,7 @@ def type_misfits(
     """Yield a misfit for each type that an input or output may not have.
 
     A type may be illegal by itself, or because it differs from the type of another input or output with the same type
-    constraint.
+    constraint. Values that are absent, of unknown type, or more than the schema has, are skipped.
 
     Args:
         schema: The operator version.
@@ -171,13 +172,13 @@ def node_misfits(
     """Yield a misfit for each wrong number of inputs or outputs, absent required input, and wrong attribute.
 
     An attribute is wrong if it is unknown, of the wrong type, or required and absent. Types of inputs and outputs are
-    not compared. Facts that `schema.unknown` says are not known are not compared either.
+    not compared; neither are facts that `schema.unknown` says are not known.
 
     Args:
         schema: The operator version.
         inputs: The names or types of the node's inputs: "" for an absent value, None for an unknown type.
         outputs: The names or types of the node's outputs in the same form.
-        attributes: The types of its attributes by name, None for unknown ones.
+        attributes: The types of its attributes by name, such as "ints"; None for an unknown type.
     """
     yield from arity_misfits(schema, inputs)
     yield from arity_misfits(schema, outputs, outputs=True)
@@ -188,8 +189,8 @@ def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[i
     """Yield a misfit for each attribute whose value its declared `choices`, `range` or `kind` do not allow.
 
     `values` are the values of the node's attributes by name. `ranks` are the ranks of its inputs in order, None if
-    unknown. An attribute without a value is no misfit, and neither is a value whose legality depends on an unknown
-    rank.
+    unknown. A list gives one misfit at most, for its first illegal element. A missing attribute is no misfit, and
+    neither is a value if an unknown rank decides whether it is legal.
     """
     for declared in declared_attributes(schema):
         value = values.get(declared.name)
@@ -215,7 +216,7 @@ def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[i
 def constraint_misfits(
     schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each illegal attribute value that breaks a constraint, as the attribute's declaration says.
+    """Yield a misfit for each illegal value of an attribute that, as its declaration says, breaks a constraint.
 
     `values` are the values of the node's attributes by name. `ranks` are the ranks of its inputs in order, None if
     unknown. An illegal value of an attribute that names no constraint is no misfit: some flags take any number but 0 as
@@ -225,10 +226,10 @@ def constraint_misfits(
 
 
 def check_constraints(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()) -> None:
-    """Raise Violation for the first attribute value that is illegal and breaks a constraint.
+    """Raise Violation for the first illegal attribute value that breaks a constraint.
 
     `values` are the values of the node's attributes by name. `ranks` are the ranks of its inputs in order, None if
-    unknown.
+    unknown. Illegal values of attributes that name no constraint pass.
     """
     for misfit in constraint_misfits(schema, values, ranks):
         raise Violation(misfit.constraint, misfit.detail)
@@ -240,15 +241,15 @@ def declared_attributes(schema: OpSchema) -> tuple[Attribute, ...]:
 
 
 def needs_ranks(declared: Attribute) -> bool:
-    """Whether the legal values of an attribute depend on the rank of an input."""
+    """Whether it depends on the rank of an input which values of an attribute are legal, as in "-rank <= x < rank"."""
     return any(terms_of(comparisons_of(declared)))
 
 
 def _why_illegal(schema: OpSchema, declared: Attribute, element: Any, ranks: Mapping[str, int | None]) -> str:
-    """Return why a value of an attribute is illegal; "" if it is legal, or if that depends on an unknown rank.
+    """Return why a value of an attribute is illegal, as in "it has to be 0 or 1"; "" if it is legal.
 
-    `element` is the value or, for a list, one of its elements. `ranks` are ranks by name of the input, None for unknown
-    ones.
+    The result is also "" if an unknown rank decides it. `element` is the value or, for a list, one of its elements.
+    `ranks` are the ranks of inputs by name, with "" for the first one; an unknown rank is None or missing.
     """
     if declared.kind == DATA_TYPE:
         return _why_no_data_type(schema, declared, element)
@@ -280,7 +281,10 @@ def _why_no_data_type(schema: OpSchema, declared: Attribute, element: Any) -> st
 
 
 def data_types(schema: OpSchema, declared: Attribute) -> Collection[str]:
-    """Return the element types that an attribute of kind data_type may name, empty if it may name any."""
+    """Return the element types that an attribute of kind "data_type" may name, such as "float".
+
+    The result is empty if it may name any.
+    """
     found: set[str] = set()
     for choice in declared.choices:
         types = schema.types.get(choice, (f"tensor({choice})",))
@@ -295,6 +299,7 @@ def comparisons_of(declared: Attribute) -> tuple[Expression, ...]:
 
 
 def _version_name(schema: OpSchema) -> str:
+    """Return the name of an operator version in messages: "Softmax 13"."""
     return f"{schema.name} {schema.since_version}"
 
 
@@ -315,9 +320,10 @@ def range_text(declared: Attribute) -> str:
 
 
 def declared_text(schema_inputs: Sequence[Parameter], declared: Attribute) -> str:
-    """Return the legal values of an attribute as the text of a constraint, "" if all values are legal.
+    """Return the legal values of an attribute as the text of a constraint: "mode is linear or cubic".
 
-    In the text, a rank is written with the name of the first of `schema_inputs`: `-rank(X) <= axis < rank(X)`.
+    The result is "" if all values are legal. A rank is written with the name of the first of `schema_inputs`: `-rank(X)
+    <= axis < rank(X)`.
     """
     name = f"each of {declared.name}" if declared.type.endswith("s") else declared.name
     if declared.kind == DATA_TYPE:

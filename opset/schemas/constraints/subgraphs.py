@@ -11,19 +11,20 @@ from opset.schemas.constraints.violation import Violation
 def can_take(graph: Any, count: int) -> bool:
     """Whether a GraphProto can be called with `count` inputs.
 
-    Graph inputs that are initializers, too, have a default. A call gives either all of them or none of them.
+    Graph inputs that are also initializers have a default. A call has to give values for all of these, or for none.
     """
     defaults = {each.name for each in graph.initializer} | {each.values.name for each in graph.sparse_initializer}
     return count in (len(graph.input), sum(each.name not in defaults for each in graph.input))
 
 
 def passed_count(op_type: str, version: int, inputs: int) -> int | None:
-    """Return how many values a node passes to each of its subgraphs, None for an operator without subgraphs.
+    """Return how many values a node passes to each of its subgraphs; None for an operator without subgraphs.
 
     Args:
         op_type: The name of the operator.
         version: The opset of ai.onnx; below 9, the first input of Scan is not passed to its subgraph.
-        inputs: The number of inputs of the node.
+        inputs: The number of inputs of the node. A Loop passes two more values, the iteration and the condition, even
+            if the node has not got these inputs.
     """
     counts = {"If": 0, "Loop": max(inputs - 2, 0) + 2, "SequenceMap": inputs, "Scan": inputs - (version < 9)}
     return counts.get(op_type)

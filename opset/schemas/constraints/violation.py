@@ -9,5 +9,6 @@ class Violation(Exception):
     """Raised if a node breaks the constraint `label` of its operator; `detail` says how, and is cut if long."""
 
     def __init__(self, label: str, detail: str = "") -> None:
+        """Take the label of a constraint, such as "C1", and how it is broken, cut to _MAX_DETAIL characters."""
         self.label, self.detail = label, detail if len(detail) <= _MAX_DETAIL else f"{detail[:_MAX_DETAIL]}…"
         super().__init__(f"{label}: {self.detail}")

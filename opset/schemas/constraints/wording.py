@@ -26,7 +26,8 @@ from opset.schemas.model import Condition, OpSchema
 def conditions_text(conditions: Iterable[Condition], schema: OpSchema) -> str:
     """Return the conditions of one constraint as text: "rank(X) >= 2, if mode is linear".
 
-    Conditions with the same premises (`where`) make one phrase. Several phrases are joined by "; ".
+    Conditions with the same premises (`where`) make one phrase. Several phrases are joined by "; ". `schema` is the
+    version that has the conditions.
     """
     ones = (RANK, "0"), (SIZE, "1")
     single = {name for name, attribute in schema.attributes.items() if not attribute.type.endswith("s")}
@@ -48,10 +49,10 @@ def conditions_text(conditions: Iterable[Condition], schema: OpSchema) -> str:
 
 
 def range_sentence(text: str, subject: str, first: str) -> str:
-    """Return the range of an attribute as a sentence: "-rank(X) <= axis < rank(X)".
+    """Return the range of an attribute as a sentence about it: "-rank(X) <= axis < rank(X)".
 
-    `text` is the range. `subject` is the name of the attribute, `first` the name of the input whose rank is meant by
-    `rank` alone.
+    `text` is the range, such as "-rank <= x < rank". `subject` is the name of the attribute. `first` is the name of the
+    first input: `rank` alone stands for its rank.
     """
     condition = name_first_input(parse_condition(text), first)
     parts = condition.operands if condition.operator == "and" else (condition,)
@@ -61,8 +62,9 @@ def range_sentence(text: str, subject: str, first: str) -> str:
 def _phrases_of_kind(kind: str, members: Sequence[Condition], single: Collection[str]) -> Iterator[str]:
     """Yield phrases for the conditions of one kind, such as "rank", among `members`.
 
-    Subjects with the same condition share a phrase if the wording of the kind allows several subjects. `single` has the
-    names of inputs and attributes with one element; of all others, a phrase says "each of axes >= 0".
+    Subjects with the same condition share a phrase if the wording of the kind allows several subjects: "X and Y are
+    scalars". `single` has the names of inputs and attributes with one element; of the elements of all others, a phrase
+    says "each of axes >= 0".
     """
     forms: dict[str, list[str]] = {}
     for condition in members:

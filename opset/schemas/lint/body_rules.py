@@ -54,7 +54,8 @@ class _PlacedBody(NamedTuple):
 def body_faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
     """Yield the faults of one version's function bodies, as findings S233 to S236.
 
-    `versions` returns the versions of an operator by domain and name.
+    Every body is checked at all opsets from its own on. `versions` returns the versions of an operator by domain and
+    name.
     """
     place = f"{domain_name(schema.domain)}.{schema.name} {schema.since_version}, function"
     for body in schema.function:
@@ -66,7 +67,8 @@ def check_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
     """Yield findings about function bodies, by code.
 
     - S233: The body cannot be read.
-    - S234: The body uses a value before it is defined, defines one twice, or does not compute or use one.
+    - S234: The body uses a value before it is defined, defines one twice, or does not compute an output or use a value;
+      or the operator is variadic.
     - S235: An operator does not exist at the body's opsets, or a node does not fit its operator.
     - S236: A node refers to an attribute that the operator does not have, or that has another type or no value.
     """
@@ -89,7 +91,10 @@ def _check_body(use: _PlacedBody, versions: Versions) -> Iterator[Finding]:
 
 
 def _value_name_faults(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any]) -> Iterator[str]:
-    """Yield a message for each value that a body uses too early, defines twice, does not compute, or does not use."""
+    """Yield a message for each value that a body uses too early, defines twice, does not compute, or does not use.
+
+    An operator with a variadic input or output gives a message, too.
+    """
     if any(each.option == VARIADIC for each in (*schema.inputs, *schema.outputs)):
         yield "an operator with a variadic input or output has no body in text"
     known = {each.name for each in schema.inputs}
@@ -115,7 +120,8 @@ def _value_name_faults(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any
 def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions) -> Iterator[Finding]:
     """Yield a finding S235 for each node whose operator is missing, or does not fit, at an opset of the body.
 
-    A node has to fit even if an optional input of the body is left out, unless `where` says that it is given.
+    Only the first fault of a node is a finding. A node has to fit even if an optional input of the body is left out,
+    unless `where` says that it is given. A body that is used at no opset is skipped.
     """
     absent = {name for name, form in use.body.where if form == "absent"}
     optional = {each.name for each in use.schema.inputs if each.option != SINGLE}
@@ -129,10 +135,10 @@ def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions)
 
 
 def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: Versions) -> Iterator[str]:
-    """Yield a message for each respect in which a node of a body does not fit its operator.
+    """Yield a message for each respect in which a node of a body does not fit its operator, such as a missing input.
 
-    A node of another domain than the body may use, or with a graph, gives one message only. `inputs` are the names of
-    the node's inputs; an input that may be left out is "".
+    A node with a subgraph, or of a domain other than ai.onnx and the body's own, gives one message only. `inputs` are
+    the names of the node's inputs; an input that may be left out is "".
     """
     name, domain = node.op_type, normalize_domain(node.domain)
     if domain not in ("", use.schema.domain):
@@ -158,8 +164,8 @@ def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: V
 def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[OpSchema]) -> Sequence[OpSchema]:
     """Return the versions of an operator that are in force at the opsets at which a body is used.
 
-    `known` are all versions of the operator. If it does not exist at the body's first opset, () is returned. For
-    operators in REPLACED, only the newest version is returned.
+    `known` are all versions of the operator, oldest first. The result is () if it does not exist at the body's first
+    opset. For operators in REPLACED, CastLike and Constant, only the newest version is returned.
     """
     if not domain and name in REPLACED:
         return known[-1:]
@@ -171,10 +177,10 @@ def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[
 
 
 def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Finding]:
-    """Yield a finding S236 for each node that refers to a wrong attribute of the operator.
+    """Yield a finding S236 for each attribute by which a node refers wrongly to an attribute of the operator.
 
-    An attribute is wrong if the operator does not have it, if its type is another one, or if a Constant needs its value
-    and it may have none.
+    The reference is wrong if the operator does not have the attribute, if it has another type, or if a Constant needs
+    its value and it may have none. A Constant that has not exactly one `value` attribute is a finding, too.
     """
     given = {name for name, form in use.body.where if form == "given"}
     for node in nodes:
@@ -200,8 +206,8 @@ def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Findin
 def check_order_of_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
     """Yield a finding S237 for each version whose bodies are not sorted by opset, highest first.
 
-    A body is a finding, too, if it is for the same nodes and opset as an earlier body, or if other bodies serve all
-    nodes that it could serve.
+    A body is a finding, too, if it is for the same nodes and opset as an earlier body, or if it is never used, since
+    other bodies or versions are used at all opsets from its own on.
     """
     operator = bodies.operator
     for schema in operator.schemas:
@@ -223,7 +229,7 @@ def check_order_of_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
 
 @LINT.rule("S238", LinkedOperators)
 def check_circles(linked: LinkedOperators) -> Iterator[Finding]:
-    """Yield a finding S238 if function bodies of operators use each other in a circle."""
+    """Yield a finding S238 if function bodies of operators use each other in a circle; only one circle is named."""
     places = {(each.domain, each.name): f"{each.path}:1:1" for each in linked.operators}
     graph = {(each.domain, each.name): operators_used(each) & places.keys() for each in linked.operators}
     try:
@@ -235,7 +241,7 @@ def check_circles(linked: LinkedOperators) -> Iterator[Finding]:
 
 
 def operators_used(operator: Operator) -> set[tuple[str, str]]:
-    """Return (domain, name) of each operator that an operator's function bodies use; unreadable ones are skipped."""
+    """Return (domain, name) of each operator that an operator's function bodies use; unreadable bodies are skipped."""
     used: set[tuple[str, str]] = set()
     for body in itertools.chain.from_iterable(schema.function for schema in operator.schemas):
         with suppress(SchemaError):  # S233 says so

@@ -16,7 +16,7 @@ from opset.schemas.names import normalize_domain
 
 @LINT.rule("S244", OperatorBodies)
 def check_body_types(bodies: OperatorBodies) -> Iterator[Finding]:
-    """Yield a finding S244 for each type of a version that one of its function bodies cannot take.
+    """Yield a finding S244 for each input type of a version that one of its function bodies cannot take.
 
     A version is skipped if a body of it has findings S233 to S236.
     """
@@ -35,7 +35,11 @@ def check_body_types(bodies: OperatorBodies) -> Iterator[Finding]:
 
 
 def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> Iterator[tuple[str, str]]:
-    """Yield (type, reason) for each type, as "tensor(float)", that a version allows and a node of `body` does not."""
+    """Yield (type, reason) for each input type of a version that a node of one of its bodies does not allow.
+
+    A type is written as "tensor(float)". Only types that `body` is for are tried (its `types`). A body that cannot be
+    read yields nothing. `versions` returns the versions of an operator by domain and name.
+    """
     constraints = {each.type for each in schema.inputs}
     for constraint in sorted(constraints & schema.types.keys()):
         for type_ in body.types.get(constraint, schema.types[constraint]):
@@ -50,12 +54,12 @@ def _first_misfit(
 ) -> str:
     """Return why a node of a body does not take the types that reach it from the body's inputs; "" if all nodes do.
 
-    Nodes from the first unknown operator on are not checked.
+    The first node whose operator is unknown ends the check, and so does a body that cannot be read.
 
     Args:
         schema: The version that has the body.
         body: The function body.
-        bound: A type for each type constraint of the version.
+        bound: A type for each type constraint of the version, such as {"T": "tensor(float)"}.
         free: The type constraints whose type counts as unknown, in spite of `bound`.
         versions: Returns the versions of an operator by domain and name.
     """
@@ -123,7 +127,8 @@ _CONSTANTS = {
 def _output_type(used: OpSchema, parameter: Parameter, bindings: Mapping[str, str], node: Any) -> str | None:
     """Return the type of a node's output `parameter`; None if inputs and attributes do not decide it.
 
-    `bindings` has the types of the node's inputs by type constraint; `used` is the schema of the node's operator.
+    `used` is the schema of the node's operator. `bindings` has the types of the node's inputs by its type constraints,
+    such as {"T": "tensor(float)"}.
     """
     if used.name == "Constant" and node.attribute:
         return _CONSTANTS.get(node.attribute[0].name)

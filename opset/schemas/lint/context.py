@@ -80,16 +80,19 @@ class LintedFolder:
 
     @property
     def whole_operators(self) -> list[Operator]:
-        """The operators whose files were read completely."""
+        """The operators whose files were read without a fault."""
         return [operator for operator in self.operators if operator.whole]
 
     @property
     def domains(self) -> set[str]:
-        """The domains of operators whose files were read completely."""
+        """The domains of the operators whose files were read without a fault."""
         return {operator.domain for operator in self.whole_operators}
 
     def place_of_file(self, domain: str, name: str) -> str:
-        """Return the path of an operator's file; "" if the file is not checked, or could not be read completely."""
+        """Return the path of an operator's file, as a location of findings.
+
+        The result is "" if the file is not to be checked, or was not read without a fault. The file need not exist.
+        """
         path = self.target.folder / domain_name(domain) / f"{name}.yaml"
         return str(path) if (domain, name) not in self.unread and self.target.has_file(path) else ""
 

@@ -32,7 +32,8 @@ def check_for_examples(operator: Operator, context: LintContext) -> Iterator[Fin
 def check_broken_constraints(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S221 for each constraint that no example breaks; operators without examples are skipped.
 
-    If a constraint has the same label and text in several versions, one example of it is enough.
+    An example breaks the constraint that its key `error` names. If a constraint has the same label and text in several
+    versions, one example of it is enough.
     """
     docs_of = {schema.since_version: docs for schema, docs in zip(operator.schemas, operator.docs, strict=True)}
     broken = {
@@ -53,7 +54,7 @@ def check_broken_constraints(operator: Operator, context: LintContext) -> Iterat
 
 @LINT.rule("S222", Operator, applies=lambda operator: operator.examples_read and operator.gaps == frozenset())
 def check_set_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S222 for each attribute that no example sets.
+    """Yield a finding S222 for each attribute that no example sets, for the newest version that has it.
 
     Attributes that a `change:` block declares as `ignored`, and operators without examples, are skipped.
     """
@@ -68,7 +69,7 @@ def check_set_attributes(operator: Operator, context: LintContext) -> Iterator[F
 
 @LINT.rule("S223", Operator, applies=has_read_examples)
 def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S223 for each example that is equal to an earlier one apart from name and prose."""
+    """Yield a finding S223 for each example that is equal to an earlier one in all keys except `name` and `doc`."""
     first: dict[str, str] = {}
     for position, example in enumerate(operator.examples):
         content = repr(example._replace(name="", doc=""))
@@ -82,8 +83,8 @@ def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[F
 def check_example_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S240 for each kind of type that is new in a version and that no example shows.
 
-    In the first version, all types are new. Operators with a subgraph are skipped: they only pass values to it and
-    back.
+    In the first version, all types are new. Skipped are operators without examples, versions with a subgraph (they only
+    pass values to it and back), and deprecated versions.
     """
     before: dict[int, OpSchema | None] = {step.new.since_version: step.old for step in operator.transitions}
     for schema in operator.schemas if operator.examples and operator.gaps is not None else ():
@@ -104,10 +105,11 @@ def check_example_types(operator: Operator, context: LintContext) -> Iterator[Fi
 
 
 def missing_types(operator: Operator, schema: OpSchema, older: OpSchema | None) -> dict[str, list[str]]:
-    """Return the types, by kind, that are new in the version `schema` and that no example shows.
+    """Return the types, by kind, that are new in the version `schema` and that none of its examples shows.
 
-    New are the types that the `older` version does not have; if that is None, all types. An example of one type shows
-    all types of its kind. A type with `emulate`, which is computed by another type, needs no example.
+    New are the types of inputs and outputs that the `older` version does not have; if that is None, all of them. An
+    example of one type shows all types of its kind, such as "a signed integer". A type that the `change:` block has in
+    `emulate`, since another type computes it, needs no example.
     """
     used = {parameter.type for parameter in (*schema.inputs, *schema.outputs)}
     added = {each for name, types in schema.types.items() if name in used for each in types}
@@ -125,7 +127,10 @@ def missing_types(operator: Operator, schema: OpSchema, older: OpSchema | None) 
 
 
 def kind_of_type(type_: str) -> str:
-    """Return the kind of a type, such as "a signed integer"; types of one kind are computed alike."""
+    """Return the kind of a type, such as "a signed integer"; types of one kind are computed alike.
+
+    A type that is alone in its kind has its element type as kind, such as "bool".
+    """
     for wrapper, kind in _WRAPPERS.items():
         if type_.startswith(wrapper):
             return kind

@@ -28,10 +28,10 @@ class Fixes:
 
 
 def fixes(target: SelectionTarget) -> Fixes:
-    """Return the new texts of those files of a target that `opset lint --fix` would change.
+    """Return the new texts of those files of a target that `opset lint --fix` would change; nothing is written.
 
-    A file with faults is left out; so are all files if the type sets have faults. A file whose comments would be
-    lost is left out, too, but its path is returned.
+    A file with faults is left out; so are all files if the type sets have faults. A file whose comments would be lost
+    gets no new text, but its path is in `commented`.
     """
     found = Fixes({}, [])
     standard = os.path.realpath(target.folder) == os.path.realpath(FOLDER)
@@ -66,7 +66,7 @@ def _is_unfinished(operator: Operator) -> bool:
 
 
 def is_unexplained(step: Transition) -> bool:
-    """Whether a version has the signature of the version before, and its `change:` block does not say what changed."""
+    """Whether a version has the signature of the one before, and `change:` has no `meaning` or `clarified`."""
     return not step.difference and not step.change.meaning and not step.change.clarified
 
 

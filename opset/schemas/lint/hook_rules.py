@@ -15,7 +15,7 @@ def check_kernels(operator: Operator, context: LintContext) -> Iterator[Finding]
     """Yield a finding S224 for each version that no kernel computes, neither its own nor an older version's.
 
     Deprecated versions are skipped, and so are domains without any kernel: their operators are not meant to be
-    evaluated.
+    evaluated. Nothing is yielded if `context.kernels` is None.
     """
     if context.kernels is None or not any(domain == operator.domain for domain, _, _ in context.kernels):
         return
@@ -30,10 +30,13 @@ def check_kernels(operator: Operator, context: LintContext) -> Iterator[Finding]
 
 @LINT.rule("S226 S227", Operator)
 def check_inference(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S227 for each version with an illegal inference rule, S226 for each without rule and function.
+    """Yield a finding for each version whose output shapes cannot be inferred.
+
+    - S227: The inference rule that `shape` names cannot be used.
+    - S226: There is neither a rule nor an inference function.
 
     S226 is not yielded for deprecated versions, and not for domains without any inference function: their shapes are
-    not meant to be inferred.
+    not meant to be inferred. Nothing is yielded if `context.inferred` is None.
     """
     if context.inferred is None:
         return
@@ -51,7 +54,10 @@ def check_inference(operator: Operator, context: LintContext) -> Iterator[Findin
 
 
 def _inference_version(schema: OpSchema, inferred: InferenceHooks) -> int | None:
-    """Return the version of the inference function that a schema uses, None if there is none."""
+    """Return the version of the inference function that a schema uses: the newest that is not newer than the schema.
+
+    None if there is none; 0 stands for a function for all versions.
+    """
     key = schema.domain, schema.name
     fitting = [since for *name, since in inferred.functions if tuple(name) == key and since <= schema.since_version]
     return max(fitting, default=None)
@@ -59,9 +65,10 @@ def _inference_version(schema: OpSchema, inferred: InferenceHooks) -> int | None
 
 @LINT.rule("S207", LintedFolder)
 def check_lost_adapters(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S207 for each adapter that belongs to no transition of an operator.
+    """Yield a finding S207 for each adapter that belongs to no two consecutive versions of an operator.
 
-    A lowering, which expresses an operator by older ones, has to belong to the operator's first version.
+    A lowering, which expresses an operator by older ones, has to belong to the operator's first version. Adapters of
+    operators whose files are not checked, or have faults, are skipped.
     """
     operators = folder.whole_operators
     steps = {(o.domain, o.name, step.new.since_version) for o in operators for step in o.transitions}
@@ -77,7 +84,10 @@ def check_lost_adapters(folder: LintedFolder, context: LintContext) -> Iterator[
 
 @LINT.rule("S225", LintedFolder)
 def check_lost_kernels(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S225 for each kernel of a version or operator that does not exist."""
+    """Yield a finding S225 for each kernel of a version or operator that does not exist.
+
+    Kernels of operators whose files are not checked, or have faults, are skipped.
+    """
     domains = folder.domains
     operators = folder.whole_operators
     versions = {(o.domain, o.name, schema.since_version) for o in operators for schema in o.schemas}
@@ -91,7 +101,10 @@ def check_lost_kernels(folder: LintedFolder, context: LintContext) -> Iterator[F
 
 @LINT.rule("S228", LintedFolder)
 def check_lost_functions(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S228 for each inference function that no version uses."""
+    """Yield a finding S228 for each inference function that no version uses, since it has a rule or a newer function.
+
+    Functions of operators whose files are not checked, or have faults, are skipped.
+    """
     if context.inferred is None:
         return
     domains = folder.domains

@@ -19,9 +19,10 @@ _RUNTIME = re.compile(
 
 @LINT.rule("S246", Operator)
 def check_runtimes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S246 for each text of the standard's description that names a runtime.
+    """Yield a finding S246 for each text of the standard's description that names a runtime, such as onnxruntime.
 
-    These are the texts of versions, parameters, constraints and special cases.
+    These are the texts of versions, parameters, attributes, constraints and special cases. A text that several versions
+    share is one finding, at the newest.
     """
     checked: set[str] = set()
     for schema, docs in zip(reversed(operator.schemas), reversed(operator.docs), strict=True):

@@ -23,7 +23,10 @@ class LockedOperators:
 
 @LINT.rule("S204", LintedFolder)
 def check_lost_versions(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S204 for each version that the lock has, but the operator's file no longer has."""
+    """Yield a finding S204 for each version that the lock has, but the operator's file does not have any more.
+
+    A file that does not exist has none. Files that are not checked, or have faults, are skipped.
+    """
     present = {(domain_name(o.domain), o.name, str(s.since_version)) for o in folder.whole_operators for s in o.schemas}
     for domain, names in context.lock.items():
         for name, versions in names.items():

@@ -131,6 +131,7 @@ class _TargetCheck:
     """Applies the lint rules to the operators of one folder; `lock` is None if it cannot be read."""
 
     def __init__(self, folder: LintedFolder, sets: TypeSets, lock: Lock | None, hooks: Hooks) -> None:
+        """Collect the facts that rules need, such as the names of all operators in the folder and the standard."""
         self.folder = folder
         target = folder.target
         listed = [*target.files]
@@ -173,6 +174,10 @@ class _TargetCheck:
         unclear = False
 
         def versions(domain: str, name: str) -> tuple[OpSchema, ...]:
+            """Return all versions of an operator: of the folder, else of the standard; () if there is none.
+
+            Sets `unclear` if the operator has a file in the folder that could not be read without a fault.
+            """
             nonlocal unclear
             key = domain, name
             if key not in schemas and key in self.siblings:
@@ -202,7 +207,7 @@ class _TargetCheck:
 
 
 def _independent_findings(operator: Operator, found: Iterable[Finding], faults: Collection[str]) -> Iterator[Finding]:
-    """Yield the findings in `found` about parts of an operator's file that have no fault.
+    """Yield the findings in `found` about parts of an operator's file in which no fault lies.
 
     `faults` are the locations of faults, as path:line:column.
     """
@@ -264,7 +269,7 @@ def check_declared_difference(operator: Operator, context: LintContext) -> Itera
 
 @LINT.rule("S202", Operator)
 def check_order_of_versions(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S202 for each version that its file lists after an older one."""
+    """Yield a finding S202 for each version that its file lists below an older one; the newest has to be first."""
     nodes = operator.root.value["versions"].value
     sinces = [node.value["since"].value for node in nodes]
     for before, after in itertools.pairwise(sinces):
@@ -275,7 +280,7 @@ def check_order_of_versions(operator: Operator, context: LintContext) -> Iterato
 
 @LINT.rule("S203", Operator)
 def check_released_signatures(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S203 for each released version whose signature differs from its signature in the lock."""
+    """Yield a finding S203 for each version whose signature has another hash than the lock has for it."""
     versions = context.lock.get(domain_name(operator.domain), {}).get(operator.name, {})
     for schema in operator.schemas:
         released = versions.get(str(schema.since_version))
@@ -289,7 +294,7 @@ def check_released_signatures(operator: Operator, context: LintContext) -> Itera
 def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S205 for a version with an unchanged signature that has neither `meaning` nor `clarified`.
 
-    A version that has both is a finding, too, even if its signature changed.
+    A version that has both of these keys is a finding, too, even if its signature changed.
     """
     for step in operator.transitions:
         place = operator.place(step.new.since_version, "change")
@@ -303,9 +308,10 @@ def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]
 
 @LINT.rule("S206 S207", Operator)
 def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S206 for each adapter that is declared as "written", but not registered.
+    """Yield a finding S206 for each adapter that a `change:` block declares as "written", but that is not registered.
 
-    For each adapter that is registered, but not declared as "written", a finding S207 is yielded.
+    For each adapter that is registered, but not declared as "written", a finding S207 is yielded. Nothing is yielded if
+    the adapters are not to be checked, or could not be loaded.
     """
     if context.written is None or operator.domain in context.unknown:
         return
@@ -326,7 +332,7 @@ def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding
 def check_removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S208 for each removed attribute that is not declared as ignored, renamed or turned into an input.
 
-    A version whose adapter up (to the newer version) is not derived is skipped.
+    A version is skipped if its adapter up, from the version before, is not "derived".
     """
     for name, declared, step in changed_attributes(operator):
         renamed = (change.renamed for change in step.change.attributes.values())
@@ -340,9 +346,9 @@ def check_removed_attributes(operator: Operator, context: LintContext) -> Iterat
 
 @LINT.rule("S209", Operator)
 def check_added_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S209 for each added attribute that is required and has no `old` value declared.
+    """Yield a finding S209 for each added attribute that is required and has neither `old` nor `renamed` declared.
 
-    A version whose adapter up (to the newer version) is not derived is skipped.
+    A version is skipped if its adapter up, from the version before, is not "derived".
     """
     for name, declared, step in changed_attributes(operator):
         is_new = name in step.new.attributes and name not in step.old.attributes and not declared.renamed
@@ -354,7 +360,10 @@ def check_added_attributes(operator: Operator, context: LintContext) -> Iterator
 
 @LINT.rule("S210", Operator)
 def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S210 for each declaration on an attribute that contradicts the two signatures."""
+    """Yield a finding S210 for each declaration in a `change:` block that contradicts the two signatures.
+
+    Checked are the declarations on attributes, such as `old` and `input`, and `renamed` of the operator.
+    """
     for step in operator.transitions:
         since = step.new.since_version
         for name, declared in step.change.attributes.items():
@@ -377,7 +386,8 @@ def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
 def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Iterator[str]:
     """Yield a message for each declaration about an attribute that does not fit the two versions in `step`.
 
-    `name` is the attribute. `declared` has the declarations: `old`, `ignored`, `input` and so on.
+    `name` is the attribute. `declared` has the declarations: `old`, `ignored`, `input` and so on. The names in `input`
+    and `renamed` are not looked up.
     """
     old, new, since = step.old.attributes.get(name), step.new.attributes.get(name), step.new.since_version
     came, went, stayed = old is None and new is not None, old is not None and new is None, old is not None is not new
@@ -407,10 +417,10 @@ def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Ite
 
 @LINT.rule("S229", Operator)
 def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S229 for each wrong entry of `emulate`.
+    """Yield a finding S229 for each wrong entry of `emulate`, such as {bfloat16: float}.
 
-    An entry is wrong if its type is not new in the version, or if the type through which it is computed was not allowed
-    before.
+    An entry is wrong if its type (bfloat16) is not new in the version, or if the type through which it is computed
+    (float) was not allowed before.
     """
     for step in operator.transitions:
         for element, wider in step.change.emulate.items():
@@ -440,7 +450,10 @@ def check_type_constraints(operator: Operator, context: LintContext) -> Iterator
 
 @LINT.rule("S212 S213", Operator)
 def check_documentation(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S213 for each version without prose, and S212 for each parameter and attribute without prose."""
+    """Yield a finding S213 for each version without prose, S212 for each parameter and attribute without prose.
+
+    A version that is only partly known (`unknown`) has no findings S212.
+    """
     for schema, docs in zip(operator.schemas, operator.docs, strict=True):
         since = schema.since_version
         if not docs.doc.strip():
@@ -460,7 +473,7 @@ def is_standard(operator: Operator) -> bool:
 
 @LINT.rule("S239", Operator, applies=is_standard)
 def check_special_cases(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S239 if an operator does not have the key `special_cases`, which may be an empty list."""
+    """Yield a finding S239 if an operator of the standard lacks the key `special_cases`, which may be an empty list."""
     if "special_cases" not in operator.root.value:
         help = "add 'special_cases', an empty list if there are none"
         yield Finding("S239", f"{operator.name} names no special cases", place=f"{operator.path}:1:1", help=help)
@@ -468,7 +481,7 @@ def check_special_cases(operator: Operator, context: LintContext) -> Iterator[Fi
 
 @LINT.rule("S245", Operator)
 def check_withdrawal(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S245 for each version that withdraws an operator which is withdrawn already."""
+    """Yield a finding S245 for each deprecated version if the version before is deprecated already."""
     for step in operator.transitions:
         if step.old.deprecated and step.new.deprecated:
             since = step.new.since_version
@@ -497,7 +510,10 @@ def check_replacements(operator: Operator, context: LintContext) -> Iterator[Fin
 
 @LINT.rule("S215", Operator)
 def check_names(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S215 if the operator's name is not its file's, or if operator or domain have no legal name."""
+    """Yield a finding S215 for each fault of an operator's name or domain.
+
+    The name has to be an identifier, and the name of the file without .yaml. The domain has to be words joined by dots.
+    """
     path = Path(operator.path)
     if not operator.name:  # which is reported
         return
@@ -512,7 +528,10 @@ def check_names(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 @LINT.rule("S216", Operator)
 def check_family(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S216 if an operator of the standard has an unknown family; other domains may have their own."""
+    """Yield a finding S216 if an operator of the standard has a family that is not in FAMILIES.
+
+    Operators of other domains may have families of their own.
+    """
     if operator.family and operator.family not in FAMILIES and is_standard(operator):
         place = operator.place_of(operator.root.value["family"])
         help = near_miss(operator.family, FAMILIES) or f"known: {', '.join(FAMILIES)}"
@@ -521,7 +540,7 @@ def check_family(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 @LINT.rule("S219", Operator)
 def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S219 for each list of types that has exactly the types of a named set."""
+    """Yield a finding S219 for each list of types that has exactly the types of a named set, and so should name it."""
     names = {types: name for name, types in sets_of_domain(operator.domain, context.sets).items()}
     schemas = {schema.since_version: schema for schema in operator.schemas}
     for since, constraint, node in _stated_entries(operator, "types"):
@@ -535,7 +554,10 @@ def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[F
 
 @LINT.rule("S230", Operator)
 def check_repeated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S230 for each list of types with a superfluous item: the other items have all its types."""
+    """Yield a finding S230 for each list of types with a superfluous item: other items have all of its types.
+
+    Only the first superfluous item of a list is named.
+    """
     for version, constraint, node in _stated_entries(operator, "types"):
         parts = [each.value for each in node.value] if isinstance(node.value, list) else []
         types = [set(expand(part, context.sets)) for part in parts]
@@ -550,7 +572,7 @@ def check_repeated_types(operator: Operator, context: LintContext) -> Iterator[F
 
 @LINT.rule("S231", Operator)
 def check_domain_of_sets(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S231 for each use of a type set that belongs to another domain, such as `ml_labels`."""
+    """Yield a finding S231 for each use of a type set of another domain, such as `ml_labels` outside of ai.onnx.ml."""
     foreign = context.sets.keys() - sets_of_domain(operator.domain, context.sets).keys()
     for version, constraint, node in _stated_entries(operator, "types"):
         for word in _type_words([node]):
@@ -611,7 +633,8 @@ def _sorted_words(text: str) -> list[str]:
 def check_type_sets(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S217 for each type set of a folder that nothing uses, and S218 for each that equals another one.
 
-    Nothing is yielded if only some files of the folder are checked, or if `types.yaml` has faults.
+    Sets in `folder.base` count as other ones, too. Nothing is yielded if only some files of the folder are checked, or
+    if `types.yaml` has faults.
     """
     if not folder.target.whole or not folder.complete or not context.sets.keys() > folder.base.keys():
         return

@@ -36,8 +36,8 @@ def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
 def check_clauses(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S243 for each `stated` that names neither a section of a document nor a part of a version.
 
-    A version that it names must not be newer than the first version of the example, or the last version of the special
-    case.
+    The version that it names must not be newer than the version from which the example holds, or the last one for which
+    the special case holds.
     """
     for each in _grounded_texts(operator):
         if each.stated and (why := clause_fault(each.stated, operator.schemas, each.newest, operator.whole)):
@@ -46,7 +46,10 @@ def check_clauses(operator: Operator, context: LintContext) -> Iterator[Finding]
 
 
 def _grounded_texts(operator: Operator) -> Iterator[_GroundedText]:
-    """Yield the text of each special case and each example, with what it says about its status."""
+    """Yield the text of each special case and each example, with its `stated` and `chosen`.
+
+    If the examples could not be read without a fault, they are skipped.
+    """
     for node in _list_of(operator.root, "special_cases"):
         fields = node.value if isinstance(node.value, dict) else {"text": node}
         until = fields["until"].value if "until" in fields else None

@@ -41,7 +41,7 @@ _LEFT_OUT = ("since", "change", "like")
 class EditedVersion(NamedTuple):
     """A released version whose signature was edited after the release.
 
-    `before` is the released signature, None if it is unknown; `difference` has what was edited, {} if unknown.
+    `before` is the released signature, None if it is unknown; `difference` has the edits, {} if they are unknown.
     """
 
     since: int
@@ -81,7 +81,10 @@ def compare_with_lock(name: str, domain: str | None = None, folder: Path | None 
 
 
 def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockComparison:
-    """Compare an operator with the lock: which versions have another hash there, and which have none."""
+    """Return an operator compared with the lock: a version with another hash there was edited, one with none is new.
+
+    `lock` is the content of lock.json, `sets` are the type sets that the operator's file may name.
+    """
     versions = lock.get(domain_name(operator.domain), {}).get(operator.name, {})
     edited = []
     for schema in operator.schemas:
@@ -340,8 +343,11 @@ def _change_lines(
         lines: The lines of its file.
         node: The present block in YAML.
         new: The new entries as plain data.
-        span: The index of the block's first line, and of the line after the block.
+        span: The 0-based index of the block's first line, and of the line after the block.
         end: The line ending.
+
+    Raises:
+        UsageError: U103 if a comment behind an entry that changes would be lost.
     """
     old = node.plain()
     starts = [key.line - 1 for key in node.keys.values()]

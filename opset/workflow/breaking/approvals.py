@@ -35,7 +35,7 @@ WHY = "an approved break names what it approves, why, and until when"
 
 
 class Approval(NamedTuple):
-    """An entry of approved.yaml; `subject` is the operator or domain, `place` its path:line:column in the file."""
+    """An entry of approved.yaml; `subject` is the operator, or the domain if `is_domain`, `place` path:line:column."""
 
     rule: str
     subject: str
@@ -44,11 +44,13 @@ class Approval(NamedTuple):
     reason: str
     until: datetime.date
     place: str
+    is_domain: bool = False
 
     def matches(self, each: Break) -> bool:
-        """Whether the entry is about the finding `each`; never for a notice.
+        """Return whether the entry is about a finding; False for every notice.
 
-        An entry whose last day is over matches, too.
+        Rule, operator or domain, and message must be equal, and the finding's version one of the entry's. An entry
+        whose last day is over matches, too.
         """
         name = f"{domain_name(each.domain)}.{each.operator}" if each.operator else domain_name(each.domain)
         versions = self.versions or (0,)
@@ -61,7 +63,8 @@ def approve(
 ) -> ComparisonReport:
     """Return a report in which each finding that an entry approves has the entry's reason in its field `approved`.
 
-    Added to its findings are `faults`, and a finding for each entry that matches no finding, or whose last day is over.
+    The report also gets `faults`, a finding B187 for each entry that matches a finding, but whose last day is over, and
+    a finding B188 for each entry that matches none.
 
     Args:
         report: Report of a comparison.
@@ -86,19 +89,19 @@ def approve(
         if entry not in used:
             message = f"the approval of {entry.rule} matches no finding"
             help = "remove the entry, or copy the message of the finding into it"
-        domain, _, operator = entry.subject.rpartition(".")
+        domain, _, operator = (entry.subject, "", "") if entry.is_domain else entry.subject.rpartition(".")
         facts = normalize_domain(domain), operator, entry.versions[0] if entry.versions else 0
         findings.append(Break(rule, severity, NONE, *facts, message, entry.place, WHY, help))
     return replace(report, findings=sort_findings(findings))
 
 
 def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
-    """Return the entries of an approved.yaml, and findings about malformed entries.
+    """Return the entries of an approved.yaml, and findings B186 about malformed entries, which are left out.
 
     If there is no such file, both are empty.
 
     Raises:
-        ComparisonError: B194 if the file cannot be read.
+        ComparisonError: B194 if the file cannot be read, or is no list.
     """
     findings = Findings(str(path))
     try:
@@ -143,7 +146,8 @@ class _EntryReader(Fields):
     def read_entry(self, node: YamlNode, place: str) -> Approval | None:
         """Return an entry of approved.yaml; None if it is no mapping.
 
-        For a malformed part, a finding is added, and the part is empty. `place` is the entry's path:line:column.
+        For each malformed or missing part, a finding is added to `findings`, and the part of the entry is empty.
+        `place` is the entry's path:line:column.
         """
         fields = self.mapping(node, KEYS, ("rule", "message", "reason", "until"))
         if not isinstance(node.value, dict):
@@ -160,7 +164,8 @@ class _EntryReader(Fields):
         versions = tuple([self.within(each, 1, 2**31 - 1, 1) for each in self.items(listed)]) if listed else ()
         subject = self.name(fields.get("operator") or fields.get("domain"))
         message = self.phrase(fields.get("message"))
-        return Approval(rule, subject, versions, message, reason, self.read_date(fields), place)
+        until, is_domain = self.read_date(fields), "operator" not in fields
+        return Approval(rule, subject, versions, message, reason, until, place, is_domain)
 
     def read_date(self, fields: dict[str, YamlNode]) -> datetime.date:
         """Return the day in the field `until`; if it is malformed, add a finding and return the earliest day."""
@@ -174,7 +179,7 @@ class _EntryReader(Fields):
 
 
 def parse_date(text: object) -> datetime.date:
-    """Return the day in a text such as "2027-03-31". Raises ValueError if it is malformed."""
+    """Return the day in a text such as "2027-03-31"; raise ValueError if it is malformed, or no text."""
     if not isinstance(text, str) or not _DATE.fullmatch(text):
         raise ValueError("this is no day")
     return datetime.date.fromisoformat(text)

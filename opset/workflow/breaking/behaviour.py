@@ -30,7 +30,10 @@ from opset.workflow.breaking.states import Version
 
 @BREAKING.rule("B141", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_added(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each constraint of the newer version that the older version does not have under any label."""
+    """Yield a finding for each constraint that only the newer version has.
+
+    A constraint that the older version has under another label is left out.
+    """
     for label, text in pair.new.docs.constraints.items():
         if label not in pair.old.docs.constraints and not _labels_of_same_constraint(pair.old, pair.new, label):
             yield RuleFinding(f"the constraint {label} was added: {text}", ("constraints", label))
@@ -38,7 +41,10 @@ def _constraint_added(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B142", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each constraint of the older version that the newer version does not have under any label."""
+    """Yield a finding for each constraint that only the older version has.
+
+    A constraint that the newer version has under another label is left out.
+    """
     for label, text in pair.old.docs.constraints.items():
         if label not in pair.new.docs.constraints and not _labels_of_same_constraint(pair.new, pair.old, label):
             yield RuleFinding(f"the constraint {label} was removed: {text}", ("constraints",))
@@ -46,7 +52,11 @@ def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B143", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each constraint whose checked conditions changed, or that is checked in one version only."""
+    """Yield a finding for each constraint whose checked conditions changed, or that only one version checks.
+
+    A constraint with another label, or that only the newer version has, is left out. A constraint that is checked only
+    by the newer version is a warning. One that an attribute declares counts as checked.
+    """
     for label in pair.new.docs.constraints:
         old, new = _condition_texts(pair.old, label), _condition_texts(pair.new, label)
         is_new = label not in pair.old.docs.constraints
@@ -65,7 +75,10 @@ def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B144", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each constraint of an edited version with another text, but the same checked conditions."""
+    """Yield a finding for each constraint whose text was edited, but not its checked conditions.
+
+    New versions, in place of an edit, are not looked at.
+    """
     if not pair.in_place:
         return
     for label, text in pair.new.docs.constraints.items():
@@ -78,14 +91,17 @@ def _constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B145", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _constraint_label(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each constraint of an edited version that had another label (C1, C2 …) before."""
+    """Yield a finding for each constraint that had another label (C1, C2 …) before a version was edited.
+
+    New versions, in place of an edit, are not looked at.
+    """
     for label in pair.new.docs.constraints:
         if pair.in_place and (old := _labels_of_same_constraint(pair.old, pair.new, label)):
             yield RuleFinding(f"the constraint {label} was {listing(old)} before", ("constraints", label))
 
 
 def _condition_texts(version: Version, label: str) -> list[str]:
-    """Return the conditions that are checked for the constraint `label` of a version, as sorted texts."""
+    """Return the conditions that are checked for the constraint `label` of a version, as sorted texts; [] for none."""
     texts = []
     for each in version.schema.conditions:
         if each.label == label:
@@ -95,14 +111,15 @@ def _condition_texts(version: Version, label: str) -> list[str]:
 
 
 def _is_declared_by_attribute(version: Version, label: str) -> bool:
-    """Whether an attribute of a version declares that its illegal values break the constraint `label`."""
+    """Return whether an attribute of a version declares that its illegal values break the constraint `label`."""
     return any(each.constraint == label for each in version.schema.attributes.values())
 
 
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
-    """Return the other labels under which the version `other` has the constraint `label` of `version`.
+    """Return the other labels under which the version `other` has a constraint of `version`.
 
-    The result is [] if `other` has the text of the constraint under the same label.
+    `label` is the constraint's label in `version`. The constraint is the same if text and checked conditions are equal.
+    The result is [] if `other` has the text under the same label, or does not have the constraint.
     """
     text = version.docs.constraints[label]
     if other.docs.constraints.get(label) == text:
@@ -122,7 +139,7 @@ def _labels_of_same_constraint(other: Version, version: Version, label: str) -> 
 def _shape_rule(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding if the shapes of outputs are inferred by another rule.
 
-    It is a warning if one of the two versions has a function in place of a rule.
+    It is a warning if one of the two versions has a Python function in place of a rule.
     """
     old, new = pair.old.schema.shape, pair.new.schema.shape
     if old != new:
@@ -152,14 +169,14 @@ def _function_body(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B153", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _determinism(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if outputs became random, or no longer are."""
+    """Yield a finding if the results of the operator became random, or are no longer random."""
     if moved := pair.difference.get("determinism"):
         yield RuleFinding(f"results were {moved[0]} and are {moved[1]} now", ("determinism",))
 
 
 @BREAKING.rule("B154", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR, name="deprecated")
 def _deprecation(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if the operator was withdrawn, or no longer is."""
+    """Yield a finding if the operator was withdrawn (deprecated), or is no longer withdrawn."""
     if "deprecated" in pair.difference:
         now = "withdrawn" if pair.new.schema.deprecated else "no longer withdrawn"
         yield RuleFinding(f"the operator is {now}", ("deprecated",))
@@ -167,7 +184,7 @@ def _deprecation(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B155", VersionPair, requires=NEW_VERSION, clause=IMMUTABLE)
 def _experimental(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if the version became experimental, or no longer is."""
+    """Yield a finding if a version became experimental, or is no longer experimental."""
     if "experimental" in pair.difference:
         now = "experimental" if pair.new.schema.experimental else "no longer experimental"
         yield RuleFinding(f"the version is {now}", ("experimental",))
@@ -175,7 +192,7 @@ def _experimental(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B156", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if a version was edited to name another replacement."""
+    """Yield a finding if an edit of a version names another operator that replaces it."""
     old, new = pair.old.schema.replacement, pair.new.schema.replacement
     if pair.in_place and old != new:
         yield RuleFinding(f"the replacement changed: {old or 'none'} -> {new or 'none'}", ("replacement",))
@@ -186,11 +203,11 @@ def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B157", VersionPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if descriptions of an edited version differ: of the operator, its inputs, outputs or attributes.
+    """Yield a finding if descriptions of an edited version differ: of the version, its inputs, outputs or attributes.
 
     It is a warning if more than two words of a description differ, or a word that may decide the meaning: a number,
-    "not", "each". Otherwise, it is a notice. If `counterparts`, the equal calls of other libraries, differ, a notice is
-    yielded, too.
+    "not", "each". Otherwise, it is a notice. If `counterparts`, the equal calls of other libraries, differ, another
+    notice is yielded.
     """
     if not pair.in_place:
         return
@@ -210,7 +227,10 @@ def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _is_reworded(old: str, new: str) -> bool:
-    """Whether more than two words of a text changed, or a word that may decide the meaning: a number, "not", "each"."""
+    """Return whether a text may have another meaning: more than two words, or a decisive one, differ.
+
+    Decisive words are numbers and words such as "not" and "each". The order of words does not count.
+    """
     # Words and numbers are compared with the marks inside and before them.
     runs = ([each.rstrip(".+-") for each in re.findall(r"[\w.+-]+", text.lower())] for text in (old, new))
     before, after = (Counter(filter(None, words)) for words in runs)
@@ -223,14 +243,14 @@ _DECISIVE = re.compile(r"\d|^(not?|never|none|only|un\w*|negative|positive|any|a
 
 @BREAKING.rule("B158", VersionPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _formula(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if the formula of a version was edited."""
+    """Yield a finding if an edit of a version changed its formula."""
     if pair.in_place and pair.old.docs.formula != pair.new.docs.formula:
         yield RuleFinding("the formula was edited", ("formula",), help=_CLARIFY)
 
 
 @BREAKING.rule("B159", VersionPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _special_cases(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if special cases of a version were added or removed, or are in another order."""
+    """Yield a finding if an edit of a version added or removed special cases; a notice if only their order differs."""
     old, new = ([each.text for each in side.docs.special_cases] for side in (pair.old, pair.new))
     if not pair.in_place or old == new:
         return
@@ -266,7 +286,10 @@ def _change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B162", VersionPair, requires=NONE, clause=IMMUTABLE, severity=WARN)
 def _change_claims(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each edit of a released `change:` block; edits of the declared adapters are left out."""
+    """Yield a finding for each part of a released `change:` block that was edited, except the adapters (see B161).
+
+    The parts are the declarations of an attribute, `emulate`, `renamed`, `meaning` and `clarified`.
+    """
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
     old, new = pair.old.change, pair.new.change
@@ -296,9 +319,9 @@ def _meaning_changed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B171", OperatorPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _example_result(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each example whose outputs changed although its inputs did not.
+    """Yield a finding for each example with the same inputs and attributes as before, but another result.
 
-    An example that breaks another constraint than before, or a constraint in only one state, is a finding, too.
+    The result are the outputs, or the constraint that the example breaks.
     """
     for old, new, versions in _match_examples(operators):
         if new is not None and _result_text(old) != _result_text(new):
@@ -310,7 +333,7 @@ def _example_result(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B172", OperatorPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _example_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each old example whose inputs and attributes are in no new example."""
+    """Yield a finding for each older example whose inputs and attributes are in no newer example."""
     for old, new, versions in _match_examples(operators):
         if new is None:
             yield _example_finding(operators, f"the example {old.name!r} was removed, or has other inputs", versions)
@@ -318,7 +341,7 @@ def _example_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B173", OperatorPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _example_renamed(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each old example whose inputs and attributes are in a new example of another name."""
+    """Yield a finding for each older example whose inputs and attributes are in a newer example of another name."""
     for old, new, versions in _match_examples(operators):
         if new is not None and old.name != new.name:
             yield _example_finding(operators, f"the example {old.name!r} is called {new.name!r} now", versions, "")
@@ -326,7 +349,7 @@ def _example_renamed(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B174", OperatorPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _example_tolerance(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each example whose tolerance changed: how far computed outputs may be from its own."""
+    """Yield a finding for each example whose tolerance changed: how far outputs may be from the stated ones."""
     for old, new, versions in _match_examples(operators):
         if new is not None and old.tolerance != new.tolerance:
             said = ["the usual one" if each is None else f"{each:g}" for each in (old.tolerance, new.tolerance)]
@@ -337,9 +360,9 @@ def _example_tolerance(operators: OperatorPair) -> Iterator[RuleFinding]:
 def _example_finding(
     operators: OperatorPair, message: str, versions: list[int], help: str | None = None
 ) -> RuleFinding:
-    """Return a finding about an example at `versions`.
+    """Return a finding about an example; `versions` are the numbers of the versions at which it holds.
 
-    If `help` is None, the help says how to take an edit of a released version back.
+    If `help` is None, the help says how to restore a released version.
     """
     held = f" (version{'s' if len(versions) > 1 else ''} {listing(list(map(str, versions)))})"
     return RuleFinding(message + held, version=versions[-1], help=mending_help(operators.old) if help is None else help)
@@ -350,10 +373,12 @@ COMPARED = 20
 
 
 def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
-    """Return (old example, new example, versions) for each old example, and the versions at which both hold.
+    """Return (older example, newer example, versions) for each older example that may have changed.
 
-    The new example is one with the same inputs and attributes; None if there is none. Versions whose examples are the
-    same in both states are left out.
+    The newer example has the same inputs and attributes; of several, it is the one with the same name, or else the same
+    result. It is None if there is none. The versions are the numbers of versions in both states at which the older
+    example holds; a version whose examples are all the same in both states is left out. An example with different
+    matches in two versions is listed twice.
     """
     matches: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
     for since, old in operators.old.versions.items():
@@ -374,7 +399,7 @@ def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | No
 
 
 def _inputs_text(example: Example) -> str:
-    """Return the attributes and inputs of an example as text; it is equal for examples that compute the same."""
+    """Return the attributes and inputs of an example as text, which is equal for equal attributes and inputs."""
     return _canonical_text([example.attributes, example.inputs])
 
 
@@ -384,12 +409,16 @@ def _result_text(example: Example) -> str:
 
 
 def _canonical_text(value: Any) -> str:
-    """Return a value as JSON text, which is the same for all spellings of the value."""
+    """Return a value as JSON text, which is the same for all ways to write the value in YAML."""
     return json.dumps(_canonical_value(value), sort_keys=True)
 
 
 def _canonical_value(value: Any) -> Any:
-    """Return a value as plain data that is the same for all ways to write the value, as 1 and 1.0 in a float tensor."""
+    """Return a value as plain data that is the same for all ways to write the value in YAML.
+
+    An integer in a float tensor becomes a float, a tensor of equal elements is one element with the shape, and NaN and
+    infinities become text.
+    """
     if isinstance(value, ExampleValue):
         content = _canonical_value(value.content)
         if value.type.startswith("tensor(") and isinstance(content, list):
@@ -406,5 +435,5 @@ def _canonical_value(value: Any) -> Any:
 
 
 def _is_float(element: Any, type_: str) -> bool:
-    """Whether an element of a value of type `type_` is an int, but stands for a float that is exactly equal."""
+    """Return whether an element of a value of type `type_` is an int that stands for a float of the same value."""
     return type(element) is int and "float" in type_ and abs(element) < 2**53

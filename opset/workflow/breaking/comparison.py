@@ -34,13 +34,15 @@ def compare(
 ) -> ComparisonReport:
     """Return a report of all differences between two states that break a rule.
 
+    An edit of a version that both states have is an error or a warning; the same change in a new version is a notice.
+
     Args:
         old: Older state: a registry, operators read from YAML, or a `State`.
         new: Newer state, in the same forms.
         partial: Whether the older state has some operators only; all others are not compared.
         locked: Whether a version that is not in the older state's lock is in development, and may change.
         registry: Registry of the newer state, to run the examples of changed versions (B189); None runs none.
-        rules: Ids of the rules to apply, all by default.
+        rules: Ids of the rules to apply, such as "B121"; None applies all.
         budget: Work that the examples may take together.
 
     Raises:
@@ -66,7 +68,7 @@ def compare(
 def _soften_unreleased(comparison: StateComparison, finding: Break) -> Break:
     """Return a finding about a version in development as a notice; return any other finding unchanged.
 
-    Findings of rules in RULES_OF_NEW_STATE stay as they are even for versions in development.
+    Rules in RULES_OF_NEW_STATE check whether the newer state agrees with itself; their findings are always unchanged.
     """
     if finding.severity == INFO or finding.rule in RULES_OF_NEW_STATE or not comparison.is_in_development(finding):
         return finding
@@ -75,7 +77,7 @@ def _soften_unreleased(comparison: StateComparison, finding: Break) -> Break:
 
 
 def _notes(comparison: StateComparison) -> tuple[str, ...]:
-    """Return sentences about parts that the comparison left out."""
+    """Return sentences about parts that the comparison left out; () if it left out none."""
     notes = []
     if comparison.old.released:
         other = "other edits show beside a revision: opset breaking rev:…"
@@ -87,7 +89,7 @@ def _notes(comparison: StateComparison) -> tuple[str, ...]:
 
 
 def _state_of(schemas: State | Registry | Iterable[Operator], name: str) -> State:
-    """Return the state of a registry or of operators, called `name` in messages; a State is returned unchanged."""
+    """Return the state of a registry or of operators, with a name for messages; a State is returned unchanged."""
     if isinstance(schemas, State):
         return schemas
     return registry_state(schemas, name) if isinstance(schemas, Registry) else loaded_state(schemas, name)

@@ -38,7 +38,10 @@ def _version_unchanged(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B182", StateComparison, requires=NEW_VERSION, clause=TYPES)
 def _type_set_edited(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each named type set that was edited; it names released versions whose types changed."""
+    """Yield a finding for each named type set, a name for a list of types, that was edited.
+
+    It names the released versions whose types changed with the set; if there are none, it is a notice.
+    """
     old, new = comparison.old.sets, comparison.new.sets
     for name in sorted(old.keys() & new.keys()):
         came, went = set(new[name]) - set(old[name]), set(old[name]) - set(new[name])
@@ -61,9 +64,9 @@ def _type_set_edited(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 
 def _has_changed_types(pair: VersionPair, came: set[str], went: set[str]) -> bool:
-    """Whether a type constraint of the newer version gained a type in `came` or lost a type in `went`.
+    """Return whether a type constraint of the newer version gained a type in `came` or lost a type in `went`.
 
-    Sequences of such types count, too.
+    Sequences and other types that contain such a type count, too.
     """
     return any(
         any(each in token for each in (came if token[0] == "+" else went))
@@ -76,7 +79,7 @@ def _has_changed_types(pair: VersionPair, came: set[str], went: set[str]) -> boo
 def _body_types(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each type that a version allows, but that an operator in its function body does not allow.
 
-    A version of both states is only checked if its types, inputs or function bodies were edited.
+    A version that both states have is checked only if its types, inputs or function bodies were edited.
     """
     old, new = pair.old.schema, pair.new.schema
     if pair.in_place and (old.types, old.function, old.inputs) == (new.types, new.function, new.inputs):
@@ -100,7 +103,10 @@ def _withdrawn_raised(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B184", StateComparison, requires=NONE, clause=TYPES, severity=WARN)
 def _siblings_differ(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for operators of one family that allowed the same types in the older state, and do not now."""
+    """Yield a finding for operators of one family that allowed the same types in the older state, and do not now.
+
+    Only the newest versions are compared; withdrawn operators are left out.
+    """
     groups: dict[Any, list[Key]] = {}
     for key, operator in comparison.old.operators.items():
         new_operator = comparison.new.operators.get(key)
@@ -119,10 +125,14 @@ def _siblings_differ(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 
 def _sibling_differences(groups: Any, most: list[OperatorState], old: State) -> Iterator[RuleFinding]:
-    """Yield a finding for each group of operators that allows other types than the largest group, `most`.
+    """Yield a finding for each group of operators that allows other types than the largest group.
 
-    `groups` are all groups, `old` is the older state. A group whose operators have another number of inputs or outputs
-    is skipped.
+    A group is left out if its operators have another number of inputs or outputs.
+
+    Args:
+        groups: Lists of operators that allow the same types.
+        most: The largest group, which is one of `groups`.
+        old: The older state, for messages.
     """
     others = listing([each.name for each in most], 5)
     arity = [*map(len, _allowed_types(most[0]))]

@@ -69,9 +69,9 @@ def _unreadable_file(path: Path, why: str) -> ComparisonError:
 def _yaml_state(path: Path, data: bytes, new: State) -> State:
     """Return the state of the operator in a YAML file, whose bytes are `data`.
 
-    Its domain is the name of the file's folder. If `new` does not have this domain, it is the only domain in `new` that
-    has an operator of this name. Raises ComparisonError B192 if the file cannot be read, B193 if `new` has no such
-    operator.
+    The operator's domain is the name of the file's folder. If `new` does not have this domain, it is the only domain in
+    `new` with an operator of the file's name. Raises ComparisonError B192 if the file cannot be read, B193 if `new` has
+    no such operator.
     """
     from opset.schemas.yaml.loader import parse_operator
 
@@ -129,7 +129,11 @@ def _check_depth(document: Any) -> None:
 
 
 def _parse_operator(data: Mapping[str, Any]) -> OperatorState:
-    """Return the state of an operator, with all versions and examples, from the JSON of `opset docs`."""
+    """Return the state of an operator, with all versions and examples, from the JSON of `opset docs`.
+
+    Here and in the functions below, malformed data raises ValueError, KeyError, TypeError, AttributeError or
+    IndexError.
+    """
     domain = normalize_domain(_require_text(data["domain"]))
     name = _require_text(data["operator"])
     versions = sorted(data["versions"], key=lambda each: int(each["since"]))
@@ -139,16 +143,16 @@ def _parse_operator(data: Mapping[str, Any]) -> OperatorState:
 
 
 def _require_text(value: Any) -> str:
-    """Return a value unchanged if it is a string. Raises ValueError if it is none."""
+    """Return a value unchanged if it is a string; raise ValueError if it is not."""
     if not isinstance(value, str):
         raise ValueError(f"{value!r:.80} is no text")
     return value
 
 
 def _texts(data: Mapping[str, Any], keys: str) -> Iterator[str]:
-    """Yield the values of several keys, which `keys` names with spaces between them.
+    """Return an iterator of the values of several keys, which `keys` names with spaces between them: "name type".
 
-    Raises ValueError if a value is no string, KeyError if a key is missing.
+    It raises ValueError if a value is no string, KeyError if a key is missing.
     """
     return (_require_text(data[key]) for key in keys.split())
 
@@ -180,12 +184,17 @@ def _parse_schema(domain: str, name: str, data: Mapping[str, Any]) -> OpSchema:
 
 
 def _parse_parameter(data: Mapping[str, Any]) -> Parameter:
+    """Return an input or output from an entry of "inputs" or "outputs" in the JSON of a version."""
     least = min(int(data["min_arity"]), UNBOUNDED)
     name, type_, option = _texts(data, "name type option")
     return Parameter(name, type_, option, bool(data["homogeneous"]), least, bool(data["differentiable"]))
 
 
 def _parse_attribute(data: Mapping[str, Any]) -> Attribute:
+    """Return an attribute from an entry of "attributes" in the JSON of a version.
+
+    Raises an error if a text or the range is malformed.
+    """
     name, type_, range_, kind, constraint = _texts(data, "name type range kind constraint")
     if range_:
         parse_range(range_)
@@ -210,12 +219,14 @@ def _parse_number(value: Any, kind: str = "") -> Any:
 
 
 def _parse_condition(data: Mapping[str, Any]) -> Condition:
+    """Return a condition, which is checked for a constraint, from an entry of "conditions" in the JSON of a version."""
     where = tuple((name, _require_text(form)) for name, form in data["where"].items())
     label, kind, subject, form = _texts(data, "label kind subject form")
     return Condition(label, kind, subject, form, where)
 
 
 def _parse_body(data: Mapping[str, Any]) -> FunctionBody:
+    """Return a function body from an entry of "function" in the JSON of a version."""
     where = tuple((name, _require_text(form)) for name, form in data["where"].items())
     types = {name: tuple(each) for name, each in data["types"].items()}
     return FunctionBody(int(data["opset"]), _require_text(data["nodes"]), where, types, dict(data["emulate"]))
@@ -235,9 +246,10 @@ def _parse_change(data: Mapping[str, Any] | None) -> Change | None:
 
 
 def _parse_docs(data: Mapping[str, Any]) -> Docs:
-    """Return the prose of a version in JSON."""
+    """Return the prose of a version in the JSON of `opset docs`."""
 
     def phrases(part: str) -> dict[str, str]:
+        """Return the descriptions in a part of the version, such as "inputs", by name."""
         return {each["name"]: _require_text(each["doc"]) for each in data[part]}
 
     return Docs(
@@ -259,6 +271,7 @@ def _parse_docs(data: Mapping[str, Any]) -> Docs:
 
 
 def _parse_note(data: Mapping[str, Any]) -> ImplementationNote:
+    """Return a note on implementations from an entry of "implementations" in the JSON of a version."""
     name, text, tested = _texts(data, "name text tested")
     return ImplementationNote(name, text, tested, tuple(map(_require_text, data["examples"])))
 
@@ -274,6 +287,7 @@ def _parse_grounds(data: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _parse_example(data: Mapping[str, Any]) -> Example:
+    """Return an example from an entry of "examples" in the JSON of an operator."""
     outputs = data["outputs"]
     return Example(
         _require_text(data["name"]),
@@ -292,7 +306,7 @@ def _parse_example(data: Mapping[str, Any]) -> Example:
 def _parse_value(data: Any) -> Any:
     """Return a value of an example in JSON as an ExampleValue; the elements of a tensor become one flat list.
 
-    Data that is no such value, as the number of an attribute, is returned unchanged.
+    Other data, such as the number of an attribute, is returned unchanged; of a list, each item is treated so.
     """
     if isinstance(data, list):
         return [_parse_value(each) for each in data]

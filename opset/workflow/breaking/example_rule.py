@@ -24,10 +24,11 @@ NOT_COMPUTED = "T112"
 
 @BREAKING.rule("B189", StateComparison, requires=NONE, clause=BEHAVIOUR)
 def _examples_fail(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each example that fails in the newer state, out of the examples of changed versions.
+    """Yield a finding for each example of a changed version that fails in the newer state.
 
-    If Python files of a domain changed, all its examples are run. If there is no registry, or more than MOST operators
-    changed, none are run. Raises BudgetExceeded if the comparison's budget is used up.
+    Kernels, inference and function bodies are tested; if kernels.py or adapters.py of the domain changed, conversions
+    and claims, too. Nothing is run if the comparison has no registry, or if more than MOST operators changed. Raises
+    BudgetExceeded if the comparison's budget is used up.
     """
     registry = comparison.registry
     changed = changed_versions(comparison)
@@ -50,10 +51,11 @@ def _examples_fail(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 
 def changed_versions(comparison: StateComparison) -> dict[Key, list[OpSchema]]:
-    """Return the versions whose examples have to run, by operator: new ones, and ones edited beyond their prose.
+    """Return the versions whose examples have to run, by (domain, name) of the operator.
 
-    If Python files beside the YAML of a domain changed, all versions of the domain are returned. If the older state is
-    a release, the result is {}, since only the signatures of a release are known.
+    They are new ones, and ones whose signature, declarations or examples were edited. If Python files beside the YAML
+    of a domain changed, all versions of the domain are returned. If the older state is a release, the result is {},
+    since only the signatures of a release are known.
     """
     versions: dict[Key, list[OpSchema]] = {}
     if comparison.old.released:

@@ -25,7 +25,7 @@ from opset.workflow.breaking.states import Key, OperatorState, released_opsets
 
 @BREAKING.rule("B101", StateComparison, requires=FORBIDDEN, clause=IMMUTABLE)
 def _domain_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each domain that only the older state has."""
+    """Yield a finding for each domain that the older state has, and the newer does not."""
     new = comparison.new.domains
     for domain in comparison.old.domains:
         if domain in new:
@@ -40,7 +40,7 @@ def _domain_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B102", StateComparison, requires=FORBIDDEN, clause=IMMUTABLE)
 def _operator_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each operator that only the older state has, if its domain is still there."""
+    """Yield a finding for each operator that only the older state has; operators of removed domains are left out."""
     for key, operator in comparison.old.operators.items():
         if key in comparison.new.operators or key[0] not in comparison.new.domains:
             continue
@@ -54,7 +54,7 @@ def _operator_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B103", OperatorPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _version_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each version that only the older state has, except versions that have another number now."""
+    """Yield a finding for each version that only the older state has; versions with a new number are left out."""
     for since in operators.old.versions:
         if since not in operators.new.versions and since not in operators.version_renumbering:
             restore = operators.old.restore or "restore it"
@@ -63,7 +63,10 @@ def _version_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B104", OperatorPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each version that is gone, if a new version of the operator has the same signature."""
+    """Yield a finding for each version that seems to have another number now.
+
+    Only the older state has its number, and the newer state has a new version of the operator with the same signature.
+    """
     for old, new in operators.version_renumbering.items():
         restore = operators.old.restore or "restore the number"
         place = operators.new.place(new, "since")
@@ -72,10 +75,11 @@ def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B190", StateComparison, requires=FORBIDDEN, clause=IMMUTABLE)
 def _lock_contradicted(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each version in a lock that neither state has, or whose signature is another one now.
+    """Yield a finding for each version in a lock of released versions that the states contradict.
 
-    Facts that other rules report are left out: operators and versions that only the older state has, and signatures
-    that were edited since the older state.
+    Such a version is in neither state, or it has another signature than the lock says. Facts that other rules report
+    are left out: operators and versions that only the older state has, and signatures that were edited since the older
+    state.
     """
     for lock in (comparison.new.lock, comparison.old.lock):
         for domain, operators in (lock or {}).items():
@@ -92,17 +96,17 @@ def _lock_contradicted(comparison: StateComparison) -> Iterator[RuleFinding]:
 def _lock_findings(
     key: Key, since: int, digest: str, new_operator: OperatorState | None, old_operator: OperatorState | None
 ) -> Iterator[RuleFinding]:
-    """Yield a finding if neither state has the version `since` of a lock.
+    """Yield a finding if the states contradict a version of a lock; else yield nothing.
 
-    Yield a finding, too, if the newer state has it with another hash; but not if its signature also differs from the
-    older state's, as other rules report this.
+    They do if neither state has the version, or if the newer state has it with another hash. If its signature also
+    differs from the older state's, nothing is yielded, as other rules report this.
 
     Args:
         key: The domain and name of the operator.
         since: The version.
         digest: The hash of its signature in the lock.
-        new_operator: The operator in the newer state, None if that does not have it.
-        old_operator: The operator in the older state, None if that does not have it.
+        new_operator: The operator in the newer state, None if it is not there.
+        old_operator: The operator in the older state, None if it is not there.
     """
     now = new_operator.versions.get(since) if new_operator is not None else None
     then = old_operator.versions.get(since) if old_operator is not None else None
@@ -121,7 +125,10 @@ def _lock_findings(
 
 @BREAKING.rule("B105", StateComparison, requires=NEW_OPSET, clause=OPSETS)
 def _operator_added(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each operator that only the newer state has, about its first version."""
+    """Yield a finding for each operator that only the newer state has, about its first version.
+
+    It is a notice in a new opset, and an error in a released one. Operators of new domains are left out.
+    """
     for key, since in comparison.added_versions:
         operator = comparison.new.operators[key]
         if key not in comparison.old.operators and since == min(operator.versions):
@@ -130,7 +137,11 @@ def _operator_added(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B106", StateComparison, requires=NEW_OPSET, clause=OPSETS)
 def _version_added(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each version that only the newer state has; first versions of new operators are left out."""
+    """Yield a finding for each version that only the newer state has.
+
+    It is a notice in a new opset, and an error in a released one. First versions of new operators, renumbered versions
+    and operators of new domains are left out.
+    """
     for key, since in comparison.added_versions:
         operator = comparison.new.operators[key]
         first = key not in comparison.old.operators and since == min(operator.versions)
@@ -140,7 +151,10 @@ def _version_added(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 
 def _addition(comparison: StateComparison, operator: OperatorState, since: int, message: str) -> RuleFinding:
-    """Return the finding that a version or operator was added: a notice in a new opset, an error in a released one."""
+    """Return the finding that a version or operator was added: a notice in a new opset, an error in a released one.
+
+    `since` is the version, `message` the beginning of the message, such as "the operator was added".
+    """
     newest = comparison.newest_released(operator.key)
     opset = f"opset {since} of {domain_name(operator.domain)}"
     where = operator.place(since, "since")
@@ -153,7 +167,7 @@ def _addition(comparison: StateComparison, operator: OperatorState, since: int, 
 
 @BREAKING.rule("B107", StateComparison, requires=NONE, clause=OPSETS, severity=WARN)
 def _opset_gap(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each domain whose first new opset does not follow its newest released opset."""
+    """Yield a finding for each domain whose first new opset is not the number after its newest released opset."""
     for domain, opsets in _new_opsets(comparison).items():
         newest = comparison.newest_released((domain, ""))
         if opsets and opsets[0] > newest + 1:
@@ -163,7 +177,7 @@ def _opset_gap(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B108", StateComparison, requires=NONE, clause=OPSETS, severity=WARN)
 def _opsets_several(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each domain whose new versions are in more than one new opset."""
+    """Yield a finding for each domain whose added versions are in more than one new opset."""
     for domain, opsets in _new_opsets(comparison).items():
         if len(opsets) > 1:
             message = f"versions came in {len(opsets)} new opsets: {listing(list(map(str, opsets)))}"
@@ -172,9 +186,10 @@ def _opsets_several(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 
 def _new_opsets(comparison: StateComparison) -> dict[str, list[int]]:
-    """Return the unreleased opsets to which versions were added, sorted, by domain.
+    """Return the unreleased opsets to which versions were added, sorted, by domain: {"com.acme": [3, 4]}.
 
-    Opsets that a release of onnx has are left out. If the older state has some operators only, the result is {}.
+    Opsets that a release of onnx has are left out. If the older state has some operators only (`partial`), the result
+    is {}.
     """
     by_domain: dict[str, set[int]] = {}
     for key, since in comparison.added_versions:

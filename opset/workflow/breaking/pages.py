@@ -28,13 +28,16 @@ _RESTORE = (
 
 @cache
 def fixtures() -> dict[str, dict[str, str]]:
-    """Return the fixture of each rule by its code; the head of fixtures.yaml describes the keys of a fixture."""
+    """Return the fixture of each rule, the texts and examples of its page, by its code, such as "B121".
+
+    The head of fixtures.yaml describes the keys of a fixture.
+    """
     plain: dict[str, dict[str, str]] = read(FIXTURES.read_bytes(), Findings(str(FIXTURES))).plain()
     return plain
 
 
 def page_body(code: str) -> str:
-    """Return the Markdown page of the rule with this code, without its title."""
+    """Return the Markdown page of the rule with this code, without its title. Raises KeyError for an unknown code."""
     rule = BREAKING.by_code[code]
     fixture = fixtures()[code]
     reported = fixture.get("reported", "").replace("{clause}", rule.clause) or _report_text(rule)
@@ -52,7 +55,10 @@ def page_body(code: str) -> str:
 
 
 def _report_text(rule: Rule[Any]) -> str:
-    """Return sentences on a rule: how findings are reported, which version an edit needs, and the standard's clause."""
+    """Return sentences on a rule: the severity of its findings, which version an edit needs, and the standard's clause.
+
+    An example is "as an error. The edit needs a new version of the operator, in a new opset. The standard says that …."
+    """
     head = f"as {_SEVERITIES[rule.severity]}."
     needs = _REQUIREMENTS.get(rule.requires, "Only the number of the version must be corrected.")
     if rule.requires not in _REQUIREMENTS and rule.clause == CLARIFIED:
@@ -63,7 +69,11 @@ def _report_text(rule: Rule[Any]) -> str:
 
 
 def _good_text(fixture: dict[str, str]) -> str:
-    """Return the good example of a page: the edit of the bad example in a new version, or the fixture's own text."""
+    """Return the good example of a page: the bad example's edit in a new version, or a text of the fixture.
+
+    With the key `version`, the head of a new version, the edited lines of `bad` follow it. Without it, the text is
+    `shown` or else `good` of the fixture.
+    """
     if "version" not in fixture:
         return fixture.get("shown", "") or fixture["good"]
     lines = fixture["bad"].splitlines()[1:]  # without the name of the file
@@ -79,5 +89,5 @@ def _block(text: str) -> str:
 
 
 def _paragraph(text: str) -> str:
-    """Return text as a paragraph of lines with at most WIDTH characters."""
+    """Return text as a paragraph of lines with at most WIDTH characters; longer words stay whole."""
     return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -80,18 +80,24 @@ class ComparisonReport:
 
     @property
     def requires(self) -> str:
-        """The strongest requirement of all findings: none, a new version, a new opset, or to take the edit back."""
+        """The strongest requirement of all findings: "none", "new version", "new opset" or "forbidden".
+
+        Approved findings and notices count, too. If an edit is forbidden, it has to be taken back.
+        """
         return max((each.requires for each in self.findings), key=REQUIREMENTS.index, default=NONE)
 
     def status(self, strict: bool = False) -> int:
-        """Return the exit status: 1 if there are unapproved errors, else 0.
+        """Return the exit status: 1 if there are errors that nobody approved, else 0.
 
-        If `strict`, unapproved warnings give 1, too.
+        If `strict`, warnings that nobody approved give 1, too.
         """
         return 1 if self.breaks or (strict and self.warnings) else 0
 
     def data(self, strict: bool = False) -> dict[str, Any]:
-        """Return the report as plain data; if `strict`, it is not clean if there are unapproved warnings."""
+        """Return the report as plain data, with the fields of BreakingReport as keys.
+
+        If `strict`, the report is not "clean" if there are warnings that nobody approved.
+        """
         clean = self.status(strict) == 0
         findings = [each._replace(domain=domain_name(each.domain)) for each in self.findings]
         whole = BreakingReport(
@@ -107,12 +113,18 @@ class ComparisonReport:
         return whole._asdict() | {"findings": [each._asdict() for each in findings]}
 
     def counts(self) -> dict[str, int]:
-        """Return the number of unapproved findings by severity, and of approved findings under "approved"."""
+        """Return the numbers of findings: {"ERR": 1, "WARN": 0, "INFO": 2, "approved": 0}.
+
+        An approved finding counts under "approved" alone.
+        """
         numbers = Counter("approved" if each.approved else each.severity for each in self.findings)
         return {key: numbers[key] for key in (*SEVERITIES, "approved")}
 
     def summary(self) -> str:
-        """Return one line with the names of the compared states and the numbers of findings."""
+        """Return one line with the names of the compared states and the numbers of findings.
+
+        An example is "2 operators of com.acme at v1.0 beside now: 1 break, 0 warnings, 2 notices".
+        """
         counts = self.counts()
         nouns = {ERR: "break", WARN: "warning", INFO: "notice"}
         words = [count_text(counts[key], noun) for key, noun in nouns.items()]
@@ -121,9 +133,10 @@ class ComparisonReport:
 
 
 def sort_findings(findings: Iterable[Break]) -> tuple[Break, ...]:
-    """Return findings without duplicates, the gravest first, then ordered by operator, version and rule."""
+    """Return findings without duplicates, the gravest first, then by domain, operator, version and rule."""
 
     def order(each: Break) -> tuple[Any, ...]:
+        """Return the sort key of a finding."""
         return SEVERITIES.index(each.severity), each.domain, each.operator, each.version, each.rule
 
     return tuple(sorted(dict.fromkeys(findings), key=order))
@@ -133,9 +146,9 @@ _LABELS = {ERR: "error", WARN: "warning", INFO: "notice"}
 
 
 def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
-    """Return (finding, title) for each finding; several that differ only in version, place and help are one.
+    """Return (finding, title) for each group of findings that differ only in version, place and help.
 
-    The title has the operator and all versions.
+    The finding is the first of its group. The title has the operator and the versions of all: "ai.onnx.Add 13, 14".
     """
     groups: dict[Break, list[Break]] = {}
     for finding in findings:
@@ -148,7 +161,7 @@ def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
 
 
 def text_lines(report: ComparisonReport, style: Callable[[str, str], str] = lambda text, kind: text) -> list[str]:
-    """Return a report as lines of text for a terminal.
+    """Return a report as lines of text for a terminal, the gravest findings first, and at most SHOWN of each severity.
 
     `style(text, severity)` returns the beginning of a finding with colors.
     """
@@ -167,7 +180,10 @@ def text_lines(report: ComparisonReport, style: Callable[[str, str], str] = lamb
 
 
 def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str]) -> list[str]:
-    """Return a finding with its title as lines of text; `style(text, severity)` returns its beginning with colors."""
+    """Return a finding as lines of text: its rule, title and message, then place, requirement, reason and help.
+
+    A notice has the first line only. `style(text, severity)` returns the beginning of that line with colors.
+    """
     label = "approved" if finding.approved else _LABELS[finding.severity]
     head = f"{style(f'{label}[{finding.rule}]', 'approved' if finding.approved else finding.severity)} "
     head += f"{safe_text(title)}: {safe_text(finding.message)}"
@@ -183,7 +199,8 @@ def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str])
 def markdown_lines(report: ComparisonReport, strict: bool = False) -> list[str]:
     """Return a report as Markdown for a pull request: the verdict, a table of findings, and how to mend errors.
 
-    The verdict is "Breaking" if there are unapproved errors; if `strict`, also if there are unapproved warnings.
+    The verdict is "Breaking" if there are errors that nobody approved; if `strict`, also for such warnings. At most
+    SHOWN findings are listed.
     """
     verdict = "Clean" if report.status(strict) == 0 else "Breaking"
     lines = [f"### {verdict}: {_table_cell(report.summary())}", ""]
@@ -208,5 +225,5 @@ _MARKDOWN = {ord(character): f"&#{ord(character)};" for character in "\\|<>&*_`[
 
 
 def _table_cell(text: str) -> str:
-    """Return text for a cell of a table, with Markdown and HTML escaped."""
+    """Return text for a cell of a table, with Markdown and HTML escaped, and cut to 1000 characters."""
     return escape_text(text if len(text) <= 1000 else f"{text[:999]}…").translate(_MARKDOWN)

@@ -81,7 +81,7 @@ def revision_state(folder: Path, revision: str, beside: State) -> State:
         folder: Folder of operator YAML in a repository.
         revision: Tag, branch or commit.
         beside: The present state of the folder. Its operators are taken over for files that did not change since the
-            revision, unless the type sets changed.
+            revision, unless types.yaml changed.
 
     Raises:
         ComparisonError: B191 if git cannot read the revision, B192 if its schemas cannot be read, B193 if it has none.
@@ -113,13 +113,16 @@ def revision_state(folder: Path, revision: str, beside: State) -> State:
 def _read_state(
     revision: Revision, files: Sequence[Blob], same: Mapping[str, OperatorState], contents: Mapping[str, bytes]
 ) -> State:
-    """Return the state of a revision's operator files. Raises SchemaError if a file has faults.
+    """Return the state of a revision's operator files.
 
     Args:
         revision: The revision.
         files: Its operator files.
         same: The operators of unchanged files by path; these files are not read.
-        contents: The bytes of all other files by path.
+        contents: The bytes of all other files by path, also of types.yaml and lock.json if they exist.
+
+    Raises:
+        SchemaError: If files have faults, with the findings of all of them.
     """
     from opset.schemas.lock import parse_lock
     from opset.schemas.yaml.loader import Operator, load_sets, parse_operator
@@ -158,12 +161,12 @@ MAX_FINDINGS = 500
 
 
 def _is_operator_file(path: str) -> bool:
-    """Whether a path is `<domain>/<Operator>.yaml`."""
+    """Return whether a path below the folder of schemas is `<domain>/<Operator>.yaml`."""
     return path.count("/") == 1 and Path(path).suffix == ".yaml"
 
 
 def _is_function_file(path: str) -> bool:
-    """Whether a path is a Python file of functions, such as kernels.py, in the folder of a domain."""
+    """Return whether a path below the folder of schemas is `<domain>/kernels.py`, inference.py or adapters.py."""
     return path.count("/") == 1 and path.rpartition("/")[2] in FUNCTIONS
 
 
@@ -205,11 +208,13 @@ def find_revision(folder: Path, revision: str) -> Revision:
 def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator[Blob]:
     """Yield the schema files in the upper two levels of a git tree; deeper levels are not listed.
 
+    These are operator files, Python files of functions, types.yaml and lock.json.
+
     Args:
         folder: The folder of schemas.
         prefix: Its path in the repository.
         revision: The revision as the user gave it, for messages.
-        tree: The tree of the folder, as git names it.
+        tree: The tree of the folder, as git names it: COMMIT:PATH.
 
     Raises:
         ComparisonError: B191 if git fails, if there are more than MAX_ENTRIES files, or if an operator file or a folder
@@ -250,9 +255,9 @@ def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator
 
 
 def _read_contents(revision: Revision, blobs: Sequence[Blob]) -> dict[str, bytes]:
-    """Return the bytes of files of a revision by path.
+    """Return the bytes of files of a revision by path; {} for no files.
 
-    Raises ComparisonError B191 if a file is missing, or if the files have more than MAX_BYTES together.
+    Raises ComparisonError B191 if git fails, if a file is missing, or if the files have more than MAX_BYTES together.
     """
     if not blobs:
         return {}
@@ -276,9 +281,7 @@ def _read_contents(revision: Revision, blobs: Sequence[Blob]) -> dict[str, bytes
 
 
 def _run_git(folder: Path, revision: str, *arguments: str, stdin: bytes = b"", missing: str = "") -> bytes:
-    """Return what a git command prints in a folder.
-
-    Raises ComparisonError B191 if git fails, takes more than SECONDS, or prints more than MAX_BYTES.
+    """Return the output of a git command that runs in a folder, as bytes.
 
     Args:
         folder: The folder in which it runs.
@@ -286,6 +289,9 @@ def _run_git(folder: Path, revision: str, *arguments: str, stdin: bytes = b"", m
         arguments: The arguments of git.
         stdin: The input of the command.
         missing: The help of the error if git returns another status than 0.
+
+    Raises:
+        ComparisonError: B191 if git fails, takes more than SECONDS, or prints more than MAX_BYTES.
     """
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")} | _ENVIRONMENT
     command = ["git", "--no-pager", *arguments]
@@ -312,10 +318,11 @@ def _run_git(folder: Path, revision: str, *arguments: str, stdin: bytes = b"", m
 def _command_output(
     command: Sequence[str], folder: Path, environment: Mapping[str, str], stdin: bytes
 ) -> tuple[int, bytes, bytes]:
-    """Return the exit status of a command, what it printed, and what it printed as errors.
+    """Run a command, and return (exit status, bytes of its output, bytes of its error output).
 
-    At most MAX_BYTES + 1 bytes are read; then the process is ended. Raises OSError or ValueError if it cannot be
-    started, subprocess.TimeoutExpired after SECONDS. The process has ended in any case.
+    The output is read up to MAX_BYTES + 1 bytes; then the process is ended. Of the error output, MAX_SAID bytes are
+    read. Raises OSError or ValueError if the command cannot be started, subprocess.TimeoutExpired after SECONDS. The
+    process has ended in any case.
     """
     with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as errors:
         asked.write(stdin)
@@ -350,5 +357,5 @@ def _command_output(
 
 
 def _revision_error(revision: str, why: str, help: str = "") -> ComparisonError:
-    """Return the error B191: a revision cannot be read, for the reason `why`."""
+    """Return the error B191: a revision cannot be read, for the reason `why`; `help` says what to do."""
     return ComparisonError(Finding("B191", f"the revision {quote(revision)} cannot be read", why=why, help=help))

@@ -74,19 +74,25 @@ class VersionPair:
 
     @cached_property
     def difference(self) -> dict[str, Any]:
-        """The differences of the two signatures in the form of a `change:` block, {} if there are none."""
+        """The differences of the two signatures in the form of a `change:` block; {} if there are none.
+
+        An example is {"inputs": {"added": ["bias"]}, "types": {"T": ["+tensor(float16)"]}}.
+        """
         return signature_diff(self.old.schema, self.new.schema)
 
     def side_difference(self, side: str, key: str) -> Any:
-        """Return a part of the difference of "inputs" or "outputs" (`side`): the entry `key`, such as "added".
+        """Return an entry of the difference of inputs or of outputs, as a `change:` block has it; {} if there is none.
 
-        The result is {} if there is no such difference.
+        `side` is "inputs" or "outputs"; `key` is "added", "removed", "renamed", "order", or a property such as "arity".
         """
         return self.difference.get(side, {}).get(key, {})
 
     @cached_property
     def attribute_differences(self) -> Mapping[str, Any]:
-        """The differences of attributes, by name of the attribute."""
+        """The differences of attributes by name, as a `change:` block has them; {} if there are none.
+
+        An example is {"alpha": {"default": [1.0, 2.0]}}.
+        """
         differences: Mapping[str, Any] = self.difference.get("attributes", {})
         return differences
 
@@ -135,7 +141,10 @@ class OperatorPair:
 
 
 def signature_key(schema: OpSchema) -> str:
-    """Return a text that is equal for schemas with the same signature, even if their names or versions differ."""
+    """Return a text that is equal for schemas with the same inputs, outputs, attributes, types and flags.
+
+    Names of operators, versions, order of attributes, and constraints of values do not count.
+    """
     sides = [[each[:5] for each in side] for side in (schema.inputs, schema.outputs)]
     attributes = sorted((name, repr(each[1:4])) for name, each in schema.attributes.items())
     flags = schema.deprecated, schema.experimental, schema.determinism
@@ -175,7 +184,10 @@ class StateComparison:
 
     @cached_property
     def new_operators(self) -> Mapping[tuple[str, int, str], Sequence[str]]:
-        """The names of operators that only the new state has, by (domain, newest version, signature key)."""
+        """The names of operators that only the new state has, by (domain, newest version, signature).
+
+        The signature is the text that `signature_key` returns.
+        """
         names: dict[tuple[str, int, str], list[str]] = {}
         for key, operator in self.new.operators.items():
             if key not in self.old.operators:
@@ -223,10 +235,10 @@ class StateComparison:
         return tuple(added)
 
     def newest_released(self, key: Key) -> int:
-        """Return the newest released opset of an operator's domain in the old state, 0 if none is released.
+        """Return the newest released version of an operator's domain in the old state; 0 if none is released.
 
-        If the old state has some operators only (`partial`), it is the newest version of the operator itself. `key` is
-        (domain, name).
+        If the old state has some operators only (`partial`), it is the newest version of the operator itself, which the
+        old state must have. `key` is (domain, name).
         """
         if self.partial:
             return self.old.operators[key].newest.since
@@ -242,16 +254,20 @@ class StateComparison:
         return newest
 
     def is_released(self, key: Key, since: int) -> bool:
-        """Whether a version of the old state is released.
+        """Return whether a version of an operator of the old state is released.
 
-        If `locked`, only versions in the lock of the old state are; else all versions are.
+        If `locked`, only versions in the lock of the old state are released; else all are. `key` is (domain, name).
         """
         if not self.locked or self.old.lock is None:
             return True
         return str(since) in self.old.lock.get(domain_name(key[0]), {}).get(key[1], {})
 
     def is_in_development(self, finding: Break) -> bool:
-        """Whether a finding is about a version that is not released yet: it may be edited or removed."""
+        """Return whether a finding is about a version that is not released yet, so that it may be edited or removed.
+
+        A finding about a whole operator is, if none of its versions is released. The result is False if not `locked`,
+        or if the old state does not have the operator or version.
+        """
         key = finding.domain, finding.operator
         old = self.old.operators.get(key)
         if not self.locked or old is None:
@@ -264,8 +280,8 @@ class StateComparison:
 def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
     """Yield the pairs of versions of an operator to compare.
 
-    A version of both states is compared with itself if it was edited; a new version is compared with the version before
-    it.
+    A version of both states is compared with itself if it may have been edited, that is if it is not the same Python
+    object in both. A new version is compared with the version before it; the oldest one has none.
     """
     old, new = operators.old, operators.new
     before = None
@@ -279,7 +295,10 @@ def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
 
 
 def breaks(comparison: StateComparison, codes: Set[str] | None) -> Iterator[Break]:
-    """Yield the findings of all rules, or of the rules in `codes`, about two states."""
+    """Yield the findings of rules about two states, in the order of the rules; they may repeat.
+
+    `codes` are the rules to apply, such as {"B121"}; None applies all.
+    """
     for rule, finding in BREAKING.apply(comparison, codes=codes):
         yield _make_break(rule, finding)
     for operators in comparison.changed_operators:
@@ -293,9 +312,10 @@ def breaks(comparison: StateComparison, codes: Set[str] | None) -> Iterator[Brea
 
 
 def _pair_break(rule: Rule[RuleFinding], pair: VersionPair, finding: RuleFinding) -> Break:
-    """Return a rule's finding about two versions as a Break.
+    """Return a rule's finding about two versions as a Break, with the operator, its version and the place.
 
-    If the newer one is a new version, the finding becomes a notice, unless its field `always` is set.
+    If the pair is not an edit, but a new version beside the one before it, the finding becomes a notice, unless its
+    field `always` is set.
     """
     schema = pair.new.schema
     since = schema.since_version
@@ -316,7 +336,7 @@ def mending_help(old: OperatorState) -> str:
 
 
 def _make_break(rule: Rule[RuleFinding], finding: RuleFinding) -> Break:
-    """Return a rule's finding as a Break; severity and requirement are the rule's if the finding states none."""
+    """Return a rule's finding as a Break; severity and requirement are the rule's if the finding has none."""
     severity = finding.severity or rule.severity
     requires = finding.requires or rule.requires
     subject = finding.domain, finding.operator, finding.version

@@ -59,9 +59,9 @@ def _parameter_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B114", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_reordered(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if inputs, or outputs, of both versions are in another order.
+    """Yield a finding if inputs, or outputs, that both versions have are in another order.
 
-    Yield another one if an added input or output stands before one of both versions, whose position moved.
+    Yield another finding if an input or output was added before one that both versions have, whose position moved.
     """
     for side in SIDES:
         if order := pair.side_difference(side, "order"):
@@ -115,7 +115,7 @@ def _differentiable(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B121", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
 def _attribute_added(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each attribute that was added; an attribute that was renamed is none."""
+    """Yield a finding for each attribute that was added; attributes that were only renamed are left out."""
     for name, facets in pair.attribute_differences.items():
         if "added" in facets and name not in pair.renamed_attributes.values():
             default = f" with the default {_default_text(facets['default'])}" if "default" in facets else ""
@@ -125,7 +125,7 @@ def _attribute_added(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B122", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
 def _attribute_removed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each attribute that was removed; an attribute that was renamed is none."""
+    """Yield a finding for each attribute that was removed; attributes that were only renamed are left out."""
     for name, facets in pair.attribute_differences.items():
         if "removed" in facets and name not in pair.renamed_attributes:
             yield RuleFinding(f"the attribute {name!r} was removed", ("attributes",))
@@ -147,7 +147,10 @@ def _attribute_type(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B125", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _attribute_default(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each attribute whose default value changed."""
+    """Yield a finding for each attribute whose default value changed, was added or was removed.
+
+    If the attribute's type changed, a default that stays equal, as 2 and 2.0, is left out.
+    """
     for name, old, new in _changed_properties(pair, "default"):
         if "type" in pair.attribute_differences[name] and old == new:  # 2.0 is 2 where the attribute is an int
             continue
@@ -165,9 +168,10 @@ def _attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B127", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each of choices, range and kind that differs, for each attribute of both versions.
+    """Yield a finding for each property that decides the legal values of an attribute, and differs in the versions.
 
-    A renamed attribute is compared, too. Choices that only follow type constraints of other names are left out.
+    The properties are choices, range and kind. Attributes of both versions are compared, also renamed ones. Choices
+    that only follow type constraints of other names are left out, and another order of choices is no difference.
     """
     back = {new: old for old, new in pair.renamed_attributes.items()}
     for name, new in pair.new.schema.attributes.items():
@@ -185,9 +189,9 @@ def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute) -> bool:
-    """Whether an attribute's choices changed only because type constraints changed their names.
+    """Return whether an attribute's choices changed only because type constraints changed their names.
 
-    The choices name type constraints of inputs and outputs. Rule B133 reports these inputs and outputs.
+    Such choices name type constraints of inputs and outputs; rule B133 reports the inputs and outputs.
     """
     if old.kind != DATA_TYPE or new.kind != DATA_TYPE or not (old.choices and new.choices):
         return False
@@ -197,7 +201,7 @@ def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute)
 
 @BREAKING.rule("B128", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _attribute_label(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each attribute whose illegal values break another constraint than before."""
+    """Yield a finding for each attribute whose illegal values break another constraint, such as C2, than before."""
     for name, new in pair.new.schema.attributes.items():
         old = pair.old.schema.attributes.get(name)
         if old is not None and old.constraint != new.constraint:
@@ -209,7 +213,7 @@ def _attribute_label(pair: VersionPair) -> Iterator[RuleFinding]:
 def _changed_properties(pair: VersionPair, key: str) -> Iterator[tuple[str, Any, Any]]:
     """Yield (name, old value, new value) for each attribute of both versions whose property `key` changed.
 
-    `key` is "type", "default" or "required".
+    `key` is "type", "default" or "required". A default of None means that there is none.
     """
     for name, facets in pair.attribute_differences.items():
         if key in facets and not {"added", "removed"} & facets.keys():
@@ -217,7 +221,7 @@ def _changed_properties(pair: VersionPair, key: str) -> Iterator[tuple[str, Any,
 
 
 def _default_text(value: Any) -> str:
-    """Return the default of an attribute as text, "none" if it has none."""
+    """Return the default of an attribute as Python writes it, such as "'linear'" or "1.0"; "none" if it has none."""
     return "none" if value is None else repr(value)
 
 
@@ -250,9 +254,10 @@ def _legality_change(key: str, old: Attribute, new: Attribute) -> str:
 
 
 def _change_word(fewer: bool, more: bool) -> str:
-    """Return "was tightened" if legal values went, "was loosened" if some came, "changed" for both or neither.
+    """Return a word for a change of legal values: "was tightened", "was loosened" or "changed".
 
-    `fewer` says whether legal values went, `more` whether some came.
+    `fewer` says whether values are no longer legal: then it was tightened. `more` says whether others became legal:
+    then it was loosened. If both or neither are true, it "changed".
     """
     if fewer == more:
         return "changed"
@@ -260,9 +265,11 @@ def _change_word(fewer: bool, more: bool) -> str:
 
 
 def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
-    """Return (number, rank) for each number that the range `text` allows, out of the numbers near certain bounds.
+    """Return the numbers that the range `text` allows, as a set of (number, rank).
 
-    These are the bounds in `both`, the older and the newer range. Each number is tried with each rank below MOST_RANK.
+    Only numbers at, and 0.5 above and below, the bounds of the ranges in `both` are tried: of the older and of the
+    newer range. A bound may name ranks of inputs, as in rank(X) - 1, so each number is tried with each rank below
+    MOST_RANK.
     """
     comparisons = parse_range(text)
     bounds = [comparison.operands[0] for one in both for comparison in parse_range(one)]
@@ -291,9 +298,9 @@ def _type_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleFinding]:
-    """Yield a finding for each type constraint that gained types (`sign` "+"), or that lost types (`sign` "-").
+    """Yield a finding for each type constraint that gained types (`sign` is "+"), or that lost types (`sign` is "-").
 
-    `message` is the end of its message, with {} in place of the types.
+    `message` is the end of the finding's message, with {} in place of the types.
     """
     for name, tokens in pair.difference.get("types", {}).items():
         types = [each[1:] for each in tokens if each[0] == sign] if isinstance(tokens, list) else []
@@ -302,7 +309,7 @@ def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleF
 
 
 def _is_reused(pair: VersionPair, constraint: str) -> bool:
-    """Whether a type constraint keeps its name, but is used for entirely other inputs and outputs.
+    """Return whether a type constraint keeps its name, but is used for entirely other inputs and outputs.
 
     Rule B133 reports the inputs and outputs.
     """
@@ -324,7 +331,11 @@ def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B134", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each two inputs or outputs that must have the same type in only one of the versions."""
+    """Yield a finding for each input or output whose type is tied to others in only one of the versions.
+
+    Two are tied if they have the same type constraint, so that their types must be equal. Pairs that could not have
+    different types in any case are left out.
+    """
     old, new = _parameters(pair)
     both = [key for key in new if key in old]
     shared = {

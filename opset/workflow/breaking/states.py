@@ -43,7 +43,7 @@ class Version:
 
     @property
     def since(self) -> int:
-        """The since_version."""
+        """The since_version, such as 13."""
         return self.schema.since_version
 
     @property
@@ -78,13 +78,15 @@ class OperatorState:
 
     @property
     def newest(self) -> Version:
-        """The newest version of the operator."""
+        """The version of the operator with the highest since_version."""
         return self.versions[max(self.versions)]
 
     def place(self, since: int = 0, *keys: str) -> str:
-        """Return file:line:column of the key to which the path `keys` leads in the version `since`; "" if unknown.
+        """Return file:line:column of a key in the operator's YAML file; "" if no file is known.
 
-        If the operator does not have this version, it is the beginning of the file.
+        `since` is the version with the key, `keys` lead to it: `place(13, "attributes", "axis")`. If the operator does
+        not have this version, it is the beginning of the file. If the line is not known, it is the path of the file
+        alone.
         """
         if since not in self.versions:
             return f"{self.path}:1:1" if self.path else ""
@@ -108,14 +110,14 @@ class State:
 
     @cached_property
     def domains(self) -> dict[str, int]:
-        """The newest opset of each domain: its newest version of any operator."""
+        """The newest version of any operator, by domain; the domains are sorted."""
         newest: dict[str, int] = {}
         for (domain, _), operator in self.operators.items():
             newest[domain] = max(newest.get(domain, 0), operator.newest.since)
         return dict(sorted(newest.items()))
 
     def within(self, keys: Iterable[Key]) -> State:
-        """Return a copy of the state that has only operators whose (domain, name) is in `keys`."""
+        """Return a copy of the state with only those operators whose (domain, name) is in `keys`."""
         wanted = set(keys)
         left = {key: each for key, each in self.operators.items() if key in wanted}
         return replace(self, operators=left)
@@ -130,8 +132,10 @@ def operator_state(
 ) -> OperatorState:
     """Return the state of an operator, made of its versions.
 
+    Each version gets those examples that hold for it.
+
     Args:
-        schemas: Versions, oldest first.
+        schemas: Versions, oldest first; at least one.
         docs: Prose of each version, in the same order.
         examples: Examples of the operator at any version.
         place_of: Returns file:line:column for a since_version and a path of YAML keys; None if no file is known.
@@ -154,14 +158,18 @@ def operator_state(
 def loaded_state(operators: Iterable[Operator], name: str, sets: TypeSets | None = None) -> State:
     """Return the state of operators that were read from YAML.
 
-    `name` is its name in messages. `sets` are the type sets that the YAML may name; None means that there are none.
+    `name` is the state's name in messages. `sets` are the type sets, names for lists of types, that the YAML may use;
+    None means that there are none.
     """
     states = [operator_state(each.schemas, each.docs, each.examples, each.place, each.path) for each in operators]
     return State(name, {each.key: each for each in states}, sets or {})
 
 
 def registry_state(registry: Registry, name: str) -> State:
-    """Return the state of all operators of a registry; `name` is its name in messages."""
+    """Return the state of all operators of a registry; `name` is the state's name in messages.
+
+    Places in files are known only for operators of the standard.
+    """
     operators = {}
     for domain, operator in ((home, each) for home in registry.domains for each in registry.operators(home)):
         schemas = registry.versions(operator, domain)
@@ -174,10 +182,13 @@ def registry_state(registry: Registry, name: str) -> State:
 
 
 def _place_finder(path: str) -> PlaceFinder | None:
-    """Return a function that finds the line of a key in a YAML file of the standard; None if `path` is ""."""
+    """Return a function that finds keys in a YAML file of the standard, as path:line:1; None if `path` is "".
+
+    The function takes a since_version and the keys that lead to the key, such as "attributes" and "axis".
+    """
 
     def place(since: int, *keys: str) -> str:
-        """Return path:line:1 of the key to which `keys` lead in a version, or of the last one that exists."""
+        """Return path:line:1 of the key to which `keys` lead in a version, or of the last key that exists."""
         lines = _file_lines(path)
         start = "special_cases:" if keys[:1] == ("special_cases",) else f"- since: {since}"
         at = next((number for number, line in enumerate(lines) if line == start), 0)
@@ -195,7 +206,7 @@ def _place_finder(path: str) -> PlaceFinder | None:
 
 @lru_cache(maxsize=64)
 def _file_lines(path: str) -> list[str]:
-    """Return the lines of a file; [] if it cannot be read."""
+    """Return the lines of a file without line endings; [] if it cannot be opened. The results of 64 files are kept."""
     try:
         return Path(path).read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -204,7 +215,10 @@ def _file_lines(path: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def standard_state() -> State:
-    """Return the state of the standard's operators in this package, which are read from the compiled index."""
+    """Return the state of the standard's operators in this package, with its lock; it is made once.
+
+    The operators are read from the compiled index, and not from YAML.
+    """
     from opset.schemas.lock import read_lock
 
     state = registry_state(default_registry(), "now")
@@ -214,8 +228,14 @@ def standard_state() -> State:
 def release_state(release: Release, present: State) -> State:
     """Return the state of a release of the standard: of the present operators, only the versions that the release had.
 
+    The versions are as the present files have them; the lock of the standard tells which signatures were released.
+
+    Args:
+        release: The release of onnx.
+        present: The present state of the operators.
+
     Raises:
-        ComparisonError: B193 if the present operators are not of the standard.
+        ComparisonError: B193 if the release has none of the present operators.
     """
     from opset.schemas.lock import read_lock
 
@@ -236,7 +256,7 @@ def release_state(release: Release, present: State) -> State:
 
 
 def folder_state(folder: Path, name: str) -> State:
-    """Return the state of the files `<domain>/<Operator>.yaml` in a folder; `name` is its name in messages.
+    """Return the state of the files `<domain>/<Operator>.yaml` in a folder; `name` is the state's name in messages.
 
     Raises:
         ComparisonError: B192 if a file cannot be read, B193 if there are no operators.
@@ -261,14 +281,14 @@ def folder_state(folder: Path, name: str) -> State:
 
 
 def hash_of(data: bytes) -> str:
-    """Return the hash of a Python file's bytes, by which the files of two states are compared."""
+    """Return the SHA-256 of a Python file's bytes in hex, by which the files of two states are compared."""
     return hashlib.sha256(data).hexdigest()
 
 
 def _function_hashes(folder: Path) -> dict[str, str]:
-    """Return the hash of each Python file beside the YAML of a folder, by `<domain>/<file>`.
+    """Return the hash of each Python file with functions of operators in a folder of YAML, by `<domain>/<file>`.
 
-    The hash is "" if a file cannot be read.
+    An example is {"com.acme/kernels.py": "9f86…"}. The hash is "" if a file cannot be read.
     """
     hashes = {}
     for file in (path for name in FUNCTIONS for path in files_named(folder, name)):
@@ -282,8 +302,11 @@ def _function_hashes(folder: Path) -> dict[str, str]:
 def merge_states(states: Sequence[State]) -> State:
     """Return one state with the operators of several states, each of another folder.
 
-    It has the name of the first state. If two states have a type set of the same name, the first one is taken. The lock
-    is None if a folder has none.
+    The result has the name of the first state. If two states have a type set of the same name, the first one is taken.
+    The lock is None if any of the states has none. A single state is returned unchanged.
+
+    Args:
+        states: At least one state.
 
     Raises:
         ComparisonError: B192 if two folders have the same operator.
@@ -310,9 +333,9 @@ def merge_states(states: Sequence[State]) -> State:
 
 
 def base_type_sets(complete: bool) -> TypeSets | None:
-    """Return the type sets that a folder may use beside its own: the standard's, or None if the folder is `complete`.
+    """Return the type sets that a folder may use beside its own: the standard's, or None if it has a copy of these.
 
-    A complete folder is a copy of the standard's, with all its type sets.
+    `complete` says whether the folder is a copy of the standard's, with all its type sets.
     """
     from opset.schemas.yaml.loader import standard_sets
 
@@ -320,7 +343,10 @@ def base_type_sets(complete: bool) -> TypeSets | None:
 
 
 def unreadable_error(name: str, error: SchemaError) -> ComparisonError:
-    """Return the error B192: the YAML of the state `name` cannot be read. It has all findings of `error` as well."""
+    """Return the error B192: the YAML of a state cannot be read. It has all findings of `error` as well.
+
+    `name` is the state's name in messages.
+    """
     why = f"{count_text(len(error.findings) + error.omitted, 'finding')}, below"
     help = "nothing was compared; mend the files, or compare with a state that this version of opset reads"
     head = Finding("B192", f"the schemas of {name} cannot be read", why=why, help=help)
@@ -328,7 +354,10 @@ def unreadable_error(name: str, error: SchemaError) -> ComparisonError:
 
 
 def no_operators_finding(name: str, where: str) -> Finding:
-    """Return the finding B193: the state `name` has no operators; `where` is its folder or file."""
+    """Return the finding B193: a state has no operators.
+
+    `name` is the state's name in messages, `where` the path of its folder or file.
+    """
     help = "it has to hold <domain>/<Operator>.yaml"
     return Finding("B193", f"no operator was read of {name}", file=where, help=help)
 

@@ -51,9 +51,10 @@ class ExpectationReport(NamedTuple):
 
 
 def read_expectations(path: str, runtime: str) -> tuple[Expectation, ...]:
-    """Return the entries that a file of expectations has for a runtime.
+    """Return the entries that a file of expected disagreements has for a runtime.
 
-    Raises UsageError T227 if the file cannot be read, is malformed, or has no list for the runtime.
+    `runtime` is the runtime's name in the file. Raises UsageError T227 if the file cannot be read, is malformed, or has
+    no list for the runtime.
     """
     findings = Findings(path)
     try:
@@ -83,6 +84,7 @@ def _unusable_list(path: str, why: str, place: str = "", help: str = "") -> Usag
 
 
 def _place_of(path: str, node: YamlNode) -> str:
+    """Return path:line:column of a YAML node."""
     return f"{path}:{node.line}:{node.column}"
 
 
@@ -108,7 +110,9 @@ def compare_expectations(
 ) -> ExpectationReport:
     """Compare the results of a run with a list of expected disagreements, and return the differences.
 
-    A case whose result the standard leaves open may have any result.
+    A case that the list names must have exactly the result of its entry, or the finding T226 is made, one for each
+    other result of a pattern. A case whose result the standard leaves open may have any result. Cases that the list
+    does not name are not looked at.
 
     Args:
         expectations: Entries of the list. If several name a case, the first one counts.
@@ -141,7 +145,7 @@ def compare_expectations(
 
 
 def _matching_names(pattern: str, known: dict[str, Result]) -> Iterator[str]:
-    """Yield the names in `known` that equal `pattern`, or that match it if it has wildcards."""
+    """Yield the names in `known` that equal `pattern`, or that match it if it has wildcards: "test_relu_v1?_*"."""
     if not re.search(r"[*?\[]", pattern):
         yield from [pattern] if pattern in known else []
         return

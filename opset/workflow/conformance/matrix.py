@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from opset.errors import Finding, UsageError, listing
@@ -123,13 +123,13 @@ def corpus_results(
 
 
 def _count_results(results: Iterable[Result]) -> dict[str, int]:
-    """Return the number of cases with each result; results that no case has are left out."""
+    """Return the number of cases with each result, such as {"pass": 10, "wrong": 2}; without results of no case."""
     counts = Counter(each.result for each in results)
     return {name: counts[name] for name in RESULTS if counts[name]}
 
 
 def _operator_results(results: Sequence[Result]) -> list[OperatorResults]:
-    """Return the numbers of cases of each operator, by version and result.
+    """Return the numbers of cases of each operator by version and result, sorted by domain and operator.
 
     Cases of the kind "invalid" are counted by result alone, in a field of their own.
     """
@@ -162,8 +162,8 @@ def _type_counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
 def _judged_case(result: Result, expected: str) -> JudgedCase:
     """Return a result in the form that a report shows.
 
-    `expected` is the reason if the list of expected disagreements has the case, else "". It is kept only for a
-    disagreement, and only if the standard leaves no choice.
+    `expected` is the reason if the list of expected disagreements names the case, else "". The form has it only if the
+    result is bad or "accepted", and the standard does not leave the result open.
     """
     case = result.case
     greatest = result.difference
@@ -206,8 +206,8 @@ def read_report(path: str) -> dict[str, str]:
 def compare_results(results: Sequence[Result], before: Mapping[str, str]) -> ResultChanges:
     """Return the cases whose results are worse or better than in an earlier run; `before` has its results by name.
 
-    A good result is better than a refusal, and a refusal better than a bad result. A case that only one of the runs has
-    is left out.
+    A good result is best; "refused" and "accepted" are next; all other results are worst. Results of equal rank count
+    as the same. A case that only one of the runs has is left out.
     """
     ranks = dict.fromkeys(RESULTS, 2) | dict.fromkeys(GOOD, 0) | dict.fromkeys((REFUSED, ACCEPTED), 1)
     changed = ResultChanges([], [])
@@ -220,14 +220,17 @@ def compare_results(results: Sequence[Result], before: Mapping[str, str]) -> Res
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
-    """Return numbers of cases by result as text: "12" if 12 are good, "10 2w" if 10 are good and 2 are wrong."""
+    """Return numbers of cases by result as text: "12" if 12 are good, "10 2w" if 10 are good and 2 are wrong.
+
+    LETTERS has the letters of results. The text is "" if there are no cases.
+    """
     good = sum(counts.get(each, 0) for each in GOOD)
     others = [f"{counts[each]}{letter}" for each, letter in LETTERS.items() if counts.get(each)]
     return " ".join(([str(good)] if good else []) + others)
 
 
 def _title(run: CorpusResults) -> str:
-    """Return the title of a report."""
+    """Return the title of a report, such as "Conformance of onnxruntime 1.31.1"."""
     return f"Conformance of {run.runtime.name} {run.runtime.version}".strip()
 
 
@@ -242,12 +245,21 @@ class MatrixTable(NamedTuple):
 
 
 def tables(run: CorpusResults) -> list[MatrixTable]:
-    """Return the tables of a report, in the order in which it shows them."""
+    """Return the tables of a report, in the order in which it shows them.
+
+    They are totals by result, changes since an earlier report, disagreements, expected disagreements, choices that the
+    standard leaves open, a matrix for each domain, element types, refused and accepted cases. Tables of cases are left
+    out if they are empty.
+    """
     result_tables = [_totals_table(run)]
     if run.changes is not None:
         rows = [[key, *each] for key, changed in run.changes._asdict().items() for each in changed]
         result_tables.append(MatrixTable("Changes", "Beside the earlier report.", ("", "case", "before", "now"), rows))
-    cases = run.cases
+    domains_of = Counter(each.operator for each in run.operators)
+    cases = [
+        each if domains_of[each.operator] == 1 else replace(each, operator=f"{each.domain}.{each.operator}")
+        for each in run.cases
+    ]
     bad = [each for each in cases if each.result in BAD]
     chosen = [each for each in bad if each.chosen]
     plain = [each for each in bad if not each.chosen and not each.expected]
@@ -294,7 +306,10 @@ def _totals_table(run: CorpusResults) -> MatrixTable:
 
 
 def _matrix_table(title: str, text: str, operators: Sequence[OperatorResults]) -> MatrixTable:
-    """Return the table with a row for each operator and a column for each version, and numbers of cases as cells."""
+    """Return the table with a row for each operator and a column for each version; cells are like "10 2w", or empty.
+
+    The last column has cases that break a constraint, at any version.
+    """
     versions = sorted({int(version) for each in operators for version in each.versions})
     rows = []
     for each in operators:
@@ -304,10 +319,16 @@ def _matrix_table(title: str, text: str, operators: Sequence[OperatorResults]) -
 
 
 def _case_tables(title: str, text: str, cases: Sequence[JudgedCase], key: str, head: str) -> list[MatrixTable]:
-    """Return a list with a table of `cases`; [] if there are no cases.
+    """Return a list with one table of `cases`; [] if there are no cases.
 
-    Cases of an operator with the same result and the same text in the field `key` share a row. The column of this text
-    is called `head`.
+    Cases of an operator with the same result and the same text in the field `key` share a row.
+
+    Args:
+        title: The title of the table.
+        text: The introduction of the table.
+        cases: The cases.
+        key: The field of JudgedCase for the last column, such as "why".
+        head: The head of the last column.
     """
     groups: dict[tuple[str, str, str], list[JudgedCase]] = {}
     for each in cases:
@@ -356,9 +377,9 @@ def html_text(run: CorpusResults) -> str:
 
 
 def _html_cell(text: str, is_count: bool) -> Any:
-    """Return a cell of an HTML table.
+    """Return a cell of an HTML table with a text.
 
-    If `is_count`, the text is numbers of cases, and the cell stands out if cases are not good.
+    If `is_count`, the text is numbers of cases, such as "10 2w", and the cell stands out if any case is not good.
     """
     from opset.reports.frame import Cell
 
@@ -366,11 +387,14 @@ def _html_cell(text: str, is_count: bool) -> Any:
 
 
 def report_paths(folder: str) -> dict[str, str]:
-    """Return the paths of a report's files in a folder by form: "json", "md" and "html"."""
+    """Return the paths of a report's files by form: {"json": "FOLDER/conformance.json", "md": …, "html": …}."""
     return {form: os.path.join(folder, f"conformance.{form}") for form in ("json", "md", "html")}
 
 
 def report_files(run: CorpusResults, text: str, folder: str) -> dict[str, bytes]:
-    """Return the contents of a report's files by path in a folder; `text` is the report in JSON."""
+    """Return the contents of a report's three files by path in a folder; nothing is written.
+
+    `text` is the report in JSON.
+    """
     forms = {"json": text, "md": markdown_text(run), "html": html_text(run)}
     return {path: forms[form].encode() for form, path in report_paths(folder).items()}

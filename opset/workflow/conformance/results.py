@@ -80,7 +80,8 @@ class CorpusFolder(NamedTuple):
 class Result(NamedTuple):
     """The result of a case, one of RESULTS, and why.
 
-    `difference` is the greatest difference of an output from the expected one, `output` the number of that output.
+    If an output differs from the expected one, `output` is its 0-based number; if outputs were compared with a
+    tolerance, `difference` is the greatest difference. Otherwise, they are None.
     """
 
     case: Case
@@ -91,7 +92,7 @@ class Result(NamedTuple):
 
 
 def read_corpus(folder: str) -> CorpusFolder:
-    """Return the cases that the manifest of a corpus lists.
+    """Return the cases that the manifest of a corpus, manifest.json in the folder, lists; their files are not read yet.
 
     Raises CorpusError T221 if the manifest cannot be read or is malformed.
     """
@@ -108,7 +109,10 @@ def read_corpus(folder: str) -> CorpusFolder:
 
 
 def _parse_cases(data: Any) -> Iterator[Case]:
-    """Yield the cases that the content of a manifest lists. Raises ValueError if it is malformed."""
+    """Yield the cases that the content of a manifest lists.
+
+    Raises ValueError if the manifest is malformed, or if two cases have the same name.
+    """
     if not isinstance(data, dict) or data.get("format") != FORMAT or not isinstance(data.get("cases"), list):
         raise ValueError(f"it is no list of cases of format {FORMAT}")
     names: set[str] = set()
@@ -172,8 +176,8 @@ def run_corpus(
         corpus: Cases to run.
         runtime: Runtime that runs them.
         jobs: Number of cases that run at once.
-        progress: Called with the number of cases that are done, and of all.
-        on_version: Called with the version of the runtime, if it states one.
+        progress: Called after each case that was run, with two numbers: of cases that are done, and of all.
+        on_version: Called with the version of the runtime, if it states one; once for each process.
 
     Raises:
         UsageError: T224 if the runtime cannot be started.
@@ -182,7 +186,7 @@ def run_corpus(
     expected: dict[int, dict[str, Any]] = {}
 
     def requests() -> Iterator[tuple[int, Request]]:
-        """Yield (number, request) for each case; a case whose files cannot be used gets the result MISSING instead."""
+        """Yield (0-based number, request) for each case; a case without usable files gets the result MISSING."""
         for number, case in enumerate(corpus.cases):
             try:
                 request, expected[number] = _read_request(corpus.folder, case)
@@ -201,10 +205,10 @@ def run_corpus(
 
 
 def _read_request(folder: str, case: Case) -> tuple[Request, dict[str, Any]]:
-    """Return the request that runs a case, and the expected outputs of the case by name, in their order.
+    """Return the request that runs a case, and the expected outputs by name, in their order; {} if none are stated.
 
-    Only files that the manifest lists for the case are read. A link that leads out of the corpus is a fault. Raises
-    OpsetError, OSError or ValueError if a file cannot be used.
+    Only files that the manifest lists for the case are read. Raises OpsetError, OSError or ValueError if a file cannot
+    be used: for example, its checksum is not the manifest's, or a link leads out of the corpus.
     """
     model = b""
     root = os.path.join(os.path.realpath(folder), "")
@@ -243,7 +247,12 @@ def _read_case_values(folder: str, declared: Sequence[ValueInfo], case: Case, ro
 
 
 def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Result:
-    """Return the result of a case: compare a runtime's answer with `expected`, the expected outputs by name."""
+    """Return the result of a case: compare a runtime's answer with `expected`, the expected outputs by name.
+
+    A crash, a timeout and a refusal are results as they are. Otherwise, a case that breaks a constraint is "rejected"
+    if the runtime reports an error, and "accepted" if it computes outputs. The tolerance is for floats and complex
+    numbers alone. The result "wrong" has the first output that differs, "pass" the greatest difference.
+    """
     why = shorten_reason(answer.why)
     if answer.kind in ("crash", "timeout", REFUSED):
         return Result(case, answer.kind, why)
@@ -269,7 +278,10 @@ def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Re
 
 
 def _judge_random(case: Case, outputs: Sequence[Any]) -> Result:
-    """Return the result of a case with random outputs: compare only the types and shapes of the outputs."""
+    """Return the result of a case with random outputs: "pass" or "wrong".
+
+    Only the types and shapes of the outputs are compared.
+    """
     for number, (have, (kind, shape)) in enumerate(zip_longest(outputs, case.outputs, fillvalue=("nothing", None))):
         actual_shape = getattr(have, "shape", None)
         if type_of(have) != kind or (shape is not None and actual_shape != shape):

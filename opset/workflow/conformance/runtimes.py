@@ -70,7 +70,11 @@ class Answer(NamedTuple):
 
 
 class TestedRuntime(NamedTuple):
-    """A runtime under test: the command of a worker (`serves`), or another, with limits of time and bytes a case."""
+    """A runtime under test.
+
+    `command` starts a worker, which serves many cases, if `serves`; else a program that is called for each case.
+    `seconds` is the time for a case; `memory` the bytes of address space of the process, None for no limit.
+    """
 
     name: str
     command: tuple[str, ...]
@@ -92,7 +96,7 @@ def find_runtime(
     """Return how to run a runtime: by a worker if it is one of BUILT_IN, else as a command.
 
     Args:
-        text: Name of the runtime, or the command line.
+        text: Name of the runtime, "onnxruntime", "onnx" or "opset"; or the command line of a program.
         words: The command line, split.
         name: Name in reports; by default the text.
         python: Interpreter that has the runtime; by default this one.
@@ -141,9 +145,9 @@ def run_requests(
 
     Args:
         runtime: Runtime that answers.
-        requests: Numbered requests; the next one is taken when a process is free.
-        jobs: Number of requests that run at once.
-        on_version: Called with the version of a worker's runtime; a command has none.
+        requests: (number, request) pairs; the next one is taken when a process is free.
+        jobs: Number of requests that run at once, each in a process of its own.
+        on_version: Called with the version of a worker's runtime when a worker starts; a command has none.
 
     Raises:
         UsageError: T224 if the runtime cannot be started.
@@ -183,6 +187,7 @@ class _WorkerRunner:
     """
 
     def __init__(self, runtime: TestedRuntime, on_version: Callable[[str], None]) -> None:
+        """Create a runner without a process; `on_version` is called with the runtime's version when a worker starts."""
         self._runtime, self._welcome = runtime, on_version
         self._process: ChildProcess | None = None
         self._started = False  # the worker has said that it has its runtime
@@ -198,7 +203,7 @@ class _WorkerRunner:
         self._send()
 
     def _send(self) -> None:
-        """Send the present case to the worker.
+        """Send the present case to the worker, and set the time by which it must answer.
 
         If there is no worker, one is started, and gets the case after its greeting. Raises UsageError T224 if it cannot
         be started.
@@ -219,10 +224,10 @@ class _WorkerRunner:
         return self._process.poll_events() if self._process is not None else iter(())
 
     def poll_answer(self) -> Answer | None:
-        """Return the answer to the present case; None if there is none yet.
+        """Return the answer to the present case; None if there is none yet. It does not wait.
 
-        The answer may be that the worker failed; then the worker has ended. Raises UsageError T224 if the worker does
-        not have its runtime.
+        The answer may be that the worker crashed or took too long; then the worker has been ended. Raises UsageError
+        T224 if the worker does not have its runtime.
         """
         assert self._process is not None
         status = self._process.status()
@@ -247,7 +252,7 @@ class _WorkerRunner:
         return None
 
     def _accept_greeting(self, header: Mapping[str, Any]) -> None:
-        """Note the version in the worker's greeting, and send the present case.
+        """Report the version in the worker's greeting, and send the present case.
 
         Raises UsageError T224 if the worker does not have its runtime.
         """
@@ -302,6 +307,7 @@ class _CommandRunner:
     """Runs each case by a command of its own, which gets the paths of the model, the inputs and the outputs."""
 
     def __init__(self, runtime: TestedRuntime) -> None:
+        """Create a runner without a process; `runtime` has the command."""
         self._runtime = runtime
         self._process: ChildProcess | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -328,7 +334,8 @@ class _CommandRunner:
     def poll_answer(self) -> Answer | None:
         """Return the answer to the present case, outputs or a failure; None as long as the command may run on.
 
-        Before the answer is returned, the command is ended, and its folder of outputs is removed.
+        The call does not wait. Before the answer is returned, the command is ended, and its folder of outputs is
+        removed.
         """
         assert self._process is not None
         status = self._process.status()
@@ -345,7 +352,8 @@ class _CommandRunner:
     def _command_answer(self, status: int, words: str) -> Answer:
         """Return the answer of a command that ended, from its exit status and the files that it wrote.
 
-        `words` is the end of its output; for a failure, this is the reason.
+        The status 0 stands for outputs, NOT_SUPPORTED for "refused", a negative one (a signal) for "crash", others for
+        "error". `words` is the end of the command's output; for a failure, this is the reason.
         """
         if status == NOT_SUPPORTED:
             return Answer("refused", why=words or "the command says that it does not support this")
@@ -402,7 +410,7 @@ def _decode_text(value: Any) -> Any:
 
 
 def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
-    """Return (header, bytes) of the message in `received`, and empty that; None if the message is not complete yet.
+    """Return (header, bytes of tensors) of the message in `received`, which becomes empty; None if it is incomplete.
 
     Raises ValueError if the message is malformed or larger than MOST, or if other bytes follow it.
     """
@@ -448,5 +456,5 @@ def _decode_value(header: Mapping[str, Any], data: bytes, depth: int = 0) -> Any
 
 
 def _scalar(value: Any) -> Any:
-    """Return the element of an array of rank 0; other values are returned unchanged."""
+    """Return the element of an array of rank 0 as a scalar of numpy; other values are returned unchanged."""
     return value[()] if getattr(value, "shape", None) == () else value

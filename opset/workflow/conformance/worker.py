@@ -47,41 +47,48 @@ class NotRun(Exception):
 
 
 class WorkerRuntime:
-    """A runtime, and the conversion of its values to and from messages, which the head of this file describes."""
+    """A runtime, and the conversion of its values to and from messages.
+
+    The head of this file describes messages: a header in JSON, and the bytes of all tensors.
+    """
 
     version = ""
 
     @classmethod
     def error_text(cls, error: Exception) -> str:
-        """Return the message of an error that the runtime raised."""
+        """Return the message of an error that the runtime raised, with the type of the error."""
         return f"{type(error).__name__}: {error}"
 
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
-        """Run a model, and return its outputs in the form of a message's header.
-
-        The bytes of outputs are appended to `found`. Raises NotRun if the runtime lacks an operator, a version or a
-        type.
+        """Run a model, and return its outputs in the form of a message's header, in the order of the model.
 
         Args:
             model: The bytes of the ModelProto.
             inputs: (name, value) of each input, the value in the form of a message's header.
             data: The bytes of the inputs' tensors.
-            found: Gets the bytes of the outputs' tensors.
+            found: The bytes of the outputs' tensors are appended to it.
+
+        Raises:
+            NotRun: If the runtime lacks an operator, a version or a type.
+            Exception: Any other error of the runtime.
         """
         results = self._run(model, {name: self._to_runtime(value, data) for name, value in inputs})
         return [self._from_runtime(each, found) for each in results]
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
-        """Run a model, and return its outputs in the runtime's form; `feeds` are the inputs by name, in the same form.
+        """Run a model, and return its outputs as the runtime represents values; subclasses override this.
 
-        Raises NotRun if the runtime lacks an operator, a version or a type.
+        `model` are the bytes of the ModelProto, `feeds` the inputs by name, as the runtime represents them. Raises
+        NotRun if the runtime lacks an operator, a version or a type.
         """
         raise NotImplementedError
 
     def _to_runtime(self, value: dict[str, Any], data: bytes) -> Any:
-        """Return an input in the runtime's form.
+        """Return an input as the runtime represents it.
 
-        `value` is the input in the form of a message's header, `data` the bytes of all tensors.
+        A tensor of a numpy type becomes an array, a sequence a list, a map a dict, an optional without a value None.
+        For a type that numpy lacks, see `_foreign_tensor`. `value` is the input in the form of a message's header,
+        `data` the bytes of all tensors.
         """
         if "sequence" in value:
             return [self._to_runtime(each, data) for each in value["sequence"]]
@@ -101,7 +108,7 @@ class WorkerRuntime:
     def _from_runtime(self, result: Any, found: bytearray) -> dict[str, Any]:
         """Return an output of the runtime in the form of a message's header, and append its bytes to `found`.
 
-        Raises NotRun or TypeError if a message has no form for it.
+        Raises NotRun for an element type that is unknown, TypeError for a value that no header can describe.
         """
         if result is None:
             return {"nothing": True}
@@ -125,16 +132,17 @@ class WorkerRuntime:
         return _encode_tensor(number, array.shape, elements, found)
 
     def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
-        """Return a tensor of an element type that numpy lacks, in the runtime's form.
+        """Return a tensor of an element type that numpy lacks, as the runtime represents it; subclasses override this.
 
-        `number` is the number of the element type. Raises NotRun if the runtime cannot take it.
+        `number` is the number of the element type in TensorProto, `elements` are its bytes as in raw_data. Raises
+        NotRun if the runtime cannot take it.
         """
         raise NotImplementedError
 
     def _tensor_parts(self, array: Any) -> tuple[int, bytes]:
-        """Return (number of the element type, bytes) of a tensor whose element type numpy lacks.
+        """Return (number of the element type, bytes as in raw_data) of a tensor whose element type numpy lacks.
 
-        Raises NotRun if the element type is unknown.
+        Raises NotRun if the element type is unknown; here, it always is.
         """
         raise NotRun(f"its interface for Python returns the type {array.dtype}")
 
@@ -147,7 +155,7 @@ def _decode_text(element: Any) -> str:
 def _encode_tensor(number: int, shape: Any, elements: bytes, found: bytearray) -> dict[str, Any]:
     """Return a tensor in the form of a message's header, and append its bytes, `elements`, to `found`.
 
-    `number` is the number of its element type.
+    `number` is the number of its element type in TensorProto.
     """
     start = len(found)
     found += elements
@@ -179,6 +187,10 @@ class OnnxRuntime(WorkerRuntime):
     FOREIGN = ("bfloat16", "float8", "float6", "float4", "int4)", "int2)")
 
     def __init__(self, options: list[str]) -> None:
+        """Import onnxruntime; `options` are execution providers, by default CPUExecutionProvider.
+
+        Raises ImportError if onnxruntime cannot be imported, or lacks a provider.
+        """
         import onnxruntime
 
         self._module = onnxruntime
@@ -202,6 +214,10 @@ class OnnxRuntime(WorkerRuntime):
             raise
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
+        """Run a model, and return its outputs as arrays, or as OrtValues if a type is one that numpy lacks.
+
+        Raises NotRun if an input cannot be passed beside such a type.
+        """
         options = self._module.SessionOptions()
         options.log_severity_level = 4
         options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -218,7 +234,7 @@ class OnnxRuntime(WorkerRuntime):
         return re.sub(cls.NOISE, "", str(error))
 
     def _own_value(self, value: Any) -> Any:
-        """Return an input as an OrtValue of onnxruntime. Raises NotRun if onnxruntime cannot make one of it."""
+        """Return an input as an OrtValue of onnxruntime; raise NotRun for text, sequences, maps and None."""
         if isinstance(value, np.ndarray) and value.dtype.kind not in "OUS":
             return self._module.OrtValue.ortvalue_from_numpy(value)
         if not isinstance(value, self._module.OrtValue):
@@ -226,6 +242,10 @@ class OnnxRuntime(WorkerRuntime):
         return value
 
     def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
+        """Return a tensor of an element type that numpy lacks as an OrtValue.
+
+        Raises NotRun if this version of onnxruntime has no function for it.
+        """
         make = getattr(self._module.OrtValue, "ortvalue_from_numpy_with_onnx_type", None)
         if make is None:
             raise NotRun("its interface for Python takes no value of a type that numpy lacks")
@@ -235,6 +255,10 @@ class OnnxRuntime(WorkerRuntime):
         return make(buffer, number)
 
     def _from_runtime(self, result: Any, found: bytearray) -> dict[str, Any]:
+        """Return an output in the form of a message's header, and append its bytes to `found`.
+
+        The output is an OrtValue, or a value of numpy. Raises NotRun for an OrtValue that is a sequence or map.
+        """
         if not isinstance(result, self._module.OrtValue):
             return super()._from_runtime(result, found)
         if not result.has_value():
@@ -256,6 +280,7 @@ class Onnx(WorkerRuntime):
     """The evaluator of the package onnx."""
 
     def __init__(self, options: list[str]) -> None:
+        """Import the evaluator of the package onnx; there are no options."""
         import onnx
         import onnx.reference
         from onnx.reference.op_run import RuntimeImplementationError
@@ -265,16 +290,19 @@ class Onnx(WorkerRuntime):
         self.version = onnx.__version__
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
+        """Run a model on the evaluator of onnx; raise NotRun if it says that it does not implement a node."""
         try:
             return self._module.reference.ReferenceEvaluator(self._module.load_from_string(model)).run(None, feeds)
         except self._refusals as error:
             raise NotRun(f"{type(error).__name__}: {error}") from error
 
     def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
+        """Return a tensor of an element type that numpy lacks as an array, as onnx represents it."""
         tensor = self._module.TensorProto(data_type=number, dims=shape, raw_data=elements)
         return self._module.numpy_helper.to_array(tensor)
 
     def _tensor_parts(self, array: Any) -> tuple[int, bytes]:
+        """Return (number of the element type, bytes as in raw_data) of an array that onnx can encode."""
         tensor = self._module.numpy_helper.from_array(array)
         return tensor.data_type, tensor.raw_data
 
@@ -283,6 +311,7 @@ class Opset(WorkerRuntime):
     """The reference kernels of opset itself; the option is the folder of the package."""
 
     def __init__(self, options: list[str]) -> None:
+        """Import opset; `options` may name the folder of the package, which is put first on sys.path."""
         sys.path[:0] = options
         import opset
         from opset.model.arrays import array_of, tensor_of
@@ -292,6 +321,10 @@ class Opset(WorkerRuntime):
         self.version = opset.__version__
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
+        """Run a model on opset's kernels.
+
+        Raises NotRun if an operator cannot be computed (R201), or if a Python package that it needs is missing (R205).
+        """
         try:
             return self._module.ReferenceEvaluator(model, seed=0, strict=True).run(None, feeds)
         except self._module.RunError as error:
@@ -300,9 +333,11 @@ class Opset(WorkerRuntime):
             raise
 
     def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
+        """Return a tensor of an element type that numpy lacks as an array, as opset represents it."""
         return self._array_of(None, self._message(data_type=number, dims=shape, raw_data=elements))
 
     def _tensor_parts(self, array: Any) -> tuple[int, bytes]:
+        """Return (number of the element type, bytes as in raw_data) of an array of opset."""
         tensor = self._tensor_of("", array)
         return tensor.data_type, tensor.raw_data
 
@@ -313,8 +348,13 @@ RUNTIMES = {"onnxruntime": OnnxRuntime, "onnx": Onnx, "opset": Opset}
 def answer(runtime: WorkerRuntime, request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     """Run the model of a request, and return (header, bytes of tensors) of the answer; no exception is raised.
 
-    The header has "outputs". If the model failed, it has "refused" or "error" with a text instead, and there are no
-    bytes.
+    The header has "outputs". If the model failed, it has "refused" or "error" with a text of at most LONGEST characters
+    instead, and there are no bytes.
+
+    Args:
+        runtime: The runtime.
+        request: The header of the request, with "model" and "inputs".
+        data: The bytes of the request.
     """
     start, end = request["model"]
     found = bytearray()
@@ -336,14 +376,17 @@ def requests(stream: BinaryIO) -> Iterator[tuple[dict[str, Any], bytes]]:
 
 
 def send(stream: BinaryIO, header: dict[str, Any], data: bytes = b"") -> None:
-    """Write a message to a stream: a header, and the bytes of its tensors."""
+    """Write a message to a stream, and flush it: a header, and the bytes of its tensors."""
     encoded = json.dumps(header).encode()
     stream.write(LENGTHS.pack(len(encoded), len(data)) + encoded + data)
     stream.flush()
 
 
 def main(name: str, options: list[str]) -> None:
-    """Serve the runtime called `name`: send its version, then answer requests from stdin until it ends."""
+    """Serve a runtime, `name` in RUNTIMES: send its version, then answer requests from stdin until it ends.
+
+    If the runtime cannot be imported, {"absent": why} is sent, and nothing more. `options` are for the runtime's class.
+    """
     coming = os.fdopen(os.dup(0), "rb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     answers = os.fdopen(int(os.environ.pop("OPSET_ANSWERS")), "wb")

@@ -91,7 +91,7 @@ class Judgements:
     """Which other implementations confirm the examples of a registry's operators, by the last run of them."""
 
     def __init__(self, registry: Registry, stored: Mapping[str, Any] | None = None) -> None:
-        """Read what is known of other implementations.
+        """Read which examples other implementations do not confirm.
 
         Args:
             registry: Operators with their examples.

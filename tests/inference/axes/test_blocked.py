@@ -106,6 +106,11 @@ BLOCKED = [
     ("crops by a region", """(float[4,3] x) => (float[4,3] y) <float[4] r = {0,0,1,1}, float[2] k = {1,1}> {
         y = Resize <coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, k) }"""),
     ("it resizes along the axis", "(float[4,3] x) => (float[8,3] y) <float[2] k = {2,1}> { y = Resize(x, , k) }"),
+    ("its sizes follow the axis, but its data does not have it", """(float[4,3] x, float[2,4,3] w) => (float[2,4,3] y) {
+        a = Shape <end = 1> (x)  h = Constant <value_ints = [3]> ()  s = Concat <axis = 0> (two, a, h)
+        y = Resize <mode = "nearest"> (w, , , s) }"""),
+    ("its size along axis 1 follows the resized axis, which is axis 0", """(float[4,4] x) => (float[4,4] y) {
+        a = Shape <end = 1> (x)  s = Concat <axis = 0> (a, a)  y = Resize <mode = "nearest"> (x, , , s) }"""),
     ("not known to be 1", "(float[4,3] x) => (float[4,3] y) <float[2] k = {1.2,1}> { y = Resize(x, , k) }"),
     ("W 'x' has it, and is used for all", "(float[4,1,2] x, float[1,1,5] w) => (float[1,4,4] y) { y = Conv(w, x) }"),
     ("X 'r' has it merged", """(float[4,3,4] x, float[12,2,2,2] w) => (float[12,1,2,2] y) <int64[4] t = {12, 1, 2, 2}> {

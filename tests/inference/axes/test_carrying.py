@@ -473,6 +473,7 @@ def test_slices_of_a_constant_that_differ_are_named():
         ("c = Neg(same)", [-1, -2, -3]),
         ("c = Neg(other)", None),
         ("c = Mul(same, same)", None),  # not followed
+        ("h = Constant <value_float = 0.5> ()  t = Constant <value = bool {1}> ()  c = Dropout(same, h, t)", None),
         ("c = ConstantOfShape <value = float[1] {2}> (shape)", [2, 2, 2]),
         ("c = Expand(one, shape)", [4, 5, 6]),
         ("d = Unsqueeze(one, zero)  c = Expand(d, shape)", [4, 5, 6]),

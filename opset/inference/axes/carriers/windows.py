@@ -132,11 +132,15 @@ def resize(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of the operators Resize and Upsample.
 
     It is the place in the first input, None if that does not have the axis. If the node states the old size along the
-    axis, the node gets the new size. Raises Blocked if the node itself scales along the axis, or may do so.
+    axis, the node gets the new size. Raises Blocked if the node itself scales along the axis, or may do so, or if
+    another size that it states follows the axis.
     """
     step.require_shared(1, 2, 3)
     place = step.place(0)
+    sizes = (step.numbers(3) or ()) if step.call.has(3) else ()
     if place is None:
+        if any(map(step.depends_on_axis, sizes)):
+            raise Blocked("its sizes follow the axis, but its data does not have it")
         return None
     rank = len(step.shape(0))
     if step.call.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
@@ -145,10 +149,13 @@ def resize(step: AxisStep) -> Place | None:
     axes = [step.axis(axis, rank) for axis in axes]
     if equal(step.output_shape()[place.axis], step.shape(0)[place.axis]) is not True:
         raise Blocked("it resizes along the axis")
+    for axis, size in zip(axes, sizes, strict=False):
+        if axis != place.axis and step.depends_on_axis(size):
+            raise Blocked(f"its size along axis {axis} follows the resized axis, which is axis {place.axis}")
     if place.axis not in axes:
         return place
     position = axes.index(place.axis)
-    if step.call.has(3) and (sizes := step.numbers(3)):
+    if sizes:
         wanted = place.size(step.after)
         if equal(sizes[position], wanted) is not True:
             step.set_elements(3, [*sizes[:position], wanted, *sizes[position + 1 :]], "the output has the same size")
