@@ -272,7 +272,10 @@ class Availability:
                 yield from ((element, integer) for integer in AS_INTEGERS.get(wide, ()))
 
     def notes(self) -> Iterator[str]:
-        """Yield notes for the user: nodes that the fallback runs, faults of the runtime, restrictions not checked."""
+        """Yield notes for the user: nodes that the fallback runs, faults of the runtime, restrictions not checked.
+
+        There is one note of each kind, or none if there is nothing to say.
+        """
         runtime, fallback = self.runtime, self.runtime.fallback
         if (names := self._listing_of(ELSEWHERE)) and fallback is not None:
             yield f"{fallback.title} runs nodes for which {runtime.title} {runtime.release} has no kernel: {names}"
@@ -716,8 +719,9 @@ def _is_static(facts: ValueFacts, name: str) -> bool:
 def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
     """Whether a kernel needs an input to be constant.
 
-    `name` is the schema's name for the input. The table of a runtime names such inputs in full, or by the end of the
-    name after "_". It may also say that all inputs but the first have to be constant.
+    The table of a runtime names such inputs in full, or by the end of the name after "_". It may also say that all
+    inputs but the first have to be constant. `name` is the schema's name for the input, `position` its position in the
+    node.
     """
     if STATED_ALONE in kernel.constant_inputs:
         return position > 0

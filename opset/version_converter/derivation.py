@@ -370,8 +370,9 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
 def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dict[str, int]) -> Result:
     """Make the node in wider types, with Casts before and after it; return the names of the values for its outputs.
 
-    `stated` has new values for attributes that name an element type: the number of the wider type, by name of the
-    attribute. Raises Refusal if the type of an input is not known, or if the target version cannot express the node.
+    The new nodes are added to `op`. `stated` has new values for attributes that name an element type: the number of the
+    wider type, by name of the attribute. Raises Refusal if the type of an input is not known, or if the target version
+    cannot express the node.
     """
     wider = derived.emulate
     drop, changes = _convert_attributes(derived, node)

@@ -88,7 +88,10 @@ class LazyInference:
         return reduce(join_types, types)
 
     def types_of_body(self, body: Body) -> Mapping[str, Type | None]:
-        """Return the inferred types of the values of a body, by name; empty unless the body has exactly one run."""
+        """Return the inferred types of the values of a body (a graph or function), by name.
+
+        The mapping is empty unless the body has exactly one run, as the main graph has.
+        """
         scopes = self._engine_and_scopes[1][body]
         return scopes[0].types if len(scopes) == 1 else {}
 
@@ -127,7 +130,10 @@ class LazyInference:
         return "_engine_and_scopes" in self.__dict__
 
     def scopes_of_graphs(self) -> list[Scope]:
-        """Return the inferred scope of the main graph, followed by the scopes of the training graphs."""
+        """Return the inferred Scope of the main graph, followed by the Scopes of the training graphs.
+
+        A Scope has the types of a graph's values.
+        """
         engine = self._engine_and_scopes[0]
         return [engine.scopes[(number,)] for number in range(len(self.index.graphs))]
 
@@ -140,11 +146,14 @@ class LazyInference:
         return [tuple(map(scope.type_of, names)) for scope in self._engine_and_scopes[1][body]]
 
     def outputs(self, body: Body) -> list[list[Type | None]]:
-        """Return the inferred types of a body's outputs: one list for each run; [] if not all runs are known."""
+        """Return the inferred types of the outputs of a graph or function: one list for each run.
+
+        The result is [] if not all runs are known.
+        """
         return [[scope.type_of(name) for name in body.output_names()] for scope in self._engine_and_scopes[1][body]]
 
     def knows_all_runs(self, body: Body) -> bool:
-        """Whether inference knows all runs of a body, which are calls of a function or executions of a subgraph."""
+        """Whether inference knows all runs of a body: calls of a function, or executions of a subgraph."""
         return bool(self._engine_and_scopes[1][body])
 
     def infer_node(
@@ -378,7 +387,7 @@ class ValueFacts:
         return home.initializer(name) is not None
 
     def overridable_initializers(self, name: str) -> list[str]:
-        """Return the initializers that keep a value from being constant, by name, because a caller may override them.
+        """Return the initializers that a caller may override, by name, if only these keep a value from being constant.
 
         The value is such an initializer, or is computed from such ones. The result is [] if the value depends on
         anything else than constants and initializers, on a node with a subgraph, or on more than MAX_PRODUCERS values.

@@ -177,10 +177,10 @@ class _FunctionCalls:
         return frozenset(inputs), frozenset(attributes & declared)
 
     def _parameters_of(self, body: Body, position: int, key: FunctionKey, fixed: Parameters) -> Parameters:
-        """Return the Parameters of the node at `position`, which calls the function `key`.
+        """Return the Parameters of the node at `position`, which calls the function `key`: what it omits and gives.
 
         `fixed` are the Parameters of the function around the call. Inputs and attributes that do not matter are left
-        out of the result.
+        out of the result. Values of attributes are in it only if they are to be written into copies.
         """
         inputs, attributes = self.matters[key]
         present = {
@@ -205,7 +205,10 @@ class _FunctionCalls:
         return Parameters(inputs - present, frozenset(values.items()), scope and scope.calls.get(position))
 
     def name_copies(self) -> dict[FunctionKey, dict[Parameters, str]]:
-        """Return the names of the copies of each function, by their Parameters; one copy keeps the function's name."""
+        """Return the names of the copies of each function, by their Parameters: "Scale", "Scale_1", "Scale_2".
+
+        One copy keeps the function's name. No other function or operator of the domain has a new name.
+        """
         taken = {(domain, name) for body in self._index.bodies for name, domain in body.operators}
         taken |= {key[:2] for key in self._functions}
         names: dict[FunctionKey, dict[Parameters, str]] = {}
@@ -233,7 +236,10 @@ class _FunctionCalls:
 
 
 def _is_formal(body: Body, name: str) -> bool:
-    """Whether a name that nodes of a body read is an input of the model-local function around."""
+    """Whether a name that nodes of a body read is an input of the model-local function around the body.
+
+    The result is False outside of functions, and for a value that the function or a subgraph in it defines.
+    """
     while name not in body.definitions and body.parent is not None:
         body = body.parent
     return bool(name) and body.function and body.definitions.get(name, 0) < 0
@@ -254,7 +260,7 @@ def _scope_of(body: Body, root: Scope | None) -> Scope | None:
 
 
 def _is_omitted(body: Body, name: str, fixed: Parameters) -> bool:
-    """Whether nodes of a body read `name` as an input of the function that calls with the Parameters `fixed` omit."""
+    """Whether `name` is an input of the function around a body, and calls with the Parameters `fixed` omit it."""
     return name in fixed.inputs and _is_formal(body, name)
 
 

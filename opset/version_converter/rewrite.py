@@ -104,7 +104,7 @@ class Node:
         return self.schema.name
 
     def has(self, attribute: str) -> bool:
-        """Whether the node states a value for the attribute."""
+        """Whether the node states a value for the attribute, or refers to an attribute of the function around."""
         return attribute in self._attributes
 
     def attr(self, name: str, default: Any = None) -> Any:
@@ -377,7 +377,10 @@ class Builder:
         return self.version if self._domain == "" else self._versions[""]
 
     def offers(self, op_type: str) -> bool:
-        """Whether new nodes may use an operator of ai.onnx: the target's opset has it, and it is not to be lowered."""
+        """Whether new nodes may use an operator of ai.onnx: the target's opset has it, and it is not to be lowered.
+
+        The result is False for an operator that is withdrawn there.
+        """
         schema = self._registry.schema(op_type, self.final, "")
         return schema is not None and not schema.deprecated and (op_type, "") not in self._lowered
 

@@ -108,11 +108,14 @@ class Routes:
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
         """Return what happens to all nodes of an operator: whether they stay, are checked, converted or refused.
 
+        Nodes of a domain without schemas stay, with the verdict PASS. Nodes of a domain that `versions` lacks are
+        refused, with C102. Results are cached.
+
         Args:
             op_type: The operator.
             domain: Its domain.
             versions: The opsets in which the nodes are written, by domain.
-            opsets: The opsets of the target, by domain.
+            opsets: The opsets of the target, by domain. A domain that is missing keeps its version.
 
         Raises:
             SchemaError: S233 to S236, a function body in a user's domain has faults.
@@ -133,7 +136,10 @@ class Routes:
         return self._routes[key]
 
     def _find_route(self, op_type: str, domain: str, version: int, final: int) -> Route:
-        """Return what happens to nodes of an operator from opset `version` to opset `final`; not cached."""
+        """Return what happens to nodes of an operator from opset `version` to opset `final`; not cached.
+
+        Both opsets are of `domain`, which must have schemas.
+        """
         schema = self.registry.schema(op_type, version, domain)
         if schema is None:
             return self._route_of_unknown(op_type, domain, version, final)

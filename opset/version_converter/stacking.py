@@ -125,7 +125,10 @@ def _is_node_of(index: ModelIndex, body: Body, position: int, op_type: str) -> b
 
 
 def _count_reads(body: Body, budget: Budget) -> Counter[str]:
-    """Return how often each name is read in a body and the bodies inside it; an output of a body counts as read."""
+    """Return how often each name is read in a graph and the graphs inside it; an output of a graph counts as read.
+
+    The reads are charged to the budget. Raises BudgetExceeded if it is used up.
+    """
     counts: Counter[str] = Counter()
     for inner in bodies_below(body):
         budget.charge(len(inner.nodes) + sum(map(len, inner.reads)))

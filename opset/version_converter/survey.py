@@ -201,7 +201,7 @@ class Survey:
 
     @cached_property
     def needed_ir(self) -> tuple[int, list[str]]:
-        """The lowest IR version that the model can have, and the features that need it."""
+        """The lowest IR version that the model can be rewritten to, and the names of the features that need it."""
         return needed_ir_version(self.model.proto, self.index.bodies)
 
     def convert(self, target: Target) -> SurveyOutcome:
@@ -279,7 +279,10 @@ class Survey:
         return SurveyOutcome(refusals, conversion.target)
 
     def _convert_forms(self, target: Target) -> SurveyOutcome:
-        """Return the result of a conversion to a target with fixed opsets, by converting one node of each form."""
+        """Return the result of a conversion to a target with fixed opsets, by converting one node of each form.
+
+        Raises BudgetExceeded if the budget is used up.
+        """
         if target.release == RELEASES[-1].name:
             target = target._replace(release="")
         routes = routes_of(self.registry, target.release)

@@ -11,9 +11,10 @@ ML = "ai.onnx.ml"
 
 @carries("Binarizer", "Imputer", "LabelEncoder", "CategoryMapper", "Scaler", "OneHotEncoder", domain=ML)
 def per_feature(step: AxisStep) -> Place:
-    """Return the place of the resized axis in the input and the output.
+    """Return the Place of the resized axis (such as the batch) in the output of Scaler, OneHotEncoder and the like.
 
-    Raises Blocked if the axis is the last axis of an Imputer or Scaler, which treat each feature differently.
+    It is the place in the input. Raises Blocked if the axis is the last axis of an Imputer or Scaler, which treat each
+    feature differently.
     """
     place = step.data_place()
     if step.call.schema.name in ("Imputer", "Scaler"):
@@ -29,9 +30,9 @@ TreeEnsembleRegressor
 
 @carries(*PER_ROW, domain=ML)
 def per_row(step: AxisStep) -> Place:
-    """Return the place of the resized axis, which must count the rows of a matrix.
+    """Return the Place of the resized axis in the outputs of a classifier, regressor or Normalizer: the rows.
 
-    Raises Blocked if the axis is another axis, or if the input is no matrix.
+    Raises Blocked if the axis does not count the rows, or if the input is no matrix.
     """
     place = step.data_place()
     if len(step.shape(0)) != 2:
@@ -42,9 +43,10 @@ def per_row(step: AxisStep) -> Place:
 
 @carries("ArrayFeatureExtractor", domain=ML)
 def array_feature_extractor(step: AxisStep) -> Place:
-    """Return the place of the resized axis in the data and the output.
+    """Return the Place of the resized axis (such as the batch) in the output of ArrayFeatureExtractor.
 
-    Raises Blocked if the axis is the last axis, along which features are picked.
+    It is the place in the data. Raises Blocked if the axis is the last axis, along which features are picked, or if the
+    indices have it.
     """
     step.require_shared(1)
     place = step.data_place()
@@ -56,7 +58,7 @@ def array_feature_extractor(step: AxisStep) -> Place:
 
 @carries("FeatureVectorizer", domain=ML)
 def feature_vectorizer(step: AxisStep) -> Place:
-    """Return the first axis as the place of the resized axis.
+    """Return the first axis as the Place of the resized axis in the output of FeatureVectorizer: the rows.
 
     Raises Blocked if an input is no matrix, or if the resized axis is not the rows of every input.
     """
@@ -68,7 +70,7 @@ def feature_vectorizer(step: AxisStep) -> Place:
 
 @carries("ZipMap", domain=ML)
 def zip_map(step: AxisStep) -> Place:
-    """Return the place of the resized axis in the list of maps, one for each row.
+    """Return the Place of the resized axis in the output of ZipMap, a list of maps, one for each row of the input.
 
     Raises Blocked if the axis is not the rows of a matrix.
     """

@@ -18,7 +18,7 @@ Col2Im STFT
 
 @carries(*PER_IMAGE)
 def per_image(step: AxisStep) -> Place:
-    """Return the place of the resized axis in the first input and the output.
+    """Return the Place of the resized axis in the output of Conv, AveragePool and the like: the first axis, the batch.
 
     Raises Blocked if the axis is not the first axis of the first input, or if another input has it.
     """
@@ -30,7 +30,7 @@ def per_image(step: AxisStep) -> Place:
 
 @carries("MaxPool")
 def max_pool(step: AxisStep) -> Place:
-    """Return the place of the resized axis in the input and the output.
+    """Return the Place of the resized axis in the output of MaxPool: the first axis, the batch.
 
     Raises Blocked if the axis is not the first axis, or if the node has the second output, whose positions count
     elements of all slices.
@@ -44,9 +44,10 @@ def max_pool(step: AxisStep) -> Place:
 
 @carries("BatchNormalization")
 def batch_normalization(step: AxisStep) -> Place:
-    """Return the place of the resized axis in the input and the output.
+    """Return the Place of the resized axis (such as the batch) in the output of BatchNormalization.
 
-    Raises Blocked if the axis is the axis of channels, or if the node computes statistics from the input.
+    It is the place in the first input. Raises Blocked if the axis is the axis of channels, if the node computes
+    statistics from the input, or if another input has the axis.
     """
     step.require_shared(*range(1, step.count))
     place = step.data_place()
@@ -60,10 +61,10 @@ def batch_normalization(step: AxisStep) -> Place:
 
 @carries("DFT")
 def dft(step: AxisStep) -> Place:
-    """Return the place of the resized axis in the input and the output.
+    """Return the Place of the resized axis (such as the batch) in the output of DFT.
 
-    Raises Blocked if the node transforms along the axis, or if the axis is the last one, which holds real and imaginary
-    parts.
+    It is the place in the signal. Raises Blocked if the node transforms along the axis, or if the axis is the last one,
+    which holds real and imaginary parts.
     """
     step.require_shared(1, 2)
     place = step.data_place()
@@ -77,10 +78,10 @@ def dft(step: AxisStep) -> Place:
 
 @carries("GridSample")
 def grid_sample(step: AxisStep) -> Place:
-    """Return the first axis as the place of the resized axis.
+    """Return the first axis as the Place of the resized axis in the output of GridSample: the batch.
 
-    If only one of the two inputs has the resized axis, the other is repeated along its first axis. Raises Blocked if an
-    input has the resized axis as another than its first axis.
+    If only one of the two inputs has it, the second one is repeated along its first axis. Raises Blocked if an input
+    has the resized axis as another than its first axis.
     """
     for index in (0, 1):
         place = step.own_place(index)
@@ -93,10 +94,10 @@ def grid_sample(step: AxisStep) -> Place:
 
 @carries("RNN", "GRU", "LSTM")
 def recurrent(step: AxisStep) -> Sequence[Place | None] | None:
-    """Return the places of the resized axis in the three outputs, or None if the input sequences do not have it.
+    """Return the Places of the resized axis, the batch, in the three outputs of RNN, GRU or LSTM.
 
-    Initial states and lengths without the axis are repeated along it. Raises Blocked if the axis is not the axis of the
-    batch.
+    The result is None if the input sequences do not have the axis. Initial states and lengths without the axis are
+    repeated along it. Raises Blocked if the axis is not the axis of the batch, or if weights have it.
     """
     step.require_shared(1, 2, 3, 7)
     place = step.own_place(0)
@@ -119,10 +120,11 @@ def recurrent(step: AxisStep) -> Sequence[Place | None] | None:
 
 @carries("Resize", "Upsample", sizes=(3,))
 def resize(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+    """Return the Place of the resized axis (such as the batch) in the output of the operators Resize and Upsample.
 
-    If the node states the old size along the axis, the node gets the new size. Raises Blocked if the node itself scales
-    along the axis, or may do so, or if another size that it states follows the axis.
+    It is the place in the first input, None if that does not have the axis. If the node states the old size along the
+    axis, the node gets the new size. Raises Blocked if the node itself scales along the axis, or may do so, or if
+    another size that it states follows the axis.
     """
     step.require_shared(1, 2, 3)
     place = step.place(0)
@@ -158,7 +160,7 @@ def resize(step: AxisStep) -> Place | None:
 
 @carries("Attention")
 def attention(step: AxisStep) -> Sequence[Place | None]:
-    """Return the first axis as the place of the resized axis in each output.
+    """Return the first axis as the Place of the resized axis, the batch, in each output of Attention.
 
     A query, key or value, or a past key or value, without the resized axis is repeated along its first axis. A mask
     without it is broadcast. Raises Blocked if an input has the resized axis as another than its first axis, or if the
