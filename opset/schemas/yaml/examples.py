@@ -35,7 +35,7 @@ from contextlib import suppress
 from typing import Any
 
 from opset.model.elements import NUMBERS
-from opset.schemas.model import UNBOUNDED, Docs, Example, ExampleValue, OpSchema, example_versions
+from opset.schemas.model import SIGNATURE, UNBOUNDED, Docs, Example, ExampleValue, OpSchema, example_versions
 from opset.schemas.names import near_miss
 from opset.schemas.type_sets import expand
 from opset.schemas.yaml.likeness import Likeness
@@ -49,6 +49,8 @@ _NAME = re.compile(r"[A-Za-z0-9_]{1,80}")
 _COUNT = re.compile(r"(-?[0-9]{1,19})\.\.(-?[0-9]{1,19})")
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,19}")
 _COMPLEX = re.compile(r"[-+0-9.einfaj]{1,80}")
+_DECLARE = "declare the signature, and remove 'unknown'"
+"""The advice on an example of a version whose signature is not known."""
 
 
 class Examples(Likeness):
@@ -188,6 +190,9 @@ class Examples(Likeness):
         `at` the YAML node of the values.
         """
         since, parameters = schema.since_version, getattr(schema, f"{side}s")
+        if schema.unknown == SIGNATURE and values:
+            self.findings.add("S105", f"the {side}s of version {since} are not known", at, _DECLARE)
+            return True
         least, most = getattr(schema, f"min_{side}"), getattr(schema, f"max_{side}")
         if not least <= len(values) <= most:
             count = f"{least}" if least == most else f"at least {least}" if most == UNBOUNDED else f"{least} to {most}"
@@ -195,7 +200,8 @@ class Examples(Likeness):
             return True
         for index, value in enumerate(values):
             parameter = parameters[min(index, len(parameters) - 1)]
-            if value is not None and value.type not in schema.allowed_types(parameter):
+            allowed = schema.allowed_types(parameter)
+            if value is not None and value.type not in allowed and (allowed or not schema.unknown):
                 help = "an example holds for all versions from 'since' to 'until'"
                 message = f"{parameter.name} cannot be {value.type} at version {since}"
                 self.findings.add("S105", message, at.value[index], help)
@@ -223,8 +229,11 @@ class Examples(Likeness):
             for schema in versions:
                 if name not in schema.attributes:
                     message = f"version {schema.since_version} has no attribute {name!r}"
+                    help = near_miss(name, schema.attributes)
+                    if schema.unknown == SIGNATURE:
+                        message, help = f"the attributes of version {schema.since_version} are not known", _DECLARE
                     assert node is not None
-                    self.findings.add("S107", message, node.keys[name], near_miss(name, schema.attributes))
+                    self.findings.add("S107", message, node.keys[name], help)
                     break
             else:
                 for type_ in sorted({schema.attributes[name].type for schema in versions}):
