@@ -424,11 +424,12 @@ def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[F
     """
     for step in operator.transitions:
         for element, wider in step.change.emulate.items():
-            before = [step.old.allowed_types(each) for each in (*step.old.inputs, *step.old.outputs)]
-            now = [step.new.allowed_types(each) for each in (*step.new.inputs, *step.new.outputs)]
-            came = [old for old, new in zip(before, now, strict=False) if f"tensor({element})" in {*new} - {*old}]
+            sides = (step.old.inputs, step.new.inputs), (step.old.outputs, step.new.outputs)
+            pairs = [pair for side in sides for pair in zip(*side, strict=False)]
+            types = [(step.old.allowed_types(old), step.new.allowed_types(new)) for old, new in pairs]
+            came = [before for before, now in types if f"tensor({element})" in {*now} - {*before}]
             why = "" if came else "it did not come with this version"
-            if any(f"tensor({wider})" not in old for old in came):
+            if any(f"tensor({wider})" not in before for before in came):
                 why = f"{wider} was not allowed before"
             if why:
                 since = step.new.since_version
