@@ -68,7 +68,7 @@ def check_model(
     check_custom_domain: bool = False,
     **options: Any,
 ) -> None:
-    """Check a model as onnx.checker.check_model does, but report all errors at once.
+    """Check a model as onnx.checker.check_model does, but report all errors at once. Nothing is returned.
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
@@ -98,11 +98,11 @@ def select_codes(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> froz
     """Return the codes of the rules to run.
 
     Args:
-        select: Codes, or beginnings of codes; by default, the codes of all rules that are not optional.
-        ignore: Codes, or beginnings of codes, that are left out.
+        select: Codes, or beginnings of codes such as "G3"; by default, the codes of all rules that are not optional.
+        ignore: Codes, or beginnings of codes, that are left out, also if `select` names them.
 
     Raises:
-        UsageError: U103 if no rule has such a code.
+        UsageError: U103 if one of these texts is not the beginning of any rule's code.
     """
     known = CHECKER.by_code
     chosen = {code for code, rule in known.items() if not rule.optional}
@@ -112,7 +112,10 @@ def select_codes(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> froz
 
 
 def _codes_of(text: str, known: Collection[str]) -> list[str]:
-    """Return the codes of rules that begin with a text; raise UsageError U103 if none does."""
+    """Return the codes in `known` that begin with a text, in any case of letters.
+
+    Raises UsageError (U103) if none does, and for "".
+    """
     codes = [code for code in known if code.startswith(text.upper())] if text else []
     if not codes:
         from opset.schemas.names import near_miss
@@ -123,12 +126,16 @@ def _codes_of(text: str, known: Collection[str]) -> list[str]:
 
 
 def check_context(context: CheckContext, codes: frozenset[str]) -> FindingList:
-    """Return the findings on a model by the rules of these codes that hold for its IR version."""
+    """Return the findings of the rules with these codes on a model; the first thousand are kept, others counted."""
     return FindingList(find(context, codes))
 
 
 def find(context: CheckContext, codes: frozenset[str]) -> Iterator[Finding]:
-    """Yield the findings on a model by the rules of these codes that hold for its IR version."""
+    """Yield the findings on a model by the rules with these codes, if the rules hold for its IR version.
+
+    Inference reports nothing of a node that does not fit its operator: the codes I… are left out at places that have a
+    finding G3….
+    """
     misfits: set[str] = set()
     rules: dict[type, list[Rule[Finding]]] = {}
     for thing in context.things():
@@ -145,5 +152,8 @@ def find(context: CheckContext, codes: frozenset[str]) -> Iterator[Finding]:
 
 
 def _holds(rule: Rule[Finding], ir_version: int) -> bool:
-    """Whether a rule holds for models of an IR version."""
+    """Return whether a rule holds for models of an IR version; both of its limits are inclusive.
+
+    A negative IR version counts as 0, before all limits.
+    """
     return rule.since <= max(ir_version, 0) and (rule.until is None or ir_version <= rule.until)

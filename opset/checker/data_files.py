@@ -13,6 +13,7 @@ class DataFiles(KnownFiles):
     """The files of external data of one model; `reported` are locations whose file has a finding already."""
 
     def __init__(self, folder: Folder) -> None:
+        """Look for files in a model's folder; none has been reported yet."""
         super().__init__(folder)
         self.reported: set[str] = set()
         self._checksums: dict[str, str] = {}

@@ -93,7 +93,11 @@ def repair(
 def repair_model(
     model: Model, registry: Registry, options: CheckOptions, codes: frozenset[str], casts: bool = False
 ) -> Repair:
-    """Return a model with the findings of rules of these codes mended; with `casts`, also those that Casts mend."""
+    """Return a model with the findings of rules with these codes mended, and the findings that are left.
+
+    The given model stays unchanged. Fixes run in rounds, at most ROUNDS, until nothing changes. With `casts`, Casts are
+    inserted, too, which change values.
+    """
     context = CheckContext(model, registry, options)
     mended: list[Mend] = []
     for _ in range(ROUNDS):

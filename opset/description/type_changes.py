@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice, permutations
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from opset.errors import quote, safe_text
@@ -29,6 +30,8 @@ element type is one of the new; "sizes": shapes that exclude each other; "narrow
 _INNER: Final = {"sequence_type": "elem_type", "map_type": "value_type"}
 _NEW: Final = "~"
 """The beginning of variables of the new model, which are not those of the old one."""
+_MOST_RENAMINGS: Final = 120
+"""Ways to name the variables of an expression that are tried: all for 5 variables."""
 _INTEGER: Final = re.compile(r"(u?)int(\d+)")
 _WIDER: Final = {
     "float16": {"float", "double"},
@@ -94,12 +97,15 @@ class _Admission:
             return size is not None and self.bound.setdefault(name, size) == size
         if not isinstance(size, Dim) or names <= self.bound.keys():
             return size is not None and replace_variables(pattern, self.bound) == size
-        renamed = zip(_in_order(pattern), map(variable, _in_order(size)), strict=False)
-        values = {name: self.bound.get(name, other) for name, other in renamed}
-        if replace_variables(pattern, values) != size:
-            return False
-        self.bound |= values
-        return True
+        # The terms of a size are sorted by names, so that those of another model may be in another order.
+        free = [name for name in _in_order(pattern) if name not in self.bound]
+        known = {name: self.bound[name] for name in names if name in self.bound}
+        for chosen in islice(permutations(_in_order(size), len(free)), _MOST_RENAMINGS):
+            values = known | dict(zip(free, map(variable, chosen), strict=True))
+            if replace_variables(pattern, values) == size:
+                self.bound |= values
+                return True
+        return False
 
 
 class TypeComparison:

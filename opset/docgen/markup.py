@@ -152,13 +152,13 @@ def _heading_id(heading: Token, used: dict[str, int]) -> str:
     """Return the HTML id of a heading, as GitHub makes it ("some-name"), and add it to `used`.
 
     An id that is in `used` is numbered: "some-name-1". `heading` is the token with the heading's text. `used` maps ids
-    to the number of later headings that wanted the same id.
+    to the last number that was appended to them, 0 if none was.
     """
     text = "".join(child.content for child in heading.children or [] if child.type in ("text", "code_inline"))
-    slug = _NOT_IN_SLUG.sub("", text.strip().lower()).replace(" ", "-") or "section"
+    base = slug = _NOT_IN_SLUG.sub("", text.strip().lower()).replace(" ", "-") or "section"
     while slug in used:
-        used[slug] += 1
-        slug = f"{slug}-{used[slug]}"
+        used[base] += 1
+        slug = f"{base}-{used[base]}"
     used[slug] = 0
     return slug
 

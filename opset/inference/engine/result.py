@@ -186,7 +186,7 @@ class Inference:
         return frozenset(self._engine.sizes.variables)
 
     def values(self) -> Iterator[Value]:
-        """Yield a Value for each output of each node in graphs, and in functions once for each different call."""
+        """Yield a Value for each named output of each node: in a graph once, in a function once per different call."""
         for values in self.by_node():
             yield from values
 

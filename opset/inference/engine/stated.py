@@ -136,6 +136,7 @@ class StatedTypes:
         """
 
         def is_better(stated: Size, inferred: Size) -> bool:
+            """Return whether an inferred symbolic size is preferred to the stated one."""
             if isinstance(stated, int) or has_function(inferred, "broadcast"):
                 return False
             # Inside a loop, variables from outside are worth more than those that the body alone states.

@@ -87,7 +87,10 @@ def _divide(a: Any, b: Any) -> Element:
 
 
 def _multiply(a: Any, b: Any) -> Element:
-    """Return a * b, or None for a symbolic size times a fraction, such as 0.5."""
+    """Return a * b, or None for a symbolic size times a fraction, such as 0.5, or infinity.
+
+    A whole float beside a symbolic size is taken as an integer.
+    """
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Dim) and isinstance(other, float):
             return one * int(other) if other.is_integer() else None

@@ -40,8 +40,9 @@ _FOLLOWED = ("int64", "int32", "bool")  # element types of states whose elements
 def if_1(call: Call) -> GraphRule:
     """Yield requests to infer the branches; return the types and elements of the node's outputs.
 
-    They are taken from the branch that runs. If the condition is unknown, they are what both branches have in common; a
-    rank or type that is lost so is added to `call.doubts` as a reason. A branch with too few outputs is left out.
+    If the condition is known, they are taken from the branch that runs, otherwise from what both branches have in
+    common. For an output whose rank or type is then unknown, the reason is added to `call.doubts`. With an unknown
+    condition, a branch with too few outputs counts as one that never runs.
 
     Raises Violation C1 if the condition cannot be a single boolean, C2 if no branch that may run has enough outputs, C3
     for a branch with inputs, Violation without a label if both may run and give tensors of different element types.
@@ -250,7 +251,8 @@ def _infer_iterations(
     """Infer the body of a loop repeatedly, until the types and elements of the loop-carried values no longer change.
 
     This generator yields requests to infer the body. Sizes, ranks and types that differ between iterations become
-    unknown. They are kept in `call.memory`, so that a later inference of the same node begins with them.
+    unknown. The final types are kept in `call.memory`, and a later inference of the same node begins without the sizes
+    that were lost in them.
 
     Args:
         call: the node.
@@ -265,8 +267,8 @@ def _infer_iterations(
             value's type and returns these elements.
 
     Returns:
-        The types of the carried values in the first iteration, combined with the types that the body states for its
-            inputs; and the types and elements of the body's outputs that hold in every iteration.
+        Two results: the types of the carried values in the first iteration, combined with the types that the body
+            states for its inputs; and the types and elements of the body's outputs that hold in every iteration.
     """
     # Values that an earlier inference of the node widened are widened from the beginning: otherwise each level of
     # nested loops would double the number of iterations.
@@ -343,8 +345,8 @@ def _element_of(type_: Type | None) -> str | None:
 def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
     """Return the types and elements that `left` and `right` have in common, joined output by output by `join_types`.
 
-    For each output whose type or rank is then unknown, the text `why` is added to `call.doubts`, in which {} is
-    replaced by "type" or "rank". The result is as long as the shorter of the two.
+    For each output whose type or rank is then unknown, the text `why` is added to `call.doubts`; {} in it is replaced
+    by "type" or "rank". If one of the two has more outputs, the rest is left out.
     """
     types = [join_types(a, b) for a, b in zip(left, right, strict=False)]
     for type_ in types:

@@ -41,8 +41,9 @@ def deform_conv_19(call: Call) -> Shape:
 def conv_transpose_1(call: Call) -> Shape:
     """Return the output shape of a transposed convolution, (N, number of filters, *spatial sizes).
 
-    The spatial sizes are the attribute `output_shape` if the node has it; otherwise, they follow from the input's sizes
-    and the strides with SAME padding, and else from filters, strides and pads. A size is None if it is unknown.
+    The spatial sizes are the attribute `output_shape` if the node has it. Otherwise, they are the input's sizes times
+    the strides with SAME padding, and else follow from strides, filters, dilations, pads and `output_padding`. A size
+    is None if it is unknown.
 
     Raises Violation C2 if a filter is empty, C4 if pads remove more elements than there are, Unknown if the number of
     spatial axes is unknown.
@@ -75,8 +76,8 @@ def conv_transpose_1(call: Call) -> Shape:
 def col2im_18(call: Call) -> Shape:
     """Return (N, C, *image_shape); C is the number of values for each position divided by the elements of a block.
 
-    A size is None if it is unknown. Raises Unknown if the number of spatial axes is unknown. Raises Violation C3 if the
-    blocks do not fit the input, C4 if a block is larger than the padded image, C5 for strings.
+    A size is None if it is unknown. Raises Unknown if the number of spatial axes is unknown. Raises Violation C2 for an
+    empty block, C3 if the blocks do not fit the input, C4 if a block is larger than the padded image, C5 for strings.
     """
     if call.dtype(0) == "string":
         raise Violation("C5", "input holds strings")

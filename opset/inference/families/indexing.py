@@ -46,7 +46,7 @@ def gather_1(call: Call) -> Shape:
     """Return the shape of the data with the size of `axis` replaced by the shape of the indices.
 
     Data of shape [2, 3] and indices of shape [4, 5] give [2, 4, 5] for axis 1. Raises Unknown if a rank is unknown,
-    Violation C2 if an index is out of range; before version 11, this includes negative ones.
+    Violation C2 if an index is out of range; before version 11, negative indices are, too.
     """
     shape = call.require_shape(0)
     axis = call.attribute("axis") % len(shape)
@@ -82,7 +82,7 @@ def gather_1_data(call: Call) -> tuple[Element, ...] | None:
 def _check_element_indices(call: Call, least: int | None = None) -> None:
     """Raise Violation if the attribute `axis` (C1), the indices' shape (C2) or an index (C3) does not fit the data.
 
-    Nothing is raised for what is unknown. `least` is the lowest legal index; None stands for -size.
+    Unknown shapes and indices are not checked. `least` is the lowest legal index; None stands for -size.
     """
     shape, indices = call.shape(0), call.shape(1)
     rank = call.rank(1) if shape is None else len(shape)
@@ -113,8 +113,9 @@ def gather_elements_11(call: Call) -> Shape:
 def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
     """Return for each index in the second input the row-major offset of the element that it selects or writes.
 
-    `shape` is the shape of the data. The index counts along the attribute `axis`; the other coordinates are the index's
-    own. The result is None if an index is unknown or symbolic.
+    `shape` is the shape of the data. An index counts along the attribute `axis`; along the other axes, the element has
+    the same place as the index. With axis 1, the index 5 at [0, 2] stands for the element at [0, 5]. The result is None
+    if an index is unknown or symbolic.
     """
     indices = call.constant(1)
     numbers = _known_integers(call.elements(1))
@@ -160,7 +161,7 @@ def gather_nd_11(call: Call) -> Shape:
 
 @data("GatherND")
 def gather_nd_11_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the elements of the slices at the index tuples, or None if the data or an index is unknown."""
+    """Return the elements of the slices at the index tuples in row-major order; None if data or an index is unknown."""
     constant = call.constant(0)
     indices = call.constant(1)
     numbers = _known_integers(call.elements(1))
@@ -191,7 +192,7 @@ def _tuple_offsets(shape: Sequence[int], numbers: Sequence[int], length: int) ->
 
 @infer("Compress")
 def compress_9(call: Call) -> Shape:
-    """Return the input's shape with the number of slices that the condition selects as size of `axis`.
+    """Return the input's shape in which the size of `axis` is the number of slices that the condition selects.
 
     Without `axis`, return (number of selected elements,). The condition is the second input; if it is unknown, the
     number is None. Raises Unknown if `axis` is stated and the rank is unknown.
@@ -293,8 +294,9 @@ def scatter_9(call: Call) -> Shape:
 def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
     """Return the data's elements after updates were written to the indices; an unknown element is None.
 
-    If the attribute `reduction` is not "none", an update is combined with the element. The result is None if a size of
-    the data is no known number, or an index is unknown. Raises Unknown if the rank of the data is unknown.
+    If the attribute `reduction` is not "none", an update is combined with the element, and floats become unknown. The
+    result is None if a size of the data is unknown or symbolic or an index is unknown. Raises Unknown if the rank of
+    the data is unknown.
     """
     shape = _known_integers(call.require_shape(0))
     offsets = _element_offsets(call, shape) if shape is not None else None
@@ -328,9 +330,9 @@ def scatter_nd_11(call: Call) -> Shape:
 def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the data's elements after updates were written to slices; an unknown element is None.
 
-    If the attribute `reduction` is not "none", an update is combined with the element. The result is None if a size of
-    the data is no known number, if an index is unknown, or if index tuples are empty. Raises Unknown if the rank of the
-    data is unknown.
+    If the attribute `reduction` is not "none", an update is combined with the element, and floats become unknown. The
+    result is None if a size of the data is unknown or symbolic, if an index is unknown, or if index tuples are empty.
+    Raises Unknown if the rank of the data is unknown.
     """
     shape = _known_integers(call.require_shape(0))
     indices = call.constant(1)
@@ -345,9 +347,10 @@ def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
 def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Element, ...] | None:
     """Return the data's `count` elements with the updates written to `offsets`; an unknown element is None.
 
-    By the attribute `reduction`, an update is combined with the element that is there. Without it, an element that gets
-    several different updates is unknown. Data or updates that are unknown as a whole count as unknown elements. Returns
-    None if the data does not have `count` elements, or the updates are not as many as the offsets.
+    If the attribute `reduction` is not "none", an update is combined with the element that is there; otherwise, it
+    replaces the element, and an element that gets several different updates is None. If the data or the updates are
+    unknown, so is each of their elements. Returns None if the data does not have `count` elements, or the updates are
+    not as many as the offsets.
     """
     result = list(call.elements(0) or (None,) * count)
     updates = call.elements(2) or (None,) * len(offsets)
@@ -423,11 +426,11 @@ def top_k_1(call: Call) -> list[Shape]:
 
 @infer("Unique")
 def unique_11(call: Call) -> list[Shape | None]:
-    """Return the shapes of Y, indices, inverse_indices and counts.
+    """Return the shapes of the outputs Y, indices, inverse_indices and counts.
 
-    The number of distinct elements, or of distinct slices along `axis`, is known only if there are 0 or 1, and else
-    None. If the rank is unknown, and `axis` is stated, the shape of Y is None, and the reason is added to
-    `call.doubts`.
+    The number of distinct elements, or of distinct slices along `axis`, is known only if there are 0 or 1; otherwise,
+    the size is None. If the rank is unknown, and `axis` is stated, the whole shape of Y is None, and the reason is
+    added to `call.doubts`.
     """
     shape = call.shape(0)
     axis = call.attribute("axis")

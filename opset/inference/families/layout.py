@@ -39,7 +39,7 @@ def shape_1_data(call: Call) -> Any:
 
 
 def _selected_dimensions(call: Call, shape: tuple[Size, ...]) -> tuple[Size, ...]:
-    """Return the sizes shape[start:end], with the bounds in the attributes; all before version 15."""
+    """Return the sizes in `shape` from the attribute `start` to `end`, as in a Python slice; all before version 15."""
     return shape[call.attribute("start") : call.attribute("end")] if call.version >= 15 else shape
 
 
@@ -69,7 +69,7 @@ def transpose_1(call: Call) -> Shape:
 
 
 def _axis_order(perm: Sequence[int] | None, rank: int) -> Sequence[int]:
-    """Return the input's axes in the order that the output has: `perm`, or reversed if it is None."""
+    """Return the order in which the output of Transpose has the input's axes: `perm`, or reversed if it is None."""
     return range(rank)[::-1] if perm is None else perm
 
 
@@ -141,7 +141,7 @@ def _concat_axis(call: Call, rank: int) -> int:
 def concat_1_data(call: Call) -> Any:
     """Return the joined elements in row-major order; an element that is unknown is None.
 
-    The result is None if for an input neither the elements nor all sizes are known.
+    The result is None if neither the elements nor all sizes of some input are known, or if there are no inputs.
     """
     parts = [_elements_or_unknown(call, index) for index in range(call.input_count)]
     if any(part is None for part in parts) or not parts:
@@ -179,8 +179,8 @@ def _elements_or_unknown(call: Call, index: int) -> Constant | None:
 def tile_6(call: Call) -> Shape:
     """Return each size of the input times its number of repeats, which the second input has.
 
-    A size is None if one of the two is unknown, unless the other is 0. Raises Unknown if neither the rank nor the
-    number of repeats is known.
+    A size is None if one of its two factors is unknown, unless the other one is 0. If the rank is unknown, the number
+    of repeats gives it. Raises Unknown if neither is known.
     """
     shape = call.shape(0)
     repeats = call.sizes(1)
@@ -197,7 +197,8 @@ def tile_6(call: Call) -> Shape:
 def tile_1(call: Call) -> Shape:
     """Return the input's shape with one size multiplied: the second input is the factor, the third the axis.
 
-    If the axis is unknown, sizes that may be multiplied are None. Raises Unknown if the rank is unknown.
+    A size is None if it is unknown. If the axis is unknown, this holds for all sizes, except 0, unless the factor is 1.
+    Raises Unknown if the rank is unknown.
     """
     shape = call.require_shape(0)
     tiles, axis = call.element(1), call.element(2)

@@ -19,7 +19,7 @@ def det_11(call: Call) -> Shape:
 
 @infer("Gemm")
 def gemm_1(call: Call) -> Shape:
-    """Return (M, N), the rows of A and the columns of B after their transposition; a size is None if it is unknown."""
+    """Return (M, N), the rows of A and the columns of B, transposed if the node says so; a size is None if unknown."""
     return (call.size("M"), call.size("N"))
 
 

@@ -1,4 +1,4 @@
-"""Types and shapes of normalisation and dropout."""
+"""Types and shapes of normalization."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ def _shape_of_values(call: Call) -> KnownShape | None:
 
 @infer("BatchNormalization")
 def batch_normalization_1(call: Call) -> list[Shape | None]:
-    """Return the shape of Y, None if unknown, and four times the shape of a mean or variance of channels.
+    """Return the shape of Y, None if unknown, followed by four times the shape of a mean or variance of channels.
 
-    The result has only the shape of Y if a version before 7 trains with the attribute `spatial` 0, unless X has rank 2
-    or less: the shape of the others is not defined. The reason is then added to `call.doubts`, as for an unknown rank.
-    Raises Violation without a label from version 14 on if the node has other outputs than Y, but does not train.
+    If a version before 7 trains with the attribute `spatial` 0, and X does not certainly have rank 2 or less, only the
+    shape of Y is returned, since the standard does not define the others. The reason is added to `call.doubts`, as for
+    an unknown rank. Raises Violation without a label from version 14 on if the node has other outputs than Y, but does
+    not train.
     """
     x = _shape_of_values(call)
     if call.version >= 14 and call.attribute("training_mode") == 0 and (call.wants(1) or call.wants(2)):

@@ -21,8 +21,13 @@ _EXACT = 1 << 24  # up to here, floats add and multiply integers exactly in any 
 def _accumulate(fold: Fold, identity: int, call: Call) -> tuple[Element, ...] | None:
     """Return the elements of CumSum or CumProd in row-major order, or None if the input or the axis is unknown.
 
-    Each element is the total along the axis up to it, by the attributes `exclusive` and `reverse`. After an unknown
-    element, all totals are None. `fold` is `_sum` or `_product`; `identity` (0 or 1) is the total before the first.
+    Each element is the total along the axis up to its place. With the attribute `exclusive`, its own element is left
+    out; with `reverse`, the total begins at the end. After an unknown element, all totals are None.
+
+    Args:
+        fold: `_sum` or `_product`.
+        identity: the total before the first element, 0 or 1.
+        call: the node.
     """
     constant = call.constant(0)
     axis = call.element(1)
@@ -109,8 +114,8 @@ _FOLDS: dict[str, Fold] = {
 def _reduce_elements(fold: Fold, call: Call) -> tuple[Element, ...] | None:
     """Return the elements of a reduction such as ReduceSum in row-major order; None if elements or axes are unknown.
 
-    `fold` reduces a list of elements of a type to one. Without axes, all elements are reduced to one, or unchanged if
-    the attribute `noop_with_empty_axes` is set. An element that is unknown is None.
+    `fold` takes a list of elements and their type, and returns one element. Without axes, all elements are reduced to
+    one, or unchanged if the attribute `noop_with_empty_axes` is set. An element that is unknown is None.
     """
     constant = call.constant(0)
     axes = stated_axes(call)

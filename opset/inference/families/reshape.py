@@ -56,7 +56,8 @@ def reshape_1(call: Call) -> Shape:
 def flatten_1(call: Call) -> Shape:
     """Return (rows, columns), the products of the sizes before the attribute `axis`, and from it on.
 
-    A negative axis counts from the end; no sizes have the product 1. Each of the two is None if it is unknown.
+    [2, 3, 4] gives [2, 12] for axis 1, and [1, 24] for axis 0. A negative axis counts from the end. Each of the two is
+    None if it is unknown.
     """
     axis = call.attribute("axis")
     shape = call.shape(0)
@@ -71,8 +72,8 @@ def squeeze_13(call: Call) -> Shape | None:
     """Return the input's shape without the axes in the second input; if that is left out, without all sizes of 1.
 
     If it is left out and variables decide whether a size is 1, the result is None, and the reason is added to
-    `call.doubts`. If there is one axis, and it is unknown, all sizes that depend on it are None: [1, 5, 1] gives [None,
-    None].
+    `call.doubts`. If there is one axis, and it is unknown, the sizes that depend on it are None: [1, 5, 1] may become
+    [5, 1] or [1, 5], and gives [None, None].
 
     Raises Unknown if the rank or several axes are unknown. Raises Violation C2 if a removed axis certainly has another
     size than 1, C1 if there is an axis, but the input is a scalar.

@@ -20,7 +20,8 @@ from opset.schemas.constraints.violation import Violation
 def upsample_1(call: Call) -> Shape:
     """Return the input's shape with height and width multiplied by the attributes `height_scale` and `width_scale`.
 
-    The input has the axes N, C, H and W. Products are rounded down. A size is None if it is unknown.
+    The input has the axes N, C, H and W. Products are rounded down. A size is None if it is unknown. Raises Violation
+    C4 if strings or booleans would be averaged.
     """
     return _scale_shape(call, (1.0, 1.0, call.attribute("height_scale"), call.attribute("width_scale")))
 
@@ -29,8 +30,8 @@ def upsample_1(call: Call) -> Shape:
 def upsample_7(call: Call) -> Shape:
     """Return the input's sizes, each multiplied by its scale in the attribute `scales` and rounded down.
 
-    A size is None if it is unknown. If the rank is unknown, the number of scales gives it. Raises Violation without a
-    label if the attribute is absent.
+    A size is None if it is unknown. If the rank is unknown, the number of scales gives it. Raises Violation C4 if
+    strings or booleans would be averaged, and without a label if the attribute is absent.
     """
     scales = call.attribute("scales")
     if not isinstance(scales, tuple):
@@ -145,11 +146,12 @@ def _output_sizes(
 
 
 def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], policy: str) -> list[Size | None]:
-    """Return the sizes of axes that Resize makes from the sizes `wanted`, as `keep_aspect_ratio_policy` says.
+    """Return the sizes that Resize gives axes for which the input `sizes` wants the sizes `wanted`.
 
-    `lengths` are the sizes before, `policy` is the attribute. With "stretch", for a single axis, and if a length is 0,
-    `wanted` is returned unchanged. Otherwise, all axes get one scale, the least ("not_larger") or the greatest of the
-    scales that lead to a wanted size; all sizes are None if a size in one of the lists is no known number.
+    `lengths` are the sizes of these axes before, `policy` is the attribute `keep_aspect_ratio_policy`. With "stretch",
+    for a single axis, and if a length is 0, `wanted` is returned unchanged. Otherwise, all axes are multiplied by the
+    same scale, the least of the wanted ones for "not_larger", and else the greatest; all sizes are None if a size in
+    one of the lists is unknown or symbolic.
     """
     if policy == "stretch" or 0 in lengths or len(wanted) == 1:
         return wanted
@@ -208,7 +210,7 @@ def _span_between(first: Element, last: Element) -> float | None:
 def _elements_of_input(call: Call, index: int) -> tuple[Element, ...] | None:
     """Return the elements of the input at `index`, or () if it is absent; if only their number is known, each is None.
 
-    Returns None if not even their number is known, or if they are more than 1024.
+    Returns None if not even their number is known, or if they are unknown and more than 1024.
     """
     if not call.has(index):
         return ()

@@ -118,8 +118,8 @@ def split_to_sequence_11(call: Call) -> Type:
 def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
     """Return the size of the parts into which SplitToSequence splits a dimension of size `size`, None if unknown.
 
-    The parts have the size of the scalar `split`, or 1 without it. The result is `size` if this is not larger, and None
-    if the last part may be smaller than the others.
+    The parts have the size of the scalar `split`, or 1 without it. If the dimension is not larger, the result is
+    `size`. If the last part may be smaller than the others, the result is None.
     """
     step = (call.sizes(1) or (None,))[0] if call.has(1) else 1
     if step is None or step == 1:
@@ -149,14 +149,14 @@ def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
 
 @infer("Optional")
 def optional_15(call: Call) -> Type:
-    """Return the type of an optional that holds the input, or without an input of the attribute `type`.
+    """Return the type of an optional that holds the input, or without an input, a value of the type in the attribute.
 
-    Names of sizes in the attribute do not count: these sizes are None.
+    Names of sizes in the attribute are no names of the graph: such sizes are None.
     """
     if call.has(0):
         return optional(call.type(0))
 
-    def size_if_number(dim: Any) -> Size | None:  # names in an attribute are no names of the graph
+    def size_if_number(dim: Any) -> Size | None:
         """Return a Dimension's number, or None for a name or a negative number."""
         number: int = dim.dim_value
         return number if dim.HasField("dim_value") and number >= 0 else None

@@ -14,7 +14,8 @@ from opset.schemas.constraints.violation import Violation
 def hann_window_17(call: Call) -> Type:
     """Return the type of a vector whose size is the first input's element, None if this is unknown.
 
-    HannWindow, HammingWindow and BlackmanWindow have this output. Its element type is the attribute `output_datatype`.
+    HannWindow, HammingWindow and BlackmanWindow have this output. The attribute `output_datatype` names its element
+    type.
     """
     return tensor(dtype_of_attribute(call, "output_datatype"), (element_as_size(call, 0),))
 
@@ -67,8 +68,9 @@ def dft_17(call: Call) -> Shape:
 def stft_17(call: Call) -> Shape:
     """Return (N, number of frames, number of bins, 2) for a signal of N sequences; an unknown size is None.
 
-    There are frame_length // 2 + 1 bins if the attribute `onesided` is 1, else frame_length. Raises Violation C2 if
-    frame_length differs from the size of the window.
+    A frame has frame_length samples, or the size of the window, or, without both, the length of the signal. Frames
+    begin every frame_step samples. There are frame_length // 2 + 1 bins if the attribute `onesided` is set, else
+    frame_length. Raises Violation C2 if frame_length differs from the size of the window.
     """
     batch = call.size("N")
     samples = call.size("T")

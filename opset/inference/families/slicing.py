@@ -26,9 +26,9 @@ _Bounds = tuple["Sizes | None", "Sizes | None", "list[int] | None", "Sizes | Non
 
 @infer("Slice")
 def slice_1(call: Call) -> Shape:
-    """Return the output shape of Slice; a size is None if its bounds, or any of the axes, are unknown.
+    """Return the output shape of Slice; a size is None if its bounds are unknown, and all are if an axis is unknown.
 
-    Raises Unknown if the rank is unknown, Violation without a label if an attribute is absent before version 10.
+    Raises Unknown if the rank is unknown, Violation without a label if `starts` or `ends` is absent before version 10.
     """
     shape = call.require_shape(0)
     starts, ends, axes, steps = _slice_bounds(call, len(shape))
@@ -230,17 +230,17 @@ def split_1_data(call: Call) -> Any:
 
 @infer("Pad", since=11)
 def pad_11(call: Call) -> Shape:
-    """Return the input's sizes, each with its two pads added, which the second input has; a size is None if unknown.
+    """Return the input's shape with the pads in the second input added; a size is None if its pads are unknown.
 
-    If the rank is unknown, the number of pads gives it. Raises Unknown if it is unknown, too, or if the node has the
-    input `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
+    If the rank is unknown, the number of pads gives it. Raises Unknown if this number is unknown, too, or if the node
+    has the input `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
     """
     return _pad_sizes(call, call.sizes(1))
 
 
 @infer("Pad", since=2)
 def pad_2(call: Call) -> Shape:
-    """Return the input's sizes, each with its two pads added, which the attribute `pads` has.
+    """Return the input's shape with the pads in the attribute `pads` added.
 
     If the rank is unknown, the number of pads gives it, and each size is None. Raises Violation C1, C3 or C6 if the
     pads do not fit, and without a label if the attribute is absent.
@@ -250,7 +250,7 @@ def pad_2(call: Call) -> Shape:
 
 @infer("Pad")
 def pad_1(call: Call) -> Shape:
-    """Return the input's sizes, each with its two pads added, which the attribute `paddings` has.
+    """Return the input's shape with the pads in the attribute `paddings` added.
 
     If the rank is unknown, the number of pads gives it, and each size is None. Raises Violation C1, C3 or C6 if the
     pads do not fit, and without a label if the attribute is absent.

@@ -12,7 +12,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("StringNormalizer")
 def string_normalizer_10(call: Call) -> Shape:
-    """Return the shape of the normalized strings, (C,) or (1, C) like the input's rank.
+    """Return the shape of the normalized strings, (C,) if the input is a vector, (1, C) if it is a row.
 
     C is the input's number of strings, at least 1, or None if the attribute `stopwords` may remove some. Raises Unknown
     if the rank of the input is unknown.
@@ -25,9 +25,10 @@ def string_normalizer_10(call: Call) -> Shape:
 
 @infer("StringSplit")
 def string_split_20(call: Call) -> list[Shape]:
-    """Return two shapes: of the parts, which is the input's with None appended, and of the numbers of parts.
+    """Return the shapes of the two outputs: the parts of the strings, and the number of parts of each string.
 
-    The latter is the input's. Raises Unknown if the rank of the input is unknown.
+    The parts have the input's shape with None, an unknown size, appended; the numbers have the input's shape. Raises
+    Unknown if the rank of the input is unknown.
     """
     shape = call.require_shape(0)
     return [(*shape, None), shape]
@@ -37,8 +38,8 @@ def string_split_20(call: Call) -> list[Shape]:
 def tf_idf_vectorizer_9(call: Call) -> Shape:
     """Return the input's shape with the number of output coordinates as last size.
 
-    This number is the highest of the attribute `ngram_indexes`, plus 1. Raises Unknown if the rank is unknown. Raises
-    Violation C4 if X and the pool of n-grams do not both have strings or numbers, C5 to C7 if the pool is not legal.
+    This number is the greatest in the attribute `ngram_indexes`, plus 1. Raises Unknown if the rank is unknown. Raises
+    Violation C4 if only one of X and the pool of n-grams has strings, C5 to C7 if the pool is not legal.
     """
     numbers, strings = call.attribute("pool_int64s"), call.attribute("pool_strings")
     element = call.dtype(0)

@@ -1,4 +1,4 @@
-"""Output types of optimizers and gradients, which are the types of the tensors that they update or derive by."""
+"""Output types of optimizers, which are the types of the tensors that are updated, and of Gradient."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from opset.schemas.constraints.violation import Violation
 def _types_of_update(parts: int, call: Call) -> list[Type]:
     """Return the types of an optimizer's outputs: all new tensors, then for each kind of state all new states.
 
-    Each has the type of its tensor. `parts` is the number of inputs for a tensor: itself, its gradient, and its states,
-    so 3 for Adagrad and Momentum, 4 for Adam. If a rank is unknown, the reason is added to `call.doubts`. Raises
-    Violation C2 for a wrong number of inputs, C3 if the inputs for a tensor differ in type or shape.
+    Each has the type of its tensor. `parts` is the number of inputs for each tensor: the tensor, its gradient and its
+    states, so 3 for Adagrad and Momentum, 4 for Adam. If a rank is unknown, the reason is added to `call.doubts`.
+    Raises Violation C2 for a wrong number of inputs, C3 if the inputs for a tensor differ in type or shape.
     """
     # From the third on, the inputs are all tensors, all gradients, then all states of one kind: `parts` lists in all.
     tensors, left = divmod(call.input_count - 2, parts)
@@ -46,7 +46,7 @@ infer("Adam", domain=DOMAIN)(partial(_types_of_update, 4))
 
 @infer("Gradient", domain=DOMAIN)
 def gradient_1(call: Call) -> list[Type]:
-    """Return the types of the derivatives, which are the types of the inputs that the attribute `xs` names.
+    """Return the types of the derivatives by each input in the attribute `xs`, which are the types of these inputs.
 
     Raises Violation C1 if the node does not have an input for each name in `xs` and `zs`, C2 if an input of `xs`
     certainly does not hold floats.

@@ -373,12 +373,12 @@ COMPARED = 20
 
 
 def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
-    """Return (older example, newer example, versions) for each example of the older state.
+    """Return (older example, newer example, versions) for each older example that may have changed.
 
-    The newer example has the same inputs and attributes, and if there are several, the same name or result; None if
-    there is none. The versions are those that both states have, in which the example holds, and whose examples are not
-    all the same in both states. An example with different newer examples in two versions is listed twice; one without
-    such versions, not at all.
+    The newer example has the same inputs and attributes; of several, it is the one with the same name, or else the same
+    result. It is None if there is none. The versions are the numbers of versions in both states at which the older
+    example holds; a version whose examples are all the same in both states is left out. An example with different
+    matches in two versions is listed twice.
     """
     matches: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
     for since, old in operators.old.versions.items():

@@ -80,8 +80,8 @@ class CorpusFolder(NamedTuple):
 class Result(NamedTuple):
     """The result of a case, one of RESULTS, and why.
 
-    `difference` is the greatest difference of an output from the expected one, `output` the 0-based number of this
-    output; both are None if outputs were not compared, or only their types and shapes were.
+    If an output differs from the expected one, `output` is its 0-based number; if outputs were compared with a
+    tolerance, `difference` is the greatest difference. Otherwise, they are None.
     """
 
     case: Case

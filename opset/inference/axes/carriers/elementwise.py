@@ -22,11 +22,11 @@ CONVERT_FIRST = "convert the model to opset 8 or newer first"
 
 
 def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
-    """Return the place of the resized axis in the shape to which inputs broadcast, or None if none of them has it.
+    """Return the Place of the resized axis (such as the batch) in the shape to which inputs of a node broadcast.
 
-    `indices` are the indices of these inputs. An input without the resized axis may have size 1 along this place. If it
-    has the old size there, and its slices are equal, it is cut to one slice. Raises Blocked for any other input, or if
-    two inputs have the resized axis in different places.
+    The result is None if none of the inputs at `indices` has the axis. An input without it may have size 1 there, or
+    the old size with slices that are certainly equal; in this case, the node is changed to read the first slice alone.
+    Raises Blocked for any other input, or if two inputs have the resized axis in different places.
     """
     rank = max(len(step.shape(index)) for index in indices)
     found = {
@@ -51,9 +51,10 @@ def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
 
 @carries(*UNARY)
 def unary(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the first input and the output, or None if the first input lacks it.
+    """Return the Place of the resized axis (such as the batch) in the output of Relu, Cast, Clip, Dropout and the like.
 
-    Raises Blocked if another input has the axis, or if the node draws random numbers.
+    It is the place in the first input, None if that does not have the axis. Raises Blocked if another input has the
+    axis, or if the node draws random numbers.
     """
     if step.call.schema.name == "Dropout" and step.call.has(2):
         training = step.elements(2)
@@ -67,10 +68,11 @@ def unary(step: AxisStep) -> Place | None:
 
 @carries(*BROADCASTING)
 def broadcasting(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the shape to which the inputs broadcast, or None if none has it.
+    """Return the Place of the resized axis (such as the batch) in the output of Add, Where and the like.
 
-    Raises Blocked as `broadcast_place` does. Versions that broadcast by an attribute are blocked, too, unless the
-    inputs without the axis are scalars.
+    The result is None if no input has the axis. An input whose slices are equal may be cut to one slice. Raises Blocked
+    as `broadcast_place` does. Versions that broadcast by an attribute are blocked, too, unless the inputs without the
+    axis are scalars.
     """
     name = step.call.schema.name
     others = [index for index in range(step.count) if step.place(index) is None]
@@ -81,9 +83,10 @@ def broadcasting(step: AxisStep) -> Place | None:
 
 @carries("QuantizeLinear", "DequantizeLinear")
 def quantize(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+    """Return the Place of the resized axis (such as the batch) in the output of QuantizeLinear or DequantizeLinear.
 
-    Raises Blocked if the scales differ along the axis.
+    It is the place in the first input, None if that does not have the axis. Raises Blocked if scales differ along the
+    axis, or if scales or zero points have it themselves.
     """
     step.require_shared(1, 2)
     place = step.place(0)
@@ -96,17 +99,21 @@ def quantize(step: AxisStep) -> Place | None:
 
 
 def require_other(step: AxisStep, place: Place, *axes: int) -> None:
-    """Raise Blocked if `axes`, along which a node combines elements, contain the axis at `place`."""
+    """Raise Blocked if `axes`, along which the node combines elements, contain the axis at `place`.
+
+    The axes are counted from 0.
+    """
     if place.axis in axes:
         raise Blocked(f"it combines elements along axis {place.axis}, which holds the slices")
 
 
 @carries(*ALONG_ONE)
 def along_one(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+    """Return the Place of the resized axis (such as the batch) in the outputs of Softmax, CumSum, TopK and the like.
 
-    Raises Blocked if the node combines elements along the axis. Before version 13, Softmax, LogSoftmax and Hardmax do
-    so along all axes from `axis` on.
+    It is the place in the first input, None if that does not have the axis. Raises Blocked if the node combines
+    elements along the axis, or if another input has it. Before version 13, Softmax, LogSoftmax and Hardmax combine
+    along all axes from `axis` on.
     """
     step.require_shared(*range(1, step.count))
     place = step.place(0)
@@ -128,10 +135,11 @@ def along_one(step: AxisStep) -> Place | None:
 
 @carries("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss")
 def loss(step: AxisStep) -> Sequence[Place | None] | None:
-    """Return the places of the resized axis in the losses and the log-probabilities, or None if no input has it.
+    """Return the Places of the resized axis (such as the batch) in the losses and the log-probabilities.
 
-    Raises Blocked if the losses are reduced, or if the axis counts the classes. Raises Blocked, too, unless scores and
-    labels both have the axis in the same place.
+    The result is None if neither scores nor labels have the axis. The operators are SoftmaxCrossEntropyLoss and
+    NegativeLogLikelihoodLoss. Raises Blocked if the losses are reduced, if the axis counts the classes, or if the
+    weights have it. Raises Blocked, too, unless scores and labels both have the axis in the same place.
     """
     step.require_shared(2)
     scores, labels = step.place(0), step.place(1)
@@ -149,9 +157,10 @@ def loss(step: AxisStep) -> Sequence[Place | None] | None:
 
 @carries("LayerNormalization", "RMSNormalization")
 def normalize_behind(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+    """Return the Place of the resized axis (such as the batch) in the output of LayerNormalization or RMSNormalization.
 
-    Raises Blocked if the axis is among the axes that are normalized, from `axis` on.
+    It is the place in the first input, None if that does not have the axis. Raises Blocked if the axis is among those
+    that are normalized, from the attribute `axis` on, or if another input has it.
     """
     step.require_shared(1, 2)
     place = step.place(0)
@@ -168,9 +177,9 @@ ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin Re
 
 @carries(*REDUCTIONS)
 def reduce(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the result of a reduction, or None if the data does not have it.
+    """Return the Place of the resized axis (such as the batch) in the result of ReduceSum and other reductions.
 
-    Raises Blocked if the axis is reduced.
+    The result is None if the data does not have the axis. Raises Blocked if the axis is reduced.
     """
     step.require_shared(1)
     axes = step.numbers(1, "axes")
@@ -182,17 +191,18 @@ def reduce(step: AxisStep) -> Place | None:
 
 @carries("ArgMax", "ArgMin")
 def arg_reduce(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the result of ArgMax or ArgMin, or None if the data does not have it.
+    """Return the Place of the resized axis (such as the batch) in the result of ArgMax or ArgMin.
 
-    Raises Blocked if positions along it are returned.
+    The result is None if the data does not have the axis. Raises Blocked if positions along the axis are returned.
     """
     return _place_without(step, [step.axis(step.call.attribute("axis"), len(step.shape(0)))])
 
 
 def _place_without(step: AxisStep, axes: Sequence[int]) -> Place | None:
-    """Return the place of the resized axis in the output of a node that reduces `axes`; None if the data lacks it.
+    """Return the Place of the resized axis in the output of a node that reduces `axes`, with or without `keepdims`.
 
-    Raises Blocked if the axis is one of `axes`.
+    The result is None if the data does not have the axis. `axes` are counted from 0. Raises Blocked if the resized axis
+    is one of them.
     """
     place = step.place(0)
     if place is None:
@@ -207,9 +217,10 @@ def _place_without(step: AxisStep, axes: Sequence[int]) -> Place | None:
 
 @carries("MeanVarianceNormalization")
 def normalize_axes(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+    """Return the Place of the resized axis (such as the batch) in the output of MeanVarianceNormalization.
 
-    Raises Blocked if the axis is one of the attribute `axes`, which are normalized.
+    It is the place in the input, None if that does not have the axis. Raises Blocked if the axis is one of the
+    attribute `axes`, which are normalized.
     """
     place = step.place(0)
     if place is not None:

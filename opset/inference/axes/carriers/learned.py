@@ -11,9 +11,10 @@ ML = "ai.onnx.ml"
 
 @carries("Binarizer", "Imputer", "LabelEncoder", "CategoryMapper", "Scaler", "OneHotEncoder", domain=ML)
 def per_feature(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+    """Return the Place of the resized axis (such as the batch) in the output of Scaler, OneHotEncoder and the like.
 
-    Raises Blocked if the axis is the last axis of an Imputer or Scaler, which treat each feature differently.
+    It is the place in the input, None if that does not have the axis. Raises Blocked if the axis is the last axis of an
+    Imputer or Scaler, which treat each feature differently.
     """
     place = step.place(0)
     if place is not None and step.call.schema.name in ("Imputer", "Scaler"):
@@ -29,9 +30,10 @@ TreeEnsembleRegressor
 
 @carries(*PER_ROW, domain=ML)
 def per_row(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis, which must count the rows of a matrix, or None if the input lacks it.
+    """Return the Place of the resized axis in the outputs of a classifier, regressor or Normalizer: the rows.
 
-    Raises Blocked if the axis is another axis, or if the input is no matrix.
+    The result is None if the input does not have the axis. Raises Blocked if the axis does not count the rows, or if
+    the input is no matrix.
     """
     place = step.place(0)
     if place is not None:
@@ -43,9 +45,10 @@ def per_row(step: AxisStep) -> Place | None:
 
 @carries("ArrayFeatureExtractor", domain=ML)
 def array_feature_extractor(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the data and the output, or None if the data does not have it.
+    """Return the Place of the resized axis (such as the batch) in the output of ArrayFeatureExtractor.
 
-    Raises Blocked if the axis is the last axis, along which features are picked.
+    It is the place in the data, None if that does not have the axis. Raises Blocked if the axis is the last axis, along
+    which features are picked, or if the indices have it.
     """
     step.require_shared(1)
     place = step.place(0)
@@ -58,9 +61,10 @@ def array_feature_extractor(step: AxisStep) -> Place | None:
 
 @carries("FeatureVectorizer", domain=ML)
 def feature_vectorizer(step: AxisStep) -> Place | None:
-    """Return the first axis as the place of the resized axis, or None if no input has it.
+    """Return the first axis as the Place of the resized axis in the output of FeatureVectorizer: the rows.
 
-    Raises Blocked if an input is no matrix, or if the resized axis is not the rows of every input.
+    The result is None if no input has the axis. Raises Blocked if an input is no matrix, or if the resized axis is not
+    the rows of every input.
     """
     places = {step.place(index) for index in range(step.count)}
     if places == {None}:
@@ -72,9 +76,9 @@ def feature_vectorizer(step: AxisStep) -> Place | None:
 
 @carries("ZipMap", domain=ML)
 def zip_map(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the list of maps, one for each row; None if the input does not have it.
+    """Return the Place of the resized axis in the output of ZipMap, a list of maps, one for each row of the input.
 
-    Raises Blocked if the axis is not the rows of a matrix.
+    The result is None if the input does not have the axis. Raises Blocked if the axis is not the rows of a matrix.
     """
     place = step.place(0)
     if place is not None and (place.axis or len(step.shape(0)) != 2):

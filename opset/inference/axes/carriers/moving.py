@@ -17,7 +17,7 @@ END = 2**63 - 1
 
 @carries("Slice", sizes=(2,))
 def slice_(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of Slice, or None if the data does not have it.
+    """Return the Place of the resized axis (such as the batch) in the output of Slice, or None if the data lacks it.
 
     An end along the axis that is the old size is changed in the node to the largest integer, which takes all slices.
     Raises Blocked if the node takes, or may mean to take, only a part of the axis. Raises Blocked, too, if another
@@ -47,7 +47,9 @@ def slice_(step: AxisStep) -> Place | None:
 
 
 def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int, whole: Size) -> None:
-    """Replace the end at `position` of a Slice along the resized axis by an end that takes all, if it is the old size.
+    """Change the end of a Slice along the resized axis to one that takes all slices, if it is the old size.
+
+    Nothing is changed if the end takes all slices already.
 
     Args:
         step: the Slice.
@@ -78,9 +80,10 @@ def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int,
 
 @carries("Gather")
 def gather(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of Gather, or None if neither data nor indices have it.
+    """Return the Place of the resized axis (such as the batch) in the output of Gather.
 
-    Raises Blocked if both have it, or if slices are picked along it.
+    The result is None if neither data nor indices have the axis. Raises Blocked if both have it, or if slices are
+    picked along it.
     """
     data, indices = step.place(0), step.place(1)
     if data is None and indices is None:
@@ -98,27 +101,29 @@ def gather(step: AxisStep) -> Place | None:
 
 @carries("GatherElements")
 def gather_elements(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in data, indices and output, or None if no input has it.
+    """Return the Place of the resized axis (such as the batch) in GatherElements' output, or None if no input has it.
 
-    An input without the axis is repeated along it. Raises Blocked if elements are picked along the axis.
+    All inputs have the axis in the same place; one without it is repeated along it. Raises Blocked if elements are
+    picked along the axis, or if the places differ.
     """
     return _same_place(step, step.call.attribute("axis"))
 
 
 @carries("ScatterElements", "Scatter")
 def scatter_elements(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in data, indices, updates and output, or None if no input has it.
+    """Return the Place of the resized axis (such as the batch) in the output of ScatterElements or Scatter.
 
-    An input without the axis is repeated along it. Raises Blocked if elements are written along the axis.
+    The result is None if no input has the axis. All inputs have it in the same place; one without it is repeated along
+    it. Raises Blocked if elements are written along the axis, or if the places differ.
     """
     return _same_place(step, step.call.attribute("axis"))
 
 
 def _same_place(step: AxisStep, along: int) -> Place | None:
-    """Return the place of the resized axis, which must be the same in all inputs, or None if no input has it.
+    """Return the Place of the resized axis, which must be the same in all inputs, or None if no input has it.
 
-    An input without the axis is repeated along it. Raises Blocked if the places differ, or if the resized axis is
-    `along`, the axis along which the operator works.
+    An input without the axis is repeated along it. Raises Blocked if the places differ, if an input cannot be repeated,
+    or if the resized axis is `along`, the axis along which the operator works.
     """
     found = {place for index in range(step.count) if (place := step.place(index)) is not None}
     if not found:
@@ -133,10 +138,11 @@ def _same_place(step: AxisStep, along: int) -> Place | None:
 
 @carries("GatherND")
 def gather_nd(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of GatherND, or None if neither data nor indices have it.
+    """Return the Place of the resized axis (such as the batch) in the output of GatherND.
 
-    Three cases are possible: the axis is one of the `batch_dims` of both inputs; it is an axis of the indices, and
-    there are no `batch_dims`; or it is an axis of the data behind the indexed axes. Raises Blocked in any other case.
+    The result is None if neither data nor indices have the axis. Three cases are possible: the axis is one of the
+    `batch_dims` of both inputs; it is an axis of the indices, and there are no `batch_dims`; or it is an axis of the
+    data behind the indexed axes. Raises Blocked in any other case.
     """
     data, indices = step.place(0), step.place(1)
     shared = step.call.attribute("batch_dims") or 0
@@ -157,9 +163,9 @@ def gather_nd(step: AxisStep) -> Place | None:
 
 @carries("OneHot")
 def one_hot(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of OneHot, or None if the indices do not have it.
+    """Return the Place of the resized axis (such as the batch) in the output of OneHot, or None if the indices lack it.
 
-    A new axis in front of the resized axis moves it by one.
+    A new axis in front of the resized axis moves it by one. Raises Blocked if another input has the axis.
     """
     step.require_shared(1, 2)
     place = step.place(0)
@@ -171,9 +177,10 @@ def one_hot(step: AxisStep) -> Place | None:
 
 @carries("Trilu")
 def trilu(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+    """Return the Place of the resized axis (such as the batch) in the output of Trilu, or None if the data lacks it.
 
-    Raises Blocked if the axis is one of the last two axes, rows and columns of a matrix.
+    It is the place in the data. Raises Blocked if the axis is one of the last two axes, rows and columns of a matrix,
+    or if the second input has it.
     """
     step.require_shared(1)
     place = step.place(0)
@@ -185,9 +192,10 @@ def trilu(step: AxisStep) -> Place | None:
 
 @carries("ReverseSequence")
 def reverse_sequence(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the data and the output, or None if no input has it.
+    """Return the Place of the resized axis (such as the batch) in the output of ReverseSequence.
 
-    If the lengths do not have the axis, they are repeated along it. Raises Blocked if the axis is not `batch_axis`.
+    It is the place in the data, None if no input has the axis. If the lengths do not have it, they are repeated along
+    it. Raises Blocked if the axis is not the `batch_axis` of the data.
     """
     data, lengths = step.own_place(0), step.own_place(1)
     if data is None and lengths is None:
