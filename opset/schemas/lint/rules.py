@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opset.errors import Finding, FindingList, SchemaError
+from opset.schemas.constraints.conditions import all_constraints
 from opset.schemas.diff import Transition, compact_diff
 from opset.schemas.index import FOLDER, standard_versions
 from opset.schemas.lint.body_rules import LinkedOperators, OperatorBodies, operators_used
@@ -37,7 +38,6 @@ from opset.schemas.yaml.loader import (
     MAX_FOLDER_FINDINGS,
     TYPES_FILE,
     Operator,
-    all_constraints,
     read_file,
     read_operator,
     read_operators,
