@@ -1,4 +1,4 @@
-"""Types and shapes of attention, rotary embeddings, and caches of keys and values."""
+"""Types and shapes of attention, and of caches of keys and values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output types of optimizers and gradients, which are the types of the tensors that they update or derive by."""
+"""Output types of optimizers, which are the types of the tensors that are updated, and of Gradient."""
 
 from __future__ import annotations
 
