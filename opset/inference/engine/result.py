@@ -358,8 +358,8 @@ def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package; it is not changed.
         check_type: Whether inputs of nodes are checked against the signatures of their operators.
-        strict_mode: Whether any finding of the inference is an error, such as a stated type that contradicts the inferred
-            one, or a node that does not fit its operator.
+        strict_mode: Whether any finding of the inference is an error, such as a stated type that contradicts what is
+            inferred, or a node that does not fit its operator.
         data_prop: Whether elements are followed through shape arithmetic.
 
     Returns:
