@@ -79,7 +79,8 @@ def target_of(
     if release is not None:
         return target_of_release(release, registry, ir_version)
     if runtime is not None:
-        target = target_of_runtime(runtime, registry, ir_version, [*map(Path, targets)], inexact_types)
+        files = [targets] if isinstance(targets, str | Path) else targets  # the characters of a path are no paths
+        target = target_of_runtime(runtime, registry, ir_version, [*map(Path, files)], inexact_types)
         return target if to is None else fix_versions(target, to, registry)
     return target_of_model(ir_version) if to is None else target_of_version(to, registry, ir_version)
 

@@ -332,8 +332,9 @@ class Availability:
     ) -> Lack | None:
         """Return why no kernel of a runtime takes a node, None if a kernel takes it.
 
-        If several kernels fail for different reasons, a reason other than types is preferred. If a kernel takes the
-        node, its restrictions that are stated only in words are added to `unchecked`.
+        If several kernels fail for different reasons, a reason other than types is preferred; `elements` of the result
+        has the types that any of them takes. If a kernel takes the node, its restrictions that are stated only in words
+        are added to `unchecked`.
         """
         name = f"{runtime.title} {runtime.release}"
         kernels = runtime.kernels(schema.name, schema.domain)
@@ -452,7 +453,8 @@ def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
 def _values_without_rank(node: Any, facts: ValueFacts) -> Iterator[str]:
     """Yield the names of a node's inputs and outputs that are tensors of unknown rank.
 
-    The rank of an If's output also counts as unknown if the branches compute different ranks.
+    A value of unknown type counts as a tensor. The rank of an If's output also counts as unknown if the branches
+    compute different ranks.
     """
     for name in filter(None, (*node.input, *node.output)):
         if facts.shape(name) is None and (facts.type(name) or "tensor(").startswith("tensor("):
@@ -680,7 +682,10 @@ def _lack_of_outputs(kernel: Kernel, node: Any, schema: OpSchema) -> Lack | None
 
 
 def _lack_of_inputs(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
-    """Return why a node breaks, or may break, a limit of a kernel on ranks, sizes or values of inputs; else None."""
+    """Return why a node breaks, or may break, a limit of a kernel on ranks, sizes or values of inputs; else None.
+
+    If inputs have to be constants and are not, `constants` of the result has their positions.
+    """
     if kernel.input_ranks and node.input and node.input[0]:
         shape = facts.shape(node.input[0])
         ranks = ", ".join(map(str, sorted(kernel.input_ranks)))

@@ -26,7 +26,8 @@ ATTRIBUTE_ELEMENTS = {
 class TypeRestriction(NamedTuple):
     """An input or output whose type the target version may not allow, alone or together with other types.
 
-    `outputs` says whether it is an output. `variadic` says whether all inputs or outputs after it are restricted, too.
+    `outputs` says whether it is an output, `position` which one. `variadic` says whether all inputs or outputs after it
+    are restricted, too.
     """
 
     outputs: bool
@@ -466,7 +467,7 @@ def _check_values(derived: DerivedAdapter, values: dict[str, Any]) -> None:
 
 
 def _has_no_value_of(node: Node, types: frozenset[str]) -> bool:
-    """Whether surely no input or output of a node has one of the element types `types`."""
+    """Whether surely no input or output of a node has one of the element types `types`; False if a type is unknown."""
     values = [name for name in (*node.inputs, *node.outputs) if name]
     return all((element := node.values.element(name)) is not None and element not in types for name in values)
 

@@ -64,9 +64,9 @@ def inline_functions(
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
         functions: Names of the functions to inline ("Scale", "com.example.Scale", "com.example.Scale:half" with an
-            overload), by default all. A name that no function has may be an operator, such as "Gelu": its nodes are
-            expressed by other operators, as `lower` does.
-        exclude: Names of functions that stay.
+            overload), or one text with commas between them; by default all. A name that no function has may be an
+            operator, such as "Gelu": its nodes are expressed by other operators, as `lower` does.
+        exclude: Names of functions that stay, in the same forms.
         schemas: Folders of operator YAML, for domains of your own.
         allow_external_roots: Folders outside the model's own from which external data may be read.
         limits: How much the inlining may do and add; by default in proportion to the size of the model.
@@ -81,10 +81,16 @@ def inline_functions(
         UsageError: Neither a function nor an operator has a name in `functions`, or no function one in `exclude`.
     """
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
-    inlining = inline_model(loaded, functions, exclude, registry_with(schemas), limits)
+    names = None if functions is None else _split_names(functions)
+    inlining = inline_model(loaded, names, _split_names(exclude), registry_with(schemas), limits)
     if inlining.model is None:
         raise ConversionError(inlining.refusals)
     return inlining.model.as_given()
+
+
+def _split_names(names: Iterable[str]) -> list[str]:
+    """Return the names of a list, or of one text with commas between them: "Scale, Shift"."""
+    return [name.strip() for name in names.split(",")] if isinstance(names, str) else [*names]
 
 
 def inline_model(

@@ -163,9 +163,9 @@ class Survey:
 
     @cached_property
     def unknown(self) -> set[Operator]:
-        """The operators that the model uses although their domain has schemas and never had these operators.
+        """The (operator, domain) pairs that the model uses and that no version of their domain has.
 
-        Operators of onnxruntime that exporters write without a domain are left out.
+        Domains without schemas are left out, and so are operators of onnxruntime that exporters write without a domain.
         """
         return {
             (op_type, domain)
@@ -422,8 +422,9 @@ class FormsConversion(BodyConversion):
     def refusals_of_plan(self, *, checked: bool) -> list[tuple[Finding, int]]:
         """Return the refusals, each with the number of its nodes, and set `is_open`.
 
-        `checked` says that the body is at the target already. Then its nodes are only checked, the number of each
-        refusal is 1, and `is_open` stays False. Raises BudgetExceeded if the budget is used up.
+        `is_open` says that converting the whole body might remove a refused node. `checked` says that the body is at
+        the target already. Then its nodes are only checked, the number of each refusal is 1, and `is_open` stays False.
+        Raises BudgetExceeded if the budget is used up.
         """
         conversion = self._context.conversion
         members = {each.node: each.members for each in self._nodes}

@@ -67,6 +67,16 @@ class AxisStep:
         """
         return self._tracking.places.get(self.call.names[index]) if self.call.has(index) else None
 
+    def data_place(self) -> Place:
+        """Return the place of the resized axis in the first input.
+
+        Raises Blocked if the first input does not have the axis: then another input has it.
+        """
+        place = self.place(0)
+        if place is None:
+            raise Blocked(f"{self._name(0)} does not have it, and another input does")
+        return place
+
     def own_place(self, index: int) -> Place | None:
         """Return the place of the resized axis in the input at `index`, or None if the input does not have it.
 

@@ -79,14 +79,12 @@ def _replace_stated_shape(step: AxisStep, wanted: Sequence[Size], zero_is_zero: 
 
 
 @carries("Flatten")
-def flatten(step: AxisStep) -> Place | None:
-    """Return the Place of the resized axis (such as the batch) in Flatten's output, or None if the input lacks it.
+def flatten(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in Flatten's output.
 
     Raises Blocked if elements of several slices would be merged into one slice.
     """
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))
     candidates = places_in(step.shape(0), place, step.before, step.output_shape())
     kept = [each for each in candidates if each.axis == (0 if place.axis < axis else 1)]
@@ -96,26 +94,22 @@ def flatten(step: AxisStep) -> Place | None:
 
 
 @carries("Transpose")
-def transpose(step: AxisStep) -> Place | None:
-    """Return the Place of the resized axis (such as the batch) in Transpose's output, or None if the input lacks it."""
-    place = step.place(0)
-    if place is None:
-        return None
+def transpose(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in Transpose's output."""
+    place = step.data_place()
     order = step.call.attribute("perm") or tuple(reversed(range(len(step.shape(0)))))
     return place._replace(axis=order.index(place.axis))
 
 
 @carries("Unsqueeze")
-def unsqueeze(step: AxisStep) -> Place | None:
-    """Return the Place of the resized axis (such as the batch) in Unsqueeze's output, or None if the data lacks it.
+def unsqueeze(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in Unsqueeze's output.
 
     Each axis that is inserted in front of the resized axis moves it by one. Raises Blocked if the second input has the
     resized axis.
     """
     step.require_shared(1)
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     axes = step.numbers(1, "axes") or ()
     rank = len(step.shape(0)) + len(axes)
     inserted = {step.axis(axis, rank) for axis in axes if isinstance(axis, int)}
@@ -124,15 +118,13 @@ def unsqueeze(step: AxisStep) -> Place | None:
 
 
 @carries("Squeeze")
-def squeeze(step: AxisStep) -> Place | None:
-    """Return the Place of the resized axis (such as the batch) in the output of Squeeze, or None if the data lacks it.
+def squeeze(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of Squeeze.
 
     Raises Blocked if the node removes the axis, or would remove it at some of its sizes.
     """
     step.require_shared(1)
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     shape = step.shape(0)
     axes = step.numbers(1, "axes")
     if axes is None:
@@ -152,15 +144,13 @@ def squeeze(step: AxisStep) -> Place | None:
 
 
 @carries("Concat")
-def concat(step: AxisStep) -> Place | None:
-    """Return the Place of the resized axis (such as the batch) in the output of Concat, or None if no input has it.
+def concat(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of Concat.
 
     An input without the axis is repeated along it. Raises Blocked if inputs are joined along the axis, if they have it
     in different places, or if an input cannot be repeated.
     """
     found = {place for index in range(step.count) if (place := step.place(index)) is not None}
-    if not found:
-        return None
     if len(found) > 1:
         raise Blocked("its inputs have the slices along different axes")
     (place,) = found
@@ -184,15 +174,14 @@ def repeat_others(step: AxisStep, place: Place, indices: Sequence[int]) -> None:
 
 
 @carries("Split")
-def split(step: AxisStep) -> Place | None:
-    """Return the Place of the resized axis (such as the batch) in each output of Split, or None if the input lacks it.
+def split(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in each output of Split.
 
     Raises Blocked if the node splits along the axis.
     """
     step.require_shared(1)
-    place = step.place(0)
-    if place is not None:
-        require_other(step, place, step.axis(step.call.attribute("axis") or 0, len(step.shape(0))))
+    place = step.data_place()
+    require_other(step, place, step.axis(step.call.attribute("axis") or 0, len(step.shape(0))))
     return place
 
 
@@ -294,15 +283,13 @@ def tile(step: AxisStep) -> Place | None:
 
 
 @carries("Pad")
-def pad(step: AxisStep) -> Place | None:
-    """Return the Place of the resized axis (such as the batch) in the output of Pad, or None if the data lacks it.
+def pad(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of Pad.
 
     Raises Blocked if the node pads along the axis, or if another input has it.
     """
     step.require_shared(1, 2, 3)
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     rank = len(step.shape(0))
     pads = step.numbers(1, "pads" if step.call.version > 1 else "paddings") or ()
     given = step.numbers(3) if step.call.has(3) else None

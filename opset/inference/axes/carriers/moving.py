@@ -79,19 +79,16 @@ def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int,
 
 
 @carries("Gather")
-def gather(step: AxisStep) -> Place | None:
+def gather(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Gather.
 
-    The result is None if neither data nor indices have the axis. Raises Blocked if both have it, or if slices are
-    picked along it.
+    Raises Blocked if both have it, or if slices are picked along it.
     """
     data, indices = step.place(0), step.place(1)
-    if data is None and indices is None:
-        return None
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))
-    if data is None:
-        assert indices is not None
+    if indices is not None and data is None:
         return indices._replace(axis=axis + indices.axis)
+    data = step.data_place()
     if indices is not None:
         raise Blocked("it would pick elements of each slice at the positions of each other one")
     if data.axis == axis:
@@ -100,8 +97,8 @@ def gather(step: AxisStep) -> Place | None:
 
 
 @carries("GatherElements")
-def gather_elements(step: AxisStep) -> Place | None:
-    """Return the Place of the resized axis (such as the batch) in GatherElements' output, or None if no input has it.
+def gather_elements(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in GatherElements' output.
 
     All inputs have the axis in the same place; one without it is repeated along it. Raises Blocked if elements are
     picked along the axis, or if the places differ.
@@ -110,24 +107,22 @@ def gather_elements(step: AxisStep) -> Place | None:
 
 
 @carries("ScatterElements", "Scatter")
-def scatter_elements(step: AxisStep) -> Place | None:
+def scatter_elements(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of ScatterElements or Scatter.
 
-    The result is None if no input has the axis. All inputs have it in the same place; one without it is repeated along
-    it. Raises Blocked if elements are written along the axis, or if the places differ.
+    All inputs have it in the same place; one without it is repeated along it. Raises Blocked if elements are written
+    along the axis, or if the places differ.
     """
     return _same_place(step, step.call.attribute("axis"))
 
 
-def _same_place(step: AxisStep, along: int) -> Place | None:
-    """Return the Place of the resized axis, which must be the same in all inputs, or None if no input has it.
+def _same_place(step: AxisStep, along: int) -> Place:
+    """Return the Place of the resized axis, which must be the same in all inputs.
 
     An input without the axis is repeated along it. Raises Blocked if the places differ, if an input cannot be repeated,
     or if the resized axis is `along`, the axis along which the operator works.
     """
     found = {place for index in range(step.count) if (place := step.place(index)) is not None}
-    if not found:
-        return None
     if len(found) > 1:
         raise Blocked("its inputs have the slices along different axes")
     (place,) = found
@@ -146,8 +141,6 @@ def gather_nd(step: AxisStep) -> Place | None:
     """
     data, indices = step.place(0), step.place(1)
     shared = step.call.attribute("batch_dims") or 0
-    if data is None and indices is None:
-        return None
     tuples = len(step.shape(1)) - 1
     if data is None and indices is not None and not shared:
         require_other(step, indices, tuples)
@@ -162,44 +155,39 @@ def gather_nd(step: AxisStep) -> Place | None:
 
 
 @carries("OneHot")
-def one_hot(step: AxisStep) -> Place | None:
-    """Return the Place of the resized axis (such as the batch) in the output of OneHot, or None if the indices lack it.
+def one_hot(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of OneHot.
 
     A new axis in front of the resized axis moves it by one. Raises Blocked if another input has the axis.
     """
     step.require_shared(1, 2)
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)) + 1)
     return place._replace(axis=place.axis + (axis <= place.axis))
 
 
 @carries("Trilu")
-def trilu(step: AxisStep) -> Place | None:
-    """Return the Place of the resized axis (such as the batch) in the output of Trilu, or None if the data lacks it.
+def trilu(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of Trilu.
 
     It is the place in the data. Raises Blocked if the axis is one of the last two axes, rows and columns of a matrix,
     or if the second input has it.
     """
     step.require_shared(1)
-    place = step.place(0)
-    if place is not None:
-        rank = len(step.shape(0))
-        require_other(step, place, rank - 2, rank - 1)
+    place = step.data_place()
+    rank = len(step.shape(0))
+    require_other(step, place, rank - 2, rank - 1)
     return place
 
 
 @carries("ReverseSequence")
-def reverse_sequence(step: AxisStep) -> Place | None:
+def reverse_sequence(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of ReverseSequence.
 
-    It is the place in the data, None if no input has the axis. If the lengths do not have it, they are repeated along
-    it. Raises Blocked if the axis is not the `batch_axis` of the data.
+    It is the place in the data. If the lengths do not have it, they are repeated along it. Raises Blocked if the axis
+    is not the `batch_axis` of the data.
     """
     data, lengths = step.own_place(0), step.own_place(1)
-    if data is None and lengths is None:
-        return None
     axis = step.call.attribute("batch_axis")
     if data is None or data.axis != axis:
         raise Blocked("its slices lie along another axis")

@@ -8,19 +8,16 @@ from opset.inference.axes.steps import AxisStep
 
 
 @carries("MatMul", "MatMulInteger", "QLinearMatMul")
-def matmul(step: AxisStep) -> Place | None:
+def matmul(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of MatMul, MatMulInteger or QLinearMatMul.
 
-    The result is None if neither factor has the axis. The axis may be an axis of stacked matrices, the rows of the left
-    factor, or the columns of the right factor. A factor whose stacked matrices are equal along the axis may be cut to
-    one. Raises Blocked if the product sums over the axis, if both factors have the axis in different places, or if
-    scales or zero points may differ along it.
+    The axis may be an axis of stacked matrices, the rows of the left factor, or the columns of the right factor. A
+    factor whose stacked matrices are equal along the axis may be cut to one. Raises Blocked if the product sums over
+    the axis, if both factors have the axis in different places, or if scales or zero points may differ along it.
     """
     right = 3 if step.call.schema.name == "QLinearMatMul" else 1
     step.require_shared(*(index for index in range(step.count) if index not in (0, right)))
     places = {index: place for index in (0, right) if (place := step.place(index)) is not None}
-    if not places:
-        return None
     for index in range(step.count):
         if index not in (0, right) and len(step.shape(index)) and step.shape(index) != (1,):
             raise Blocked("its scales may differ along the axis")
@@ -70,8 +67,8 @@ def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int)
 
 
 @carries("Gemm")
-def gemm(step: AxisStep) -> Place | None:
-    """Return the Place of the resized axis (such as the batch) in Gemm's output, or None if neither A nor B has it.
+def gemm(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in Gemm's output.
 
     The axis may be the rows of A or the columns of B. A C with equal slices along the axis is cut to one. Raises
     Blocked if the product sums over the axis, if A and B both have it, or for versions before 7. Raises Blocked, too,
@@ -82,7 +79,6 @@ def gemm(step: AxisStep) -> Place | None:
         raise Blocked("it would combine each slice with each other one")
     if not places:
         step.require_shared(2)
-        return None
     if step.call.version < 7:
         raise Blocked(f"Gemm {step.call.version} broadcasts in another way than later versions", CONVERT_FIRST)
     ((index, place),) = places.items()
@@ -104,8 +100,8 @@ def gemm(step: AxisStep) -> Place | None:
 
 
 @carries("Einsum")
-def einsum(step: AxisStep) -> Place | None:
-    """Return the Place of the resized axis (such as the batch) in the output of Einsum, or None if no input has it.
+def einsum(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of Einsum.
 
     An input without the axis, in whose term the axis's letter stands, is repeated along it. Raises Blocked if the axis
     has different letters in the inputs, if its letter is not in the output, or if the equation has "..." or no "->".
@@ -120,8 +116,6 @@ def einsum(step: AxisStep) -> Place | None:
         for index in range(step.count)
         if (place := step.place(index)) is not None
     }
-    if not found:
-        return None
     letter, outer, inner = next(iter(found))
     if len(found) > 1 or letter not in output or any(term.count(letter) > 1 for term in terms):
         raise Blocked(f"it sums along the axis, or pairs its slices with each other: {equation}")
@@ -132,13 +126,12 @@ def einsum(step: AxisStep) -> Place | None:
 
 
 @carries("Det")
-def determinant(step: AxisStep) -> Place | None:
-    """Return the Place of the resized axis (such as the batch) in the output of Det, or None if the matrices lack it.
+def determinant(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of Det.
 
     Raises Blocked if the axis is one of the last two axes, rows and columns of a matrix.
     """
-    place = step.place(0)
-    if place is not None:
-        rank = len(step.shape(0))
-        require_other(step, place, rank - 2, rank - 1)
+    place = step.data_place()
+    rank = len(step.shape(0))
+    require_other(step, place, rank - 2, rank - 1)
     return place

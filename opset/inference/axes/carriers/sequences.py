@@ -31,14 +31,10 @@ def insert(step: AxisStep) -> Place | None:
 
 
 @carries("SequenceAt", "SequenceErase")
-def take(step: AxisStep) -> Place | None:
-    """Return the Place of the resized axis in the output of SequenceAt or SequenceErase.
-
-    It is the place in the elements of the sequence, None if they do not have the axis. Raises Blocked if the position
-    has it.
-    """
+def take(step: AxisStep) -> Place:
+    """Return the place of the resized axis in the elements of the sequence."""
     step.require_shared(*range(1, step.count))
-    return step.place(0)
+    return step.data_place()
 
 
 @carries("SequenceLength")
@@ -48,15 +44,13 @@ def length(step: AxisStep) -> Place | None:
 
 
 @carries("ConcatFromSequence")
-def join(step: AxisStep) -> Place | None:
+def join(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of ConcatFromSequence.
 
-    The result is None if the elements do not have the axis. With `new_axis`, a new axis in front of the resized axis
-    moves it by one. Raises Blocked if the elements are joined along the resized axis.
+    With `new_axis`, a new axis in front of the resized axis moves it by one. Raises Blocked if the elements are joined
+    along the resized axis.
     """
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     axis = step.axis(step.call.attribute("axis"), len(step.output_shape()))
     if step.call.attribute("new_axis"):
         return place._replace(axis=place.axis + (place.axis >= axis))
@@ -65,15 +59,13 @@ def join(step: AxisStep) -> Place | None:
 
 
 @carries("SplitToSequence")
-def split(step: AxisStep) -> Place | None:
+def split(step: AxisStep) -> Place:
     """Return the Place that the resized axis (such as the batch) has in the parts that SplitToSequence makes.
 
-    The result is None if the tensor does not have the axis. Raises Blocked if the tensor is split along the axis.
+    Raises Blocked if the tensor is split along the axis.
     """
     step.require_shared(*range(1, step.count))
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))
     require_other(step, place, axis)
     drops = not step.call.has(1) and not step.call.attribute("keepdims")

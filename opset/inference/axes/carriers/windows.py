@@ -17,45 +17,40 @@ Col2Im STFT
 
 
 @carries(*PER_IMAGE)
-def per_image(step: AxisStep) -> Place | None:
+def per_image(step: AxisStep) -> Place:
     """Return the Place of the resized axis in the output of Conv, AveragePool and the like: the first axis, the batch.
 
-    The result is None if the first input does not have the axis. Raises Blocked if the axis is not the first axis of
-    the first input, or if another input has it.
+    Raises Blocked if the axis is not the first axis of the first input, or if another input has it.
     """
     step.require_shared(*range(1, step.count))
-    place = step.place(0)
-    if place is not None:
-        require_other(step, place, *range(1, len(step.shape(0))))
+    place = step.data_place()
+    require_other(step, place, *range(1, len(step.shape(0))))
     return place
 
 
 @carries("MaxPool")
-def max_pool(step: AxisStep) -> Place | None:
+def max_pool(step: AxisStep) -> Place:
     """Return the Place of the resized axis in the output of MaxPool: the first axis, the batch.
 
-    The result is None if the input does not have the axis. Raises Blocked if the axis is not the first axis, or if the
-    node has the second output, whose positions count elements of all slices.
+    Raises Blocked if the axis is not the first axis, or if the node has the second output, whose positions count
+    elements of all slices.
     """
-    place = step.place(0)
-    if place is not None:
-        if len(step.outputs) > 1:
-            raise Blocked("its second output counts elements of all slices")
-        require_other(step, place, *range(1, len(step.shape(0))))
+    place = step.data_place()
+    if len(step.outputs) > 1:
+        raise Blocked("its second output counts elements of all slices")
+    require_other(step, place, *range(1, len(step.shape(0))))
     return place
 
 
 @carries("BatchNormalization")
-def batch_normalization(step: AxisStep) -> Place | None:
+def batch_normalization(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of BatchNormalization.
 
-    It is the place in the first input, None if that does not have the axis. Raises Blocked if the axis is the axis of
-    channels, if the node computes statistics from the input, or if another input has the axis.
+    It is the place in the first input. Raises Blocked if the axis is the axis of channels, if the node computes
+    statistics from the input, or if another input has the axis.
     """
     step.require_shared(*range(1, step.count))
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     if step.call.attribute("training_mode") or len(step.outputs) > 1 or step.call.attribute("is_test") == 0:
         raise Blocked("it computes its statistics from all slices")
     if step.call.attribute("spatial") == 0:
@@ -65,16 +60,14 @@ def batch_normalization(step: AxisStep) -> Place | None:
 
 
 @carries("DFT")
-def dft(step: AxisStep) -> Place | None:
-    """Return the Place of the resized axis (such as the batch) in the output of DFT, or None if the signal lacks it.
+def dft(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of DFT.
 
     It is the place in the signal. Raises Blocked if the node transforms along the axis, or if the axis is the last one,
     which holds real and imaginary parts.
     """
     step.require_shared(1, 2)
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     rank = len(step.shape(0))
     (axis,) = step.numbers(2, "axis") or (-2,)
     if not isinstance(axis, int):
@@ -84,14 +77,12 @@ def dft(step: AxisStep) -> Place | None:
 
 
 @carries("GridSample")
-def grid_sample(step: AxisStep) -> Place | None:
+def grid_sample(step: AxisStep) -> Place:
     """Return the first axis as the Place of the resized axis in the output of GridSample: the batch.
 
-    The result is None if neither images nor grids have the axis. If only one of the two inputs has it, the second one
-    is repeated along its first axis. Raises Blocked if an input has the resized axis as another than its first axis.
+    If only one of the two inputs has it, the second one is repeated along its first axis. Raises Blocked if an input
+    has the resized axis as another than its first axis.
     """
-    if step.place(0) is None and step.place(1) is None:
-        return None
     for index in (0, 1):
         place = step.own_place(index)
         if place is None:
