@@ -33,7 +33,7 @@ def check(
     limits: Limits | None = None,
     allow_external_roots: Iterable[str | os.PathLike[str]] = (),
 ) -> FindingList:
-    """Return the findings of the specification's rules on a model, all of them.
+    """Return the findings of the specification's rules on a model.
 
     Weights are not read, but for small tensors whose values a rule needs.
 
@@ -88,7 +88,7 @@ def check_model(
 
 
 def raise_errors(findings: FindingList) -> None:
-    """Raise CheckError with those findings that are errors, if there are any."""
+    """Raise CheckError with the findings that are errors; do nothing if all are warnings or there are none."""
     errors = FindingList(each for each in findings if each.severity == ERROR)
     if errors:
         raise CheckError(errors)

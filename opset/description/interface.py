@@ -118,11 +118,13 @@ class InterfaceComparison:
     next_version: str | None
 
     def __repr__(self) -> str:
+        """Return one line with the level, the number of changes, and the versions."""
         count = len(self.changes) + self.omitted
         versions = f"{self.version_before} -> {self.version_after}, next {self.next_version}"
         return one_line("InterfaceComparison", f"{self.level}: {count:,} changes; version {versions}")
 
     def _repr_html_(self) -> str:
+        """Return a table of the changes, for notebooks."""
         tables = [Table("changes", InterfaceChange._fields, self.changes)]
         return html_of(repr(self).strip("<>"), tables)
 

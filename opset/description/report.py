@@ -72,12 +72,14 @@ class ModelDescription:
     notes: Sequence[str]
 
     def __repr__(self) -> str:
+        """Return one line with the imports, the IR version, and the numbers of nodes and of bytes of weights."""
         opsets = listing([f"{each.domain} {each.version}" for each in self.opsets], 5)
         size = sum(each.bytes for each in self.weights)
         text = f"{opsets}, IR version {self.ir_version}: {self.nodes:,} nodes, {size:,} bytes of weights"
         return one_line("ModelDescription", text)
 
     def _repr_html_(self) -> str:
+        """Return a table for each part of the description, for notebooks."""
         tables = [
             Table("inputs", DescribedValue._fields, self.inputs),
             Table("outputs", DescribedValue._fields, self.outputs),

@@ -123,8 +123,7 @@ def resize(
 
     Returns:
         The resized model, or `model` itself if no size changes; the numbers for variables, by name of the size; and a
-            line
-        of text for each change of a node. Names of numbers that the model does not have are not reported.
+        line of text for each change of a node. Names of numbers that the model does not have are not reported.
 
     Raises:
         UsageError: U103 if a new size is not valid, a variable is to have another name, or an output does not get the

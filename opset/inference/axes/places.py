@@ -70,9 +70,8 @@ def carries(*operators: str, domain: str = "", sizes: tuple[int, ...] = ()) -> C
 
     Returns:
         A decorator for a function that takes an AxisStep. The function returns the place in each output, or one place
-            that
-        all outputs have; None stands for an output that does not have the resized axis. The decorator returns the
-            function.
+        that all outputs have; None stands for an output that does not have the resized axis. The decorator returns the
+        function.
     """
 
     def register(function: Any) -> Any:
@@ -109,8 +108,7 @@ def places_in(shape: Sequence[Size], place: Place, count: Size, target: Sequence
 
     Returns:
         The places, the best first: the same axis with nothing else merged, then other axes with nothing else merged,
-            then
-        axes that are merged with others. The list is empty if the axis cannot be kept, or a size is 0.
+        then axes that are merged with others. The list is empty if the axis cannot be kept, or a size is 0.
     """
     before = product(shape[: place.axis]) * place.outer
     behind = product(shape[place.axis + 1 :]) * place.inner

@@ -52,7 +52,7 @@ class Value:
 
     @property
     def place(self) -> str:
-        """The node's path, as messages show it."""
+        """The location of the node, as messages show it: "graph 'g', node 'up1' (Resize)"."""
         return self.body.location(self.index)
 
     @property
@@ -85,7 +85,7 @@ class Gap:
 
     @property
     def place(self) -> str:
-        """The node's path, as messages show it."""
+        """The location of the node, as messages show it: "graph 'g', node 'up1' (Resize)"."""
         return self.body.location(self.index)
 
 
@@ -112,6 +112,7 @@ class Inference:
     """
 
     def __init__(self, engine: Engine) -> None:
+        """Collect the findings and notes of an inference that has run."""
         self._engine = engine
         self.model = engine.model
         self.index = engine.index
@@ -215,8 +216,8 @@ class Inference:
     def gaps(self) -> list[Gap]:
         """The values that are not fully known, in node order, with the reasons.
 
-        Outputs of nodes with an input of unknown rank are left out unless the node itself has a problem, and graphs
-        that are never run are, too.
+        Outputs of a node with an input of unknown rank are left out, unless the node itself has a problem. Graphs that
+        are never run are left out, too.
         """
         return [gap for scope in self._engine.all_scopes() if not scope.unused for gap in _gaps_in(scope)]
 
@@ -322,7 +323,8 @@ def infer_strictly(model: Model, index: ModelIndex, registry: Registry, limits: 
 
     Raises:
         ModelError: The functions of the model call each other in a cycle.
-        InferenceError: I401 if `limits` do not suffice, or hooks of a user's domain cannot be used.
+        InferenceError: I401 if `limits` do not suffice, I301 or I302 if functions or rules of a user's domain cannot be
+            used.
     """
     limits = limits or Limits()
     budget = default_budget(model.proto.ByteSize(), limits)
@@ -333,7 +335,10 @@ def infer_strictly(model: Model, index: ModelIndex, registry: Registry, limits: 
 
 
 def _run_engine(engine: Engine) -> None:
-    """Run an engine's inference. Raises InferenceError I401 if the caller's limits do not suffice."""
+    """Run an engine's inference, as far as its budget allows.
+
+    Raises InferenceError I401 if limits that the caller gave do not suffice.
+    """
     try:
         engine.run()
     except BudgetExceeded as exhausted:
@@ -354,7 +359,8 @@ def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package; it is not changed.
         check_type: Whether inputs of nodes are checked against the signatures of their operators.
-        strict_mode: Whether any contradiction or misfit is an error.
+        strict_mode: Whether any finding of the inference is an error, such as a stated type that contradicts what is
+            inferred, or a node that does not fit its operator.
         data_prop: Whether elements are followed through shape arithmetic.
 
     Returns:
@@ -362,8 +368,8 @@ def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False
 
     Raises:
         ModelError: The model is malformed.
-        InferenceError: With `check_type`, inputs have types that the operator does not take; with `strict_mode`,
-            anything does not fit together.
+        InferenceError: With `check_type`, inputs have types that the operator does not take; with `strict_mode`, there
+            are any findings.
     """
     inference = infer(model, check_type=check_type, data_prop=data_prop)
     wrong = FindingList(finding for finding in _findings_of(inference._engine) if strict_mode or finding.code == "I202")
