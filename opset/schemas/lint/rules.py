@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opset.errors import Finding, FindingList, SchemaError
+from opset.schemas.constraints.conditions import all_constraints
 from opset.schemas.diff import Transition, compact_diff
 from opset.schemas.index import FOLDER, standard_versions
 from opset.schemas.lint.body_rules import LinkedOperators, OperatorBodies, operators_used
@@ -37,7 +38,6 @@ from opset.schemas.yaml.loader import (
     MAX_FOLDER_FINDINGS,
     TYPES_FILE,
     Operator,
-    all_constraints,
     read_file,
     read_operator,
     read_operators,
@@ -424,11 +424,12 @@ def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[F
     """
     for step in operator.transitions:
         for element, wider in step.change.emulate.items():
-            before = [step.old.allowed_types(each) for each in (*step.old.inputs, *step.old.outputs)]
-            now = [step.new.allowed_types(each) for each in (*step.new.inputs, *step.new.outputs)]
-            came = [old for old, new in zip(before, now, strict=False) if f"tensor({element})" in {*new} - {*old}]
+            sides = (step.old.inputs, step.new.inputs), (step.old.outputs, step.new.outputs)
+            pairs = [pair for side in sides for pair in zip(*side, strict=False)]
+            types = [(step.old.allowed_types(old), step.new.allowed_types(new)) for old, new in pairs]
+            came = [before for before, now in types if f"tensor({element})" in {*now} - {*before}]
             why = "" if came else "it did not come with this version"
-            if any(f"tensor({wider})" not in old for old in came):
+            if any(f"tensor({wider})" not in before for before in came):
                 why = f"{wider} was not allowed before"
             if why:
                 since = step.new.since_version
