@@ -16,7 +16,7 @@ FLOATS = {"float16": 6, "bfloat16": 13, "float": 6, "double": 6}
 
 
 class MissingCast(NamedTuple):
-    """An input of a node that alone has another type of floats than the inputs that it has to be like.
+    """An input of a node that alone has another type of floats than the other inputs of its type variable.
 
     `node` and `position` are the indexes of the node in its body and of the input. The input is of the type `given`,
     and a Cast to `wanted` would mend the node.
@@ -40,12 +40,11 @@ class MissingCast(NamedTuple):
 
 
 def missing_casts(context: CheckContext) -> Iterator[MissingCast]:
-    """Yield the inputs that alone have another type of floats than the inputs that they have to be like.
+    """Yield the inputs that alone have another type of floats than the other inputs of their type variable.
 
-    Within a graph, later nodes come first. An input is not cast away from the type that the model states for the
-    output. If a node has only two such inputs, it is the one unlike the stated type, or else a constant beside a
-    computed value. Nodes in functions, in bodies that are never run, and in branches that a condition guards are left
-    out.
+    Within a graph, later nodes come first. An input that has the type that the model states for the output stays. Of
+    two such inputs, the one that differs from the stated type is yielded, or else a constant beside a computed value.
+    Nodes in functions, in bodies that are never run, and in branches that a condition guards are left out.
     """
     for scope in context.graph_scopes:
         if scope.unused or scope.guarded:

@@ -19,7 +19,7 @@ class DataFiles(KnownFiles):
         self._checksums: dict[str, str] = {}
 
     def checksum(self, file: DataFile) -> str:
-        """Return the SHA-1 digest of a whole file in hexadecimal digits; it is read once."""
+        """Return the SHA-1 digest of a whole file in hexadecimal digits. Each file is read once, then cached."""
         if file.real not in self._checksums:
             digest = hashlib.sha1(usedforsecurity=False)
             for chunk in chunks([Segment(file, 0, file.size)]):

@@ -42,7 +42,10 @@ def fixtures() -> dict[str, dict[str, Any]]:
 
 
 def section_of(code: str) -> str:
-    """Return the document and section that a code enforces: "the IR specification, Graphs"."""
+    """Return the document and section that a code enforces: "the IR specification, Graphs".
+
+    Raises KeyError if no rule has the code.
+    """
     document, comma, section = fixtures()[code]["section"].partition(", ")
     return f"{DOCUMENTS.get(document, document)}{comma}{section}"
 
@@ -154,7 +157,7 @@ def _scalar(field: Any, value: Any) -> Any:
 
 
 def page_body(code: str) -> str:
-    """Return the page of a rule in Markdown, without its title."""
+    """Return the page of a rule in Markdown, without its title: its reason, a bad and a good model, and what to do."""
     rule, fixture = CHECKER.by_code[code], fixtures()[code]
     bad, added = fixture["bad"], fixture.get("add", {})
     parts = [

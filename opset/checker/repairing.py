@@ -43,9 +43,11 @@ class Repair:
     left: FindingList
 
     def __repr__(self) -> str:
+        """Return one line with the numbers of changes and of findings that are left."""
         return one_line("Repair", f"{len(self.mended):,} changes; left: {self.left!r}")
 
     def _repr_html_(self) -> str:
+        """Return tables of the changes and of the findings that are left, for notebooks."""
         tables = [
             Table("changes", Mend._fields, self.mended),
             findings_table("findings that are left", self.left),

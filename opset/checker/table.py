@@ -213,7 +213,7 @@ class CheckContext:
 
     @property
     def main(self) -> Body:
-        """The main graph."""
+        """The main graph. It is there even if the model has none: then it is empty."""
         return self.bodies[0]
 
     def imports(self, body: Body) -> Mapping[str, int]:
@@ -236,7 +236,7 @@ class CheckContext:
 
     @cached_property
     def device_configurations(self) -> list[tuple[Any, Body, int]]:
-        """The device configurations of nodes, each with the body and index of its node."""
+        """The device configurations of nodes, as (NodeDeviceConfigurationProto, body, index of the node)."""
         return [
             (given, body, index)
             for body in self.bodies

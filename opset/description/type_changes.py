@@ -112,6 +112,7 @@ class TypeComparison:
     """Compares the types of the inputs, and then of the outputs, of an old and a new model."""
 
     def __init__(self) -> None:
+        """Begin a comparison: `compare_inputs` comes first, then `compare_outputs`."""
         self._old_sizes, self._new_sizes = Sizes({}), Sizes({})
         self._marks: dict[Size, Size | None] = {}
         self._taken = _Admission(())

@@ -218,9 +218,10 @@ def _further_refusals_text(row: Mapping[str, Any], code: str) -> str:
 
 
 def _runtimes_data(site: Site, key: Key, root: str) -> list[dict[str, str]]:
-    """Return links to the runtimes that have an operator, each with the releases that have it, as text.
+    """Return links to the runtimes that have an operator; the note of a link says which releases have it.
 
-    Returns [] for an operator that is not standard.
+    The result is [] for an operator that is not standard. `key` is (domain, operator), `root` the relative path to the
+    root of the site.
     """
     if not site.registry.is_standard(key[1], key[0]):
         return []
@@ -456,9 +457,10 @@ def _change_data(change: TransitionFacts | None) -> dict[str, Any] | None:
 
 
 def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[str, Any]:
-    """Return a table of types by versions; a cell has the type variables (T) of that version that allow the type.
+    """Return a table of types by versions as {"columns", "rows"}.
 
-    Types with equal cells share a row. `root` is the relative path to the root of the site.
+    A cell has the type variables, such as "T", of that version that allow the type, "" if none does. Types with equal
+    cells share a row. `root` is the relative path to the root of the site.
     """
     cells: dict[str, list[str]] = {}
     for position, schema in enumerate(versions):

@@ -49,7 +49,7 @@ class EffectKind:
 
     @property
     def operator(self) -> str:
-        """The operator, with its domain if that is not ai.onnx."""
+        """The operator's name, with its domain if that is not ai.onnx: "ai.onnx.ml.Scaler"."""
         return qualified_name(self.group["domain"], self.group["operator"])
 
     @property

@@ -19,7 +19,7 @@ _TO = "to"
 
 @CHECKER.fix("I202")
 def insert_casts(context: CheckContext) -> Iterator[Mend]:
-    """Insert a Cast before each input that alone has another type of floats than the inputs that it has to be like.
+    """Insert a Cast before each input that alone has another type of floats than the others of its type variable.
 
     Yields a Mend for each Cast.
     """

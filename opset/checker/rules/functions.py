@@ -168,12 +168,12 @@ class _Signature(NamedTuple):
 
 @CHECKER.rule("G321 G322 G324 G325 G326 G405", CheckContext)
 def check_calls(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each respect in which a node does not fit the function that it calls.
+    """Yield a finding for each way in which a node does not fit the function of the model that it calls.
 
     - G321, G322: it gives more inputs than the function has, or takes more outputs;
     - G324, G325: it gives an attribute that the function does not have, or one of another type;
     - G326: it leaves out an attribute that has no default and that an operator in the function requires;
-    - G405: the model has no such overload.
+    - G405: the model has no function with the overload that the node names.
     """
     overloads: dict[Operator, list[str]] = {}
     for domain, name, overload in context.functions:

@@ -60,7 +60,7 @@ def check_values_named(body: Body, context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G203 G204", Body)
 def check_interface(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each input or output of the main graph without a type, and each tensor without a shape."""
+    """Yield a finding for each input or output of the main graph that has no type, or is a tensor without shape."""
     if body is not context.main:
         return
     for role, values in ((INPUT, body.proto.input), (OUTPUT, body.proto.output)):
@@ -224,6 +224,7 @@ class Statement(NamedTuple):
     shape: Shape | None
 
     def __str__(self) -> str:
+        """Return the type and shape as text: "tensor(float) [N, 3]"; "a tensor" for a type that is not stated."""
         shape = "" if self.shape is None else f"[{', '.join(map(_size, self.shape))}]"
         return f"{self.type or 'a tensor'}{shape and ' '}{shape}"
 
@@ -444,7 +445,7 @@ def _is_identifier(name: Any) -> bool:
 
 
 def _dimension_variables(proto: Any) -> Iterator[str]:
-    """Yield the names of dimension variables in a TypeProto."""
+    """Yield the names of dimension variables in a TypeProto, also in sequences, optionals and maps."""
     while True:
         match proto.WhichOneof("value"):
             case "tensor_type" | "sparse_tensor_type" as kind:

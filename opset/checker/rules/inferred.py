@@ -51,7 +51,7 @@ def check_branches(inferred: Inferred, context: CheckContext) -> Iterator[Findin
 
 @CHECKER.rule("W801", Inferred, severity=WARNING)
 def check_inference_ended(inferred: Inferred, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding if the inference stopped, so that types and shapes behind that place were not compared."""
+    """Yield a warning if inference stopped early, so that types and shapes behind that place were not compared."""
     if inferred.inference is not None and inferred.inference.stopped:
         why = f"the inference stopped at {inferred.inference.stopped}"
         yield Finding("W801", "not all types and shapes were checked", "model", why, ALLOW_MORE)

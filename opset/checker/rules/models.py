@@ -27,7 +27,7 @@ def check_ir_version_given(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G102", CheckContext)
 def check_ir_version_known(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding if the IR version is none that was published."""
+    """Yield a finding if the model states an IR version that was never published."""
     if context.proto.HasField("ir_version") and not 1 <= context.ir_version <= newest_ir_version():
         why = f"versions 1 to {newest_ir_version()} are known"
         yield Finding("G102", f"the IR version {context.ir_version} is not known", "model", why, _WRITER)
@@ -49,7 +49,7 @@ def check_graph_and_imports(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G104", Body)
 def check_domains_imported(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for the first node of each domain that the model, or the function, does not import."""
+    """Yield a finding for the first node of each domain that the model, or the function around it, does not import."""
     missing = {domain for _, domain in {*body.operators}} - context.imports(body).keys()
     for index, (_, domain) in enumerate(body.operators):
         if domain in missing:
@@ -162,7 +162,7 @@ def holders_of_metadata(context: CheckContext) -> Iterator[tuple[Any, str]]:
 
 @CHECKER.rule("W103", CheckContext, severity=WARNING, optional=True)
 def check_model_domain(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding if the model's domain is missing, or is no reversed DNS name."""
+    """Yield a finding if the model's `domain` is missing, or is no reversed DNS name, such as com.example.vision."""
     domain = context.proto.domain
     if not domain:
         why = "domain, model_version and the graph's name identify a model"
@@ -174,7 +174,7 @@ def check_model_domain(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("W104", CheckContext, severity=WARNING, optional=True)
 def check_producer(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding if the model does not name the tool that wrote it, or the version of the tool."""
+    """Yield a finding for each of producer_name and producer_version that the model does not state."""
     for field in ("producer_name", "producer_version"):
         if not getattr(context.proto, field):
             why = "it tells whom to ask about the model"

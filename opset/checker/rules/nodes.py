@@ -55,7 +55,7 @@ _SMALL = (0, *(number for word, (number, _) in FIELDS.items() if word.rstrip("s"
 
 @CHECKER.rule("G301", Body)
 def check_operator_named(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each node without an operator."""
+    """Yield a finding for each node that names no operator: its op_type is empty."""
     for index, (name, _) in enumerate(body.operators):
         if not name:
             why = "op_type says which operator a node calls"
@@ -120,11 +120,13 @@ def attribute_fault(attribute: Any, declared: set[str] | None, ir_version: int) 
 
 @CHECKER.rule("G311 G313 G314", Body)
 def check_operators(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each node whose operator does not exist in a domain that has schemas.
+    """Yield a finding for each node whose operator does not exist at the version of its domain that is imported.
 
     - G311: the domain never had such an operator;
     - G313: the operator came with a later version than the model imports;
     - G314: the operator was withdrawn before.
+
+    Domains without schemas, and calls of the model's functions, are left out.
     """
     faults: dict[Operator, tuple[str, str, str, str] | None] = {}
     versions = context.imports(body)

@@ -84,7 +84,7 @@ def _shape_fault(sparse: Any, count: int, dims: Sequence[int]) -> str:
 
 
 def _whole_count(dims: Sequence[int]) -> int | None:
-    """Return the number of elements of the whole tensor, None if its dims are not known or absurdly large."""
+    """Return the number of elements of the whole tensor, None if its dims are () or too large to be real."""
     try:
         return element_count(pb.TensorProto(dims=dims)) if dims else None
     except ModelError:

@@ -152,11 +152,11 @@ def check_combined_graph(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G711 G712 G713 G714", Body, since=5)
 def check_annotations(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each quantization annotation that cannot be followed.
+    """Yield a finding for each quantization annotation of a graph that cannot be followed.
 
     - G711: the tensor that it is about does not exist;
-    - G712: a scale or zero point that it names does not exist; what other keys mean is not known;
-    - G713: the tensor has an annotation before;
+    - G712: a scale or zero point that it names does not exist; tensors of other keys are not checked;
+    - G713: an earlier annotation is about the same tensor;
     - G714: a key stands twice.
     """
     seen: set[Any] = set()
@@ -185,7 +185,7 @@ def check_annotations(body: Body, context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("W701", Body, severity=WARNING, since=5)
 def check_annotation_keys(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for the first annotation with each key that the specification does not name."""
+    """Yield a finding for the first annotation with each key that is neither SCALE_TENSOR nor ZERO_POINT_TENSOR."""
     seen: set[Any] = {*QUANTIZATION_KEYS}
     for annotation in body.proto.quantization_annotation if not body.function else ():
         for entry in annotation.quant_parameter_tensor_names:
