@@ -99,14 +99,15 @@ def select_codes(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> froz
 
     Args:
         select: Codes, or beginnings of codes such as "G3"; by default, the codes of all rules that are not optional.
-        ignore: Codes, or beginnings of codes, that are left out, also if `select` names them.
+        ignore: Codes, or beginnings of codes, that are left out, also if `select` names them. One text is one code.
 
     Raises:
         UsageError: U103 if one of these texts is not the beginning of any rule's code.
     """
     known = CHECKER.by_code
+    select, ignore = ([text] if isinstance(text, str) else [*text] for text in (select, ignore))
     chosen = {code for code, rule in known.items() if not rule.optional}
-    if select := [*select]:
+    if select:
         chosen = {code for each in select for code in _codes_of(each, known)}
     return frozenset(chosen - {code for each in ignore for code in _codes_of(each, known)})
 

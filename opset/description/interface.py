@@ -19,6 +19,7 @@ from opset.description.content_changes import content_changes
 from opset.description.contents import described_value
 from opset.description.type_changes import Relation, TypeChange, TypeComparison
 from opset.errors import KEPT, LONGEST, Finding, InferenceError, ModelError, VersionError, listing, quote, safe_text
+from opset.file_names import list_paths
 from opset.html_text import Table, html_of, one_line
 from opset.inference.building.work import charge_to, default_budget
 from opset.model import Model, load
@@ -154,7 +155,7 @@ def compare_interfaces(
         ModelError: A model is malformed.
         InferenceError: I401, sizes of inputs and outputs take more work than the limits allow.
     """
-    roots = tuple(allow_external_roots)
+    roots = list_paths(allow_external_roots)
     return compare_loaded(load(old, allow_external_roots=roots), load(new, allow_external_roots=roots), limits)
 
 

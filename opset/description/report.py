@@ -23,6 +23,7 @@ from opset.description.contents import (
     weights_of,
 )
 from opset.errors import LONGEST, ModelError, escape_text, listing, safe_text
+from opset.file_names import list_paths
 from opset.html_text import Table, html_of, one_line
 from opset.model import load
 from opset.model.model_version import ModelVersion
@@ -125,7 +126,7 @@ def info(
         UsageError: A runtime is not known, or an installed one cannot be asked.
     """
     registry = registry_with(schemas)
-    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    loaded = load(model, allow_external_roots=list_paths(allow_external_roots))
     return describe(loaded, registry, runtimes, [*map(Path, targets)], limits)
 
 

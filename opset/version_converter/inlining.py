@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from opset.budget import Limits
 from opset.errors import ConversionError, Finding, UsageError, listing, quote
+from opset.file_names import list_paths
 from opset.model import load
 from opset.model.graph.index import FunctionKey, ModelIndex
 from opset.model.storage.container import MessageT, Model, ModelSource
@@ -80,7 +81,7 @@ def inline_functions(
         SchemaError: A file in `schemas` has faults.
         UsageError: Neither a function nor an operator has a name in `functions`, or no function one in `exclude`.
     """
-    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    loaded = load(model, allow_external_roots=list_paths(allow_external_roots))
     names = None if functions is None else _split_names(functions)
     inlining = inline_model(loaded, names, _split_names(exclude), registry_with(schemas), limits)
     if inlining.model is None:

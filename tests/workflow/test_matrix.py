@@ -37,7 +37,7 @@ ONES = np.ones(2, np.float32)
         (case(kind="invalid"), Answer("error", why="no"), "rejected", "no"),
         (case(kind="invalid"), Answer("done", (ONES,)), "accepted", ""),
         (case(), Answer("error", why="no"), "error", "no"),
-        (case(), Answer("done", (ONES, ONES)), "wrong", "it has 2 outputs, and 1 are expected"),
+        (case(), Answer("done", (ONES, ONES)), "wrong", "it has 2 outputs, and 1 is expected"),
         (case(), Answer("done", (ONES,)), "pass", ""),
         (case(), Answer("done", (ONES + 0.25,)), "pass", ""),
         (case(), Answer("done", (ONES + 1,)), "wrong", None),

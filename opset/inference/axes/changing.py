@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from opset.budget import BudgetExceeded, Limits
 from opset.errors import Finding, InferenceError, UsageError, quote, safe_text
+from opset.file_names import list_paths
 from opset.inference.axes.edits import AxisSource, Edits
 from opset.inference.axes.places import Place
 from opset.inference.axes.tracking import Tracking, TrackingStopped, follow
@@ -79,7 +80,7 @@ def change_sizes(
         InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output, I401
             if `limits` do not suffice.
     """
-    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    loaded = load(model, allow_external_roots=list_paths(allow_external_roots))
     registry = registry_with(schemas)
     return with_sizes(loaded, sizes, registry, limits)[0].as_given()
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from opset.budget import BudgetExceeded, Limits
 from opset.errors import Finding, FindingList, InferenceError, quote
+from opset.file_names import list_paths
 from opset.html_text import MOST_ROWS, Table, findings_table, html_of, missing_attribute, one_line
 from opset.inference.building.dimensions import Dim, Size
 from opset.inference.building.types import Type, unwrap_layers
@@ -278,7 +279,7 @@ def infer(
         InferenceError: I401 if `limits` do not suffice, I501 or I502 if a size cannot be changed, I301 or I302 if
             functions or rules of a domain in `schemas` cannot be used.
     """
-    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    loaded = load(model, allow_external_roots=list_paths(allow_external_roots))
     limits = limits or Limits()
     registry = registry_with(schemas)
     notes: list[str] = []

@@ -15,6 +15,7 @@ from opset.inference.registration import RuleLookup
 from opset.model.graph.walking import subgraphs
 from opset.opsets.hooks import Lookup
 from opset.opsets.registry import Registry, files_named
+from opset.plain_text import count_text
 from opset.reference import registration as kernels
 from opset.reference.comparison import differences
 from opset.reference.engine.evaluator import ReferenceEvaluator
@@ -325,7 +326,8 @@ def disagreements(example: Example, actual: Sequence[Any]) -> list[str]:
     """
     wanted = [(index, each) for index, each in enumerate(example.outputs or ()) if each is not None]
     if len(wanted) != len(actual):
-        return [f"there are {len(actual)} outputs, and the example has {len(wanted)}"]
+        are = "is" if len(actual) == 1 else "are"
+        return [f"{count_text(len(actual), 'output')} {are} computed, and the example has {len(wanted)}"]
     pairs = zip(wanted, actual, strict=True)
     return [f"output {index}: {why}" for (index, want), have in pairs if (why := difference(example, want, have))]
 
