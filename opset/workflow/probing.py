@@ -260,11 +260,10 @@ def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema
 
 
 def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[str, Trial]]:
-    """Yield (type, copy of the trial) for each type of the type constraint `parameter`: its values have this type.
+    """Yield (type, trial) for each type of the type constraint `parameter`: a copy of `trial` with values of the type.
 
-    The trial itself is yielded, too, with its own type. If no input has the type constraint, but an output does whose
-    type an attribute names, the attribute and this output are changed. If there is no such output either, nothing is
-    yielded.
+    The trial itself is yielded, too, with its own type. If only an output has the type constraint, and an attribute
+    names the output's type, the attribute and the output are changed. Otherwise, nothing is yielded.
     """
     places = (*zip(trial.inputs, _type_constraints(schema.inputs, len(trial.inputs)), strict=True),)
     old = next((each.type for each, name in places if name == parameter and each.type), "")

@@ -20,7 +20,13 @@ NEW_TYPES = "New element types"
     ("name", "expected"),
     [
         ("1.0", [NEW_TYPES, f"{ML} 1", f"Operators of {ML} 1", "ai.onnx 1", "Operators of ai.onnx 1"]),
-        ("1.7.0", [f"{TRAINING} 1", f"Operators of {TRAINING} 1", "ai.onnx 12", "New in ai.onnx 12", "Changed in ai.onnx 12"]),
+        (
+            "1.7.0",
+            [
+                f"{TRAINING} 1", f"Operators of {TRAINING} 1",
+                "ai.onnx 12", "New in ai.onnx 12", "Changed in ai.onnx 12",
+            ],
+        ),
         ("1.8.0", [NEW_TYPES, "ai.onnx 13", "Changed in ai.onnx 13"]),
         ("1.8.1", []),
         (

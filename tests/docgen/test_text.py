@@ -88,6 +88,8 @@ def test_headings_of_a_page_have_the_ids_that_links_use():
         "a-1",
         "a_b-c-15",
     ]
+    page = text.html("# A\n## A-1\n## A\n## A", page=True)  # as GitHub's are
+    assert [element.get("id") for element in parsed(page) if element.get("id")] == ["a", "a-1", "a-2", "a-3"]
     assert text.html("# A") == '<p class="heading">A</p>\n'
 
 
@@ -128,7 +130,7 @@ def test_formulas():
 
 BAR = '<mo stretchy="false" lspace="0em" rspace="0em">|</mo>'
 OPEN, CLOSE = '<mo stretchy="false">(</mo>', '<mo stretchy="false">)</mo>'
-MINUS, SIGN = "<mo>−</mo>", '<mo form="prefix">−</mo>'
+MINUS, SIGN = "<mo>\u2212</mo>", '<mo form="prefix">\u2212</mo>'
 
 
 @pytest.mark.parametrize(

@@ -63,8 +63,8 @@ def approve(
 ) -> ComparisonReport:
     """Return a report in which each finding that an entry approves has the entry's reason in its field `approved`.
 
-    The report also gets `faults`, a finding B187 for each entry whose last day is over, and a finding B188 for each
-    entry that matches no finding.
+    The report also gets `faults`, a finding B187 for each entry that matches a finding, but whose last day is over, and
+    a finding B188 for each entry that matches none.
 
     Args:
         report: Report of a comparison.

@@ -179,7 +179,7 @@ class StateComparison:
 
     @cached_property
     def by_key(self) -> Mapping[Key, OperatorPair]:
-        """The operators that both states have, by domain and name."""
+        """The operators that both states have, by (domain, name)."""
         return {each.new.key: each for each in self.common_operators}
 
     @cached_property

@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from opset.errors import Finding, UsageError, listing
@@ -255,7 +255,11 @@ def tables(run: CorpusResults) -> list[MatrixTable]:
     if run.changes is not None:
         rows = [[key, *each] for key, changed in run.changes._asdict().items() for each in changed]
         result_tables.append(MatrixTable("Changes", "Beside the earlier report.", ("", "case", "before", "now"), rows))
-    cases = run.cases
+    domains_of = Counter(each.operator for each in run.operators)
+    cases = [
+        each if domains_of[each.operator] == 1 else replace(each, operator=f"{each.domain}.{each.operator}")
+        for each in run.cases
+    ]
     bad = [each for each in cases if each.result in BAD]
     chosen = [each for each in bad if each.chosen]
     plain = [each for each in bad if not each.chosen and not each.expected]

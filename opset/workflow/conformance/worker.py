@@ -297,7 +297,7 @@ class Onnx(WorkerRuntime):
             raise NotRun(f"{type(error).__name__}: {error}") from error
 
     def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
-        """Return a tensor of an element type that numpy lacks as an array of a dtype of ml_dtypes."""
+        """Return a tensor of an element type that numpy lacks as an array, as onnx represents it."""
         tensor = self._module.TensorProto(data_type=number, dims=shape, raw_data=elements)
         return self._module.numpy_helper.to_array(tensor)
 

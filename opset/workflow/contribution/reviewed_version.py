@@ -40,9 +40,10 @@ SECTIONS = (PROPOSAL, DESCRIPTION, REFERENCE, VERSION, TESTS, CONVERSION, DOCUME
 
 
 class Evidence(NamedTuple):
-    """Evidence whether a checklist item is met: its state, the reason, path:line, and what to do.
+    """Evidence whether a checklist item is met: its state, the reason, the place in a file, and what to do.
 
-    The state is PASSED; MISSING; OPEN, if only a person can judge; STATED, if a person did; or NOT_APPLICABLE.
+    The state is PASSED; MISSING; OPEN, if only a person can judge; STATED, if a person did; or NOT_APPLICABLE. The
+    place is like "PATH:LINE:COLUMN".
     """
 
     state: str

@@ -88,7 +88,7 @@ def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
                 why = f"no example of {name} has {listing(names, 8)}, and none {what}"
                 yield Evidence(OPEN, why, place, "add an example, or state why one of the other types is enough")
     if shown or compared:
-        why = f"{shown} types in examples, {compared} with examples cast to them"
+        why = f"{shown} type{'' if shown == 1 else 's'} in examples, {compared} with examples cast to them"
         yield Evidence(PASSED, why, version.place_of("types"))
 
 

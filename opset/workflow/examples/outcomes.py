@@ -310,9 +310,9 @@ def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequ
 
 
 def _example_of_type(schema: OpSchema, example: Example, name: str, type_: str) -> Example:
-    """Return a copy of an example in which tensors of the type constraint `name` have the type `type_` as inputs.
+    """Return a copy of an example whose inputs of the type constraint `name` have the type `type_`.
 
-    The elements of these inputs, and all outputs, stay as they are.
+    Only inputs that are tensors change. Their elements, and all outputs, stay as they are.
     """
     formals = schema.inputs
     inputs = tuple(
