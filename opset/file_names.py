@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zlib
 from collections.abc import Iterable
+from typing import Any
 
 LONGEST = 80
 """Characters of a file's name before its suffix."""
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 _PART = re.compile(r"[A-Za-z0-9_~]([A-Za-z0-9_.~-]*[A-Za-z0-9_~-])?")
 _OTHER = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+def list_paths(given: Iterable[Any]) -> list[Any]:
+    """Return the paths in an argument that takes several paths, or one: the characters of a path are no paths."""
+    return [given] if isinstance(given, str | os.PathLike) else [*given]
 
 
 def slug(name: str) -> str:

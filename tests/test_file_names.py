@@ -1,8 +1,16 @@
 """Names of files and anchors, made of names that may be anything: any system holds them, no two are one."""
 
+from pathlib import Path
+
 import pytest
 
-from opset.file_names import LONGEST, is_harmless, slug, unique_slugs
+from opset.file_names import LONGEST, is_harmless, list_paths, slug, unique_slugs
+
+
+@pytest.mark.parametrize("path", ["/a/b", Path("/a/b")])
+def test_one_path_is_a_list_of_one(path):
+    assert list_paths(path) == list_paths([path]) == list_paths(iter([path])) == [path]
+    assert list_paths(()) == []
 
 
 @pytest.mark.parametrize(

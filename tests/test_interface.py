@@ -54,6 +54,16 @@ SIGNATURES = {
     "a free expression renamed": (
         "(float[two_times_N] x) => (float[1] y)", "(float[two_times_A] x) => (float[1] y)", "NONE", [],
     ),
+    "a free expression renamed, whose terms are in another order": (
+        "(float[two_times_M_plus_N] x) => (float[1] y)", "(float[A_plus_two_times_B] x) => (float[1] y)", "NONE", [],
+    ),
+    "a free expression renamed, with a name within another": (
+        "(float[ab_times_c_plus_a] x) => (float[1] y)", "(float[p_times_q_plus_r] x) => (float[1] y)", "NONE", [],
+    ),
+    "a free expression with another factor": (
+        "(float[two_times_M_plus_N] x) => (float[1] y)", "(float[A_plus_three_times_B] x) => (float[1] y)",
+        "MAJOR", [("input-type", "input 'x', dimension 0")],
+    ),
     "a name for a size without one": (
         "(float[?, 3] x) => (float[3] y)", "(float[N, 3] x) => (float[3] y)", "PATCH", [],
     ),

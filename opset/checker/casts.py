@@ -16,7 +16,11 @@ FLOATS = {"float16": 6, "bfloat16": 13, "float": 6, "double": 6}
 
 
 class MissingCast(NamedTuple):
-    """An input of a node, by the indexes of both, that alone is of the type `given`, and a Cast would make `wanted`."""
+    """An input of a node that alone has another type of floats than the other inputs of its type variable.
+
+    `node` and `position` are the indexes of the node in its body and of the input. The input is of the type `given`,
+    and a Cast to `wanted` would mend the node.
+    """
 
     scope: Scope
     node: int
@@ -36,10 +40,11 @@ class MissingCast(NamedTuple):
 
 
 def missing_casts(context: CheckContext) -> Iterator[MissingCast]:
-    """Yield the inputs that alone have another type of floats than those that they have to be like, the last first.
+    """Yield the inputs that alone have another type of floats than the other inputs of their type variable.
 
-    None is cast to another type than the model states for the output. Of two inputs, it is the one unlike that type, or
-    a constant beside a computed value.
+    Within a graph, later nodes come first. An input that has the type that the model states for the output stays. Of
+    two such inputs, the one that differs from the stated type is yielded, or else a constant beside a computed value.
+    Nodes in functions, in bodies that are never run, and in branches that a condition guards are left out.
     """
     for scope in context.graph_scopes:
         if scope.unused or scope.guarded:
@@ -52,7 +57,11 @@ def missing_casts(context: CheckContext) -> Iterator[MissingCast]:
 
 
 def _odd_input(scope: Scope, index: int, context: CheckContext) -> tuple[int, str, str] | None:
-    """Return the position of the input to cast, its element type, and the one of the others; None without one."""
+    """Return (position of the input to cast, its element type, the others' element type), None if no Cast is plain.
+
+    `index` is the index of the node. None is returned, too, if its operator is not known, or if it calls a function of
+    the model.
+    """
     body = scope.body
     name, domain = body.operators[index]
     version = scope.imports.get(domain, 0)
@@ -83,7 +92,18 @@ def _odd_input(scope: Scope, index: int, context: CheckContext) -> tuple[int, st
 def _wanted_element(
     elements: dict[int, str | None], variable: str, schema: OpSchema, scope: Scope, index: int
 ) -> str | None:
-    """Return the element type that inputs of one type variable should have, None if it is not plain."""
+    """Return the element type that the inputs of one type variable should have, None if it is not certain.
+
+    It is the type of most of them, unless the model states another one for the outputs. Of two inputs with different
+    types, it is the stated type, or the type of the only one that is computed.
+
+    Args:
+        elements: The element type of each input, by its position; None if it is not known.
+        variable: The type variable.
+        schema: The operator.
+        scope: The types of the body that has the node.
+        index: The index of the node.
+    """
     counts = Counter(elements.values())
     if len(counts) != 2 or None in counts or not counts.keys() <= FLOATS.keys():
         return None
@@ -102,7 +122,7 @@ def _wanted_element(
 
 
 def _stated_element(variable: str, schema: OpSchema, scope: Scope, index: int) -> str | None:
-    """Return the element type that the model states for the outputs of one type variable, None if it states none."""
+    """Return the element type that the model states for the first output of a type variable that has one, else None."""
     for position, name in enumerate(scope.body.computes[index]):
         formal = _formal(schema.outputs, position)
         if formal is not None and formal.type == variable and name in scope.stated:
@@ -113,14 +133,20 @@ def _stated_element(variable: str, schema: OpSchema, scope: Scope, index: int) -
 
 
 def _formal(formals: tuple[Parameter, ...], position: int) -> Parameter | None:
-    """Return the formal parameter of an input or output, None if there is none."""
+    """Return the formal parameter of the input or output at a position, None if there is none.
+
+    A variadic parameter, which is the last one, stands for all further positions.
+    """
     if position >= len(formals) and not (formals and formals[-1].option == "variadic"):
         return None
     return formals[min(position, len(formals) - 1)]
 
 
 def _is_constant(scope: Scope, name: str) -> bool:
-    """Whether a value is an initializer or a Constant, of a body or of one around it."""
+    """Return whether a value is an initializer or a Constant, of a body or of one around it.
+
+    The result is False for a value that is not known.
+    """
     around: Scope | None = scope
     while around is not None:
         if name in around.types:

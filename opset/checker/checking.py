@@ -33,7 +33,7 @@ def check(
     limits: Limits | None = None,
     allow_external_roots: Iterable[str | os.PathLike[str]] = (),
 ) -> FindingList:
-    """Return the findings of the specification's rules on a model, all of them.
+    """Return the findings of the specification's rules on a model.
 
     Weights are not read, but for small tensors whose values a rule needs.
 
@@ -68,7 +68,7 @@ def check_model(
     check_custom_domain: bool = False,
     **options: Any,
 ) -> None:
-    """Check a model as onnx.checker.check_model does, but report all errors at once.
+    """Check a model as onnx.checker.check_model does, but report all errors at once. Nothing is returned.
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
@@ -88,7 +88,7 @@ def check_model(
 
 
 def raise_errors(findings: FindingList) -> None:
-    """Raise CheckError with those findings that are errors, if there are any."""
+    """Raise CheckError with the findings that are errors; do nothing if all are warnings or there are none."""
     errors = FindingList(each for each in findings if each.severity == ERROR)
     if errors:
         raise CheckError(errors)
@@ -98,21 +98,25 @@ def select_codes(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> froz
     """Return the codes of the rules to run.
 
     Args:
-        select: Codes, or beginnings of codes; by default, the codes of all rules that are not optional.
-        ignore: Codes, or beginnings of codes, that are left out.
+        select: Codes, or beginnings of codes such as "G3"; by default, the codes of all rules that are not optional.
+        ignore: Codes, or beginnings of codes, that are left out, also if `select` names them. One text is one code.
 
     Raises:
-        UsageError: U103 if no rule has such a code.
+        UsageError: U103 if one of these texts is not the beginning of any rule's code.
     """
     known = CHECKER.by_code
+    select, ignore = ([text] if isinstance(text, str) else [*text] for text in (select, ignore))
     chosen = {code for code, rule in known.items() if not rule.optional}
-    if select := [*select]:
+    if select:
         chosen = {code for each in select for code in _codes_of(each, known)}
     return frozenset(chosen - {code for each in ignore for code in _codes_of(each, known)})
 
 
 def _codes_of(text: str, known: Collection[str]) -> list[str]:
-    """Return the codes of rules that begin with a text; raise UsageError U103 if none does."""
+    """Return the codes in `known` that begin with a text, in any case of letters.
+
+    Raises UsageError (U103) if none does, and for "".
+    """
     codes = [code for code in known if code.startswith(text.upper())] if text else []
     if not codes:
         from opset.schemas.names import near_miss
@@ -123,12 +127,19 @@ def _codes_of(text: str, known: Collection[str]) -> list[str]:
 
 
 def check_context(context: CheckContext, codes: frozenset[str]) -> FindingList:
-    """Return the findings on a model by the rules of these codes that hold for its IR version."""
+    """Return the findings of the rules with these codes on a model.
+
+    Rules that do not hold for its IR version do not run. The first thousand findings are kept, the others counted.
+    """
     return FindingList(find(context, codes))
 
 
 def find(context: CheckContext, codes: frozenset[str]) -> Iterator[Finding]:
-    """Yield the findings on a model by the rules of these codes that hold for its IR version."""
+    """Yield the findings on a model by the rules with these codes, if the rules hold for its IR version.
+
+    Inference reports nothing of a node that does not fit its operator: the codes I… are left out at places that have a
+    finding G3….
+    """
     misfits: set[str] = set()
     rules: dict[type, list[Rule[Finding]]] = {}
     for thing in context.things():
@@ -145,5 +156,8 @@ def find(context: CheckContext, codes: frozenset[str]) -> Iterator[Finding]:
 
 
 def _holds(rule: Rule[Finding], ir_version: int) -> bool:
-    """Whether a rule holds for models of an IR version."""
+    """Return whether a rule holds for models of an IR version; both of its limits are inclusive.
+
+    A negative IR version counts as 0, before all limits.
+    """
     return rule.since <= max(ir_version, 0) and (rule.until is None or ir_version <= rule.until)

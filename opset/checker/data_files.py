@@ -13,12 +13,13 @@ class DataFiles(KnownFiles):
     """The files of external data of one model; `reported` are locations whose file has a finding already."""
 
     def __init__(self, folder: Folder) -> None:
+        """Look for files in a model's folder; none has been reported yet."""
         super().__init__(folder)
         self.reported: set[str] = set()
         self._checksums: dict[str, str] = {}
 
     def checksum(self, file: DataFile) -> str:
-        """Return the SHA-1 digest of a whole file in hexadecimal digits; it is read once."""
+        """Return the SHA-1 digest of a whole file in hexadecimal digits. Each file is read once, then cached."""
         if file.real not in self._checksums:
             digest = hashlib.sha1(usedforsecurity=False)
             for chunk in chunks([Segment(file, 0, file.size)]):

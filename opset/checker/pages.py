@@ -27,7 +27,11 @@ _STEP = re.compile(r"(\w+)(?:\[(\d+|\+)\])?")
 
 @cache
 def fixtures() -> dict[str, dict[str, Any]]:
-    """Return the fixture of each rule by its code; the head of fixtures.yaml describes its keys."""
+    """Return the fixture of each rule by its code, from fixtures.yaml: its texts, its good and its bad model. Cached.
+
+    The head of that file describes its keys. "good" is always the text of a model, also if the file only names a shared
+    one.
+    """
     plain: dict[str, dict[str, Any]] = read(FIXTURES.read_bytes(), Findings(str(FIXTURES))).plain()
     models = plain.pop(MODELS)
     for fixture in plain.values():
@@ -38,13 +42,16 @@ def fixtures() -> dict[str, dict[str, Any]]:
 
 
 def section_of(code: str) -> str:
-    """Return the document and section that a code enforces: "the IR specification, Graphs"."""
+    """Return the document and section that a code enforces: "the IR specification, Graphs".
+
+    Raises KeyError if no rule has the code.
+    """
     document, comma, section = fixtures()[code]["section"].partition(", ")
     return f"{DOCUMENTS.get(document, document)}{comma}{section}"
 
 
 def good_model(code: str) -> Any:
-    """Return the ModelProto of a fixture that no rule finds anything in."""
+    """Return the ModelProto in the fixture of a rule that breaks no rule; its edits under "add" are made."""
     fixture = fixtures()[code]
     model = parse_model(fixture["good"])
     for path, value in fixture.get("add", {}).items():
@@ -53,7 +60,10 @@ def good_model(code: str) -> Any:
 
 
 def bad_model(code: str) -> bytes:
-    """Return the bytes of a fixture's model that breaks the rule of its code."""
+    """Return the serialized model in the fixture of a rule that breaks this rule.
+
+    It is a text of its own, or the good model with edits. Bytes that no message can hold are replaced at last.
+    """
     fixture = fixtures()[code]
     bad = fixture["bad"]
     model = parse_model(bad) if isinstance(bad, str) else good_model(code)
@@ -66,7 +76,12 @@ def bad_model(code: str) -> bytes:
 
 
 def set_field(message: Any, path: str, value: Any) -> None:
-    """Set a field of a message by its path, such as "graph.node[0].op_type"; None clears it, "[+]" adds an entry."""
+    """Set a field of a message, in place, by its path, such as "graph.node[0].op_type".
+
+    A value of None clears the field, or removes the entry "[0]". "[+]" adds an entry. A list replaces all entries of a
+    repeated field, and a mapping all fields of a message. Raises ValueError if a part of the path is malformed,
+    KeyError if there is no such field.
+    """
     *outer, last = path.split(".")
     for part in outer:
         name, index = _step(part)
@@ -92,7 +107,10 @@ def set_field(message: Any, path: str, value: Any) -> None:
 
 
 def _step(part: str) -> tuple[str, str]:
-    """Return the name of a field and its index, "" without one, from a part of a path."""
+    """Return (field, index) for a part of a path: ("node", "0") for "node[0]", ("node", "+"), or ("node", "").
+
+    Raises ValueError if the part has another form.
+    """
     match = _STEP.fullmatch(part)
     if match is None:
         raise ValueError(f"{part!r} is no field")
@@ -100,7 +118,10 @@ def _step(part: str) -> tuple[str, str]:
 
 
 def _set_entry(entries: Any, index: int, field: Any, value: Any) -> None:
-    """Set one entry of a repeated field; None removes it."""
+    """Replace one entry of a repeated field, in place; None removes it.
+
+    `field` is the descriptor of the field. A mapping gives the fields of a message.
+    """
     if value is None:
         del entries[index]
     elif field.message_type is None:
@@ -111,7 +132,7 @@ def _set_entry(entries: Any, index: int, field: Any, value: Any) -> None:
 
 
 def _add(message: Any, field: Any, value: Any) -> None:
-    """Add an entry to a repeated field."""
+    """Append an entry to a repeated field; a mapping gives the fields of a message. `field` is its descriptor."""
     entries = getattr(message, field.name)
     if field.message_type is None:
         entries.append(_scalar(field, value))
@@ -120,20 +141,23 @@ def _add(message: Any, field: Any, value: Any) -> None:
 
 
 def _fill(message: Any, fields: dict[str, Any]) -> None:
-    """Set the fields of a message from a mapping."""
+    """Set the fields of a message, in place, from a mapping of paths to values, as `set_field` does."""
     for name, value in fields.items():
         set_field(message, name, value)
 
 
 def _scalar(field: Any, value: Any) -> Any:
-    """Return a plain value as a field of numbers, text or bytes takes it."""
+    """Return a plain value in the form that a field of numbers, text or bytes takes.
+
+    For a field of bytes, a text becomes UTF-8, and "0x…" the bytes that it spells in hexadecimal.
+    """
     if field.type != field.TYPE_BYTES or isinstance(value, bytes):
         return value
     return bytes.fromhex(value[2:]) if value.startswith("0x") else value.encode()
 
 
 def page_body(code: str) -> str:
-    """Return the page of a rule in Markdown, without its title."""
+    """Return the page of a rule in Markdown, without its title: its reason, a bad and a good model, and what to do."""
     rule, fixture = CHECKER.by_code[code], fixtures()[code]
     bad, added = fixture["bad"], fixture.get("add", {})
     parts = [
@@ -152,7 +176,7 @@ def page_body(code: str) -> str:
 
 
 def _report_text(code: str, rule: Rule[Any]) -> str:
-    """Return sentences on a rule: how it is reported, its section, and the IR versions that it holds for."""
+    """Return sentences on a rule: how it is reported, its section, and the IR versions for which it holds."""
     kind = "an error" if rule.severity == ERROR else "a warning"
     selected = f"With `--select {code}`, " if rule.optional else ""
     versions = ""
@@ -165,13 +189,13 @@ def _report_text(code: str, rule: Rule[Any]) -> str:
 
 
 def _edits_text(edits: dict[str, Any]) -> str:
-    """Return the edits of a fixture as lines: a path and its new value."""
+    """Return the edits of a fixture as lines "path: value"; long lines are wrapped."""
     lines = [f"{path}: {_value_text(value)}" for path, value in edits.items()]
     return "\n".join(textwrap.fill(line, WIDTH - 4, subsequent_indent="  ", break_long_words=False) for line in lines)
 
 
 def _value_text(value: Any) -> str:
-    """Return a value of an edit as YAML shows it."""
+    """Return a value of an edit as YAML shows it; "(cleared)" for None."""
     if value is None:
         return "(cleared)"
     if isinstance(value, dict):

@@ -43,9 +43,11 @@ class Repair:
     left: FindingList
 
     def __repr__(self) -> str:
+        """Return one line with the numbers of changes and of findings that are left."""
         return one_line("Repair", f"{len(self.mended):,} changes; left: {self.left!r}")
 
     def _repr_html_(self) -> str:
+        """Return tables of the changes and of the findings that are left, for notebooks."""
         tables = [
             Table("changes", Mend._fields, self.mended),
             findings_table("findings that are left", self.left),
@@ -93,7 +95,11 @@ def repair(
 def repair_model(
     model: Model, registry: Registry, options: CheckOptions, codes: frozenset[str], casts: bool = False
 ) -> Repair:
-    """Return a model with the findings of rules of these codes mended; with `casts`, also those that Casts mend."""
+    """Return a model with the findings of rules with these codes mended, and the findings that are left.
+
+    The given model stays unchanged. Fixes run in rounds, at most ROUNDS, until nothing changes. With `casts`, Casts are
+    inserted, too, which change values.
+    """
     context = CheckContext(model, registry, options)
     mended: list[Mend] = []
     for _ in range(ROUNDS):

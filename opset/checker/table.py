@@ -66,7 +66,10 @@ class StatedValue(NamedTuple):
 
 
 class StatedType(NamedTuple):
-    """A TypeProto of a body: of values, each with its role, or in attributes, each with the index of its node."""
+    """A TypeProto that a body states one or several times.
+
+    `holders` are (ValueInfoProto, role) for values, and (AttributeProto, index of its node) for attributes.
+    """
 
     proto: Any
     body: Body
@@ -104,7 +107,7 @@ class StoredSparseTensor(StoredTensor):
     """A SparseTensorProto of a body; it has the fields of StoredTensor."""
 
     def parts(self) -> Iterator[StoredTensor]:
-        """Yield the tensors that hold its values and their indices."""
+        """Yield the tensors that hold its values and its indices; one that is missing is left out."""
         for part in ("values", "indices"):
             if self.proto.HasField(part):
                 name = f"{safe_text(self.part)}.{part}"
@@ -112,7 +115,11 @@ class StoredSparseTensor(StoredTensor):
 
 
 def _place_of(body: Body, index: int, role: str, name: str) -> str:
-    """Return the path of a tensor in a body, or in the node at `index` of it."""
+    """Return the path of a part `name` of a body, as messages show it.
+
+    `index` is the index of the node that has it, -1 for a part of the body itself, such as an initializer. `role` is
+    the word for it.
+    """
     part = f"{role} {quote(name)}"
     if index < 0:
         return f"{body.label}, {part}"
@@ -150,13 +157,17 @@ class CheckOptions:
 
 
 class CheckContext:
-    """A model with what rules look up in it, whatever is wrong with it.
+    """A model with the facts that rules look up in it, whatever is wrong with it.
 
-    - `bodies`: all bodies, each before those inside it, the main graph first;
-    - `functions`: the bodies of functions by domain, name and overload, of equal ones the first.
+    - `bodies`: all graphs and functions, each before the graphs inside it, the main graph first;
+    - `functions`: the bodies of functions by domain, name and overload; of functions that have the same, the first.
     """
 
     def __init__(self, model: Model, registry: Registry, options: CheckOptions) -> None:
+        """Read the names of a model; types are inferred only when they are asked for, and if `options.full`.
+
+        A model that cannot be read raises nothing here: its bodies are known all the same, and nothing is inferred.
+        """
         self.model, self.registry, self.options = model, registry, options
         self.proto: Any = model.proto
         self.ir_version: int = self.proto.ir_version
@@ -188,36 +199,44 @@ class CheckContext:
 
     @property
     def scopes(self) -> Sequence[Scope]:
-        """The scopes of the inference, the main one first; none if it is not of the message, but of a mended copy."""
+        """The types of the values in each body, one scope for each body or call of a function, the main graph first.
+
+        It is () if nothing was inferred, or if the inference is about a mended copy of the model.
+        """
         inference = self.inference
         return inference.scopes if inference is not None and inference.model.proto is self.proto else ()
 
     @property
     def graph_scopes(self) -> list[Scope]:
-        """The scopes that are in no function."""
+        """The `scopes` of graphs, without those of functions."""
         return [scope for scope in self.scopes if not scope.body.root.function]
 
     @property
     def main(self) -> Body:
-        """The main graph."""
+        """The main graph. It is there even if the model has none: then it is empty."""
         return self.bodies[0]
 
     def imports(self, body: Body) -> Mapping[str, int]:
-        """Return the versions that a body is written in, by domain; of a domain that is imported twice, the first."""
+        """Return the versions that a body imports, {domain: version}; of a domain that is imported twice, the first.
+
+        A function has its own imports, a graph the imports of the model or function that it is in.
+        """
         root = body.root
         return self._imports_of_functions[root] if root.function else self._imports_of_model
 
     @cached_property
     def _imports_of_model(self) -> dict[str, int]:
+        """The versions that the model imports, by domain; ai.onnx 1 if there are none and the IR version is below 3."""
         return _first_imports(self.proto) or ({"": 1} if self.ir_version < 3 else {})
 
     @cached_property
     def _imports_of_functions(self) -> dict[Body, dict[str, int]]:
+        """The versions that each function imports, by domain."""
         return {body: _first_imports(body.proto) for body in self.bodies if body.function}
 
     @cached_property
     def device_configurations(self) -> list[tuple[Any, Body, int]]:
-        """The device configurations of nodes, each with the body and index of its node."""
+        """The device configurations of nodes, as (NodeDeviceConfigurationProto, body, index of the node)."""
         return [
             (given, body, index)
             for body in self.bodies
@@ -228,14 +247,14 @@ class CheckContext:
 
     @cached_property
     def late_features(self) -> list[tuple[Feature, str]]:
-        """The features that came after the model's IR version, none if it states no version."""
+        """The features that came after the model's IR version, with their places; [] if it states no version."""
         return self.features_after(self.ir_version) if self.ir_version > 0 else []
 
     def features_after(self, version: int) -> list[tuple[Feature, str]]:
-        """Return the features that came after an IR version, of each body the first use, with its place.
+        """Return (feature, place) for the features that the model uses and that came after an IR version.
 
-        Models with operators of ai.onnx.ml have always had sequences and maps, and initializers that are no inputs are
-        found by a rule of their own.
+        Of each graph or function, the first use of a feature is listed. Sequences and maps are no features in a model
+        that imports ai.onnx.ml, and initializers that are no inputs are left out: a rule of their own finds them.
         """
         passed = {UNLISTED, COLLECTIONS} if "ai.onnx.ml" in self.imports(self.main) else {UNLISTED}
         late = [(feature, "model") for feature in model_features(self.proto) if feature.ir_version > version]
@@ -248,7 +267,7 @@ class CheckContext:
         return late
 
     def values(self) -> Iterator[StatedValue]:
-        """Yield the values of which the model states a type."""
+        """Yield the inputs, outputs and value_info of all graphs, and the value_info of functions."""
         for body in self.bodies:
             if not body.function:
                 yield from (StatedValue(each, body, INPUT) for each in body.proto.input[:])
@@ -257,11 +276,11 @@ class CheckContext:
 
     @cached_property
     def types(self) -> dict[Body, list[StatedType]]:
-        """The different types that each body states."""
+        """The different types that each body states, in values and attributes."""
         return {body: _types_of(body) for body in self.bodies}
 
     def tensors(self) -> Iterator[StoredTensor]:
-        """Yield the tensors of initializers and attributes, without the parts of sparse ones."""
+        """Yield the tensors in initializers and attributes of all bodies; the parts of sparse tensors are left out."""
         for body in self.bodies:
             if not body.function:
                 yield from (StoredTensor(each, body, INITIALIZER) for each in body.proto.initializer[:])
@@ -284,7 +303,10 @@ class CheckContext:
                     yield StoredSparseTensor(sparse, body, ATTRIBUTE, index, f"{attribute.name}[{number}]")
 
     def things(self) -> Iterator[object]:
-        """Yield everything that rules check, the model itself first, and its inference last."""
+        """Yield everything that rules check: this context first, then bodies, values, tensors, and the inference.
+
+        There is no inference unless `options.full`.
+        """
         yield self
         yield from self.bodies
         yield from self.values()
@@ -297,7 +319,7 @@ class CheckContext:
 
 
 def _types_of(body: Body) -> list[StatedType]:
-    """Return the different types that a body states, of values and in attributes."""
+    """Return the different types that a body states, in values and attributes, each with all its places."""
     found: dict[bytes, StatedType] = {}
     values = [(VALUE_INFO, body.proto.value_info[:])]
     if not body.function:
@@ -316,9 +338,10 @@ def _types_of(body: Body) -> list[StatedType]:
 
 
 def _attributes_of(body: Body, *types: int) -> Iterator[tuple[int, Any]]:
-    """Yield the attributes of a body's nodes with the index of the node, and a function's defaults with -1.
+    """Yield (index of the node, attribute) for attributes of some types in a body; -1 for defaults of a function.
 
-    Of these types alone, or without a type, which IR version 1 left to be seen from the value.
+    `types` are numbers of AttributeProto.AttributeType. Attributes that state no type are yielded, too: in IR version 1
+    a reader tells the type from the value.
     """
     if body.function:
         yield from ((-1, default) for default in body.proto.attribute_proto if default.type in (0, *types))
@@ -329,7 +352,7 @@ def _attributes_of(body: Body, *types: int) -> Iterator[tuple[int, Any]]:
 
 
 def _first_imports(holder: Any) -> dict[str, int]:
-    """Return the versions that a ModelProto or FunctionProto imports, by domain, of each the first."""
+    """Return the versions that a ModelProto or FunctionProto imports, by domain; the first one of each domain."""
     versions: dict[str, int] = {}
     for entry in holder.opset_import:
         versions.setdefault(normalize_domain(entry.domain), entry.version)

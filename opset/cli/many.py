@@ -16,6 +16,7 @@ from opset.cli.convert import VERB, ConvertedReport, ConvertSettings, convert_fi
 from opset.cli.inputs import Input, expand_inputs, output_for
 from opset.cli.records import ModelReport, View
 from opset.cli.working import Job, Workshop, open_executor, yield_records
+from opset.file_names import list_paths
 from opset.opsets.registry import registry_with
 from opset.version_converter import target_of
 from opset.version_converter.stamps import AUTO
@@ -97,7 +98,7 @@ def convert_many(
     client = None if executor is None else open_executor(executor)
     if client is not None:
         inputs, place = [each.absolute() for each in inputs], place and place.absolute()
-    roots = tuple(map(Path, allow_external_roots))
+    roots = tuple(map(Path, list_paths(allow_external_roots)))
     call = VerbCall(known, limits or Limits(), roots, jobs, True, "json", force=force, output=place)
     return _yield_reports(inputs, call, settings, client)
 

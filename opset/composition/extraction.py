@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from opset.budget import ALLOW_MORE, BudgetExceeded, Limits
 from opset.composition.renaming import GRADIENT, gradient_names
 from opset.errors import ConversionError, Finding, FindingList, InferenceError, UsageError, listing, quote
+from opset.file_names import list_paths
 from opset.inference.building.types import Type, fill_proto, type_from_proto, type_to_proto
 from opset.inference.building.work import default_budget
 from opset.inference.limits import MAX_EACH, MAX_WRITTEN
@@ -110,7 +111,7 @@ def extract(
         ModelError: The model is malformed.
         UsageError: U103 if no value has one of the names.
     """
-    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    loaded = load(model, allow_external_roots=list_paths(allow_external_roots))
     wanted = Wanted(inputs, outputs, add_outputs, graph, function)
     return extract_part(loaded, wanted, registry_with(schemas), limits).model.as_given()
 

@@ -26,6 +26,7 @@ from opset.composition.renaming import (
 )
 from opset.composition.sizes import JoinedSizes, type_conflict
 from opset.errors import ConversionError, Finding, FindingList, UsageError, listing, quote, safe_text
+from opset.file_names import list_paths
 from opset.inference.building.types import Type, fill_proto
 from opset.inference.building.work import charge_to, default_budget
 from opset.model import load
@@ -129,7 +130,7 @@ def merge(
         target = target_of(
             to, release=release, runtime=runtime, ir_version=ir_version, registry=registry, targets=targets
         )
-    roots = tuple(allow_external_roots)
+    roots = list_paths(allow_external_roots)
     models = load(first, allow_external_roots=roots), load(second, allow_external_roots=roots)
     return merge_models(*models, Joint(connect, prefixes, target), registry, limits).model.as_given()
 

@@ -13,6 +13,7 @@ from typing import Any
 from opset.budget import Limits
 from opset.description.interface import InterfaceComparison, compare_loaded
 from opset.description.structure.comparing import StructureComparison, compare_structure
+from opset.file_names import list_paths
 from opset.model import load
 
 
@@ -52,7 +53,7 @@ def compare_models(
         ModelError: A model is malformed.
         InferenceError: I401, sizes of inputs and outputs take more work than the limits allow.
     """
-    roots = tuple(allow_external_roots)
+    roots = list_paths(allow_external_roots)
     before, after = load(old, allow_external_roots=roots), load(new, allow_external_roots=roots)
     interface = compare_loaded(before, after, limits)
     return ModelComparison(interface, compare_structure(before, after, weights=weights))

@@ -262,7 +262,10 @@ def _external_pairs(old: Model, new: Model) -> Iterator[tuple[str, Segment | Non
 
 
 def _is_one_place(first: Segment, second: Segment) -> bool:
-    """Whether two segments are the same bytes of the same file, or of the same object in memory."""
+    """Return whether two segments are the same bytes of the same file, or of the same object in memory.
+
+    They begin at the same place of it; their sizes are not compared.
+    """
     return first.start == second.start and identity(first.source) == identity(second.source)
 
 

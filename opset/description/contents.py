@@ -75,7 +75,7 @@ class ExternalData(NamedTuple):
 
 
 def imports_of(index: ModelIndex, registry: Registry) -> list[Import]:
-    """Return the imports of a model with the newest versions that are known."""
+    """Return the imports of a model, each with the newest version that is known of its domain."""
     return [
         Import(escape_text(domain_name(domain)), version, registry.domains.get(domain), first_release(version, domain))
         for domain, version in index.opsets.items()

@@ -19,6 +19,7 @@ from opset.description.content_changes import content_changes
 from opset.description.contents import described_value
 from opset.description.type_changes import Relation, TypeChange, TypeComparison
 from opset.errors import KEPT, LONGEST, Finding, InferenceError, ModelError, VersionError, listing, quote, safe_text
+from opset.file_names import list_paths
 from opset.html_text import Table, html_of, one_line
 from opset.inference.building.work import charge_to, default_budget
 from opset.model import Model, load
@@ -117,11 +118,13 @@ class InterfaceComparison:
     next_version: str | None
 
     def __repr__(self) -> str:
+        """Return one line with the level, the number of changes, and the versions."""
         count = len(self.changes) + self.omitted
         versions = f"{self.version_before} -> {self.version_after}, next {self.next_version}"
         return one_line("InterfaceComparison", f"{self.level}: {count:,} changes; version {versions}")
 
     def _repr_html_(self) -> str:
+        """Return a table of the changes, for notebooks."""
         tables = [Table("changes", InterfaceChange._fields, self.changes)]
         return html_of(repr(self).strip("<>"), tables)
 
@@ -152,7 +155,7 @@ def compare_interfaces(
         ModelError: A model is malformed.
         InferenceError: I401, sizes of inputs and outputs take more work than the limits allow.
     """
-    roots = tuple(allow_external_roots)
+    roots = list_paths(allow_external_roots)
     return compare_loaded(load(old, allow_external_roots=roots), load(new, allow_external_roots=roots), limits)
 
 

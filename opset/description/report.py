@@ -23,6 +23,7 @@ from opset.description.contents import (
     weights_of,
 )
 from opset.errors import LONGEST, ModelError, escape_text, listing, safe_text
+from opset.file_names import list_paths
 from opset.html_text import Table, html_of, one_line
 from opset.model import load
 from opset.model.model_version import ModelVersion
@@ -71,12 +72,14 @@ class ModelDescription:
     notes: Sequence[str]
 
     def __repr__(self) -> str:
+        """Return one line with the imports, the IR version, and the numbers of nodes and of bytes of weights."""
         opsets = listing([f"{each.domain} {each.version}" for each in self.opsets], 5)
         size = sum(each.bytes for each in self.weights)
         text = f"{opsets}, IR version {self.ir_version}: {self.nodes:,} nodes, {size:,} bytes of weights"
         return one_line("ModelDescription", text)
 
     def _repr_html_(self) -> str:
+        """Return a table for each part of the description, for notebooks."""
         tables = [
             Table("inputs", DescribedValue._fields, self.inputs),
             Table("outputs", DescribedValue._fields, self.outputs),
@@ -123,7 +126,7 @@ def info(
         UsageError: A runtime is not known, or an installed one cannot be asked.
     """
     registry = registry_with(schemas)
-    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    loaded = load(model, allow_external_roots=list_paths(allow_external_roots))
     return describe(loaded, registry, runtimes, [*map(Path, targets)], limits)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice, permutations
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from opset.errors import quote, safe_text
@@ -29,6 +30,8 @@ element type is one of the new; "sizes": shapes that exclude each other; "narrow
 _INNER: Final = {"sequence_type": "elem_type", "map_type": "value_type"}
 _NEW: Final = "~"
 """The beginning of variables of the new model, which are not those of the old one."""
+_MOST_RENAMINGS: Final = 120
+"""Ways to name the variables of an expression that are tried: all for 5 variables."""
 _INTEGER: Final = re.compile(r"(u?)int(\d+)")
 _WIDER: Final = {
     "float16": {"float", "double"},
@@ -94,18 +97,22 @@ class _Admission:
             return size is not None and self.bound.setdefault(name, size) == size
         if not isinstance(size, Dim) or names <= self.bound.keys():
             return size is not None and replace_variables(pattern, self.bound) == size
-        renamed = zip(_in_order(pattern), map(variable, _in_order(size)), strict=False)
-        values = {name: self.bound.get(name, other) for name, other in renamed}
-        if replace_variables(pattern, values) != size:
-            return False
-        self.bound |= values
-        return True
+        # The terms of a size are sorted by names, so that those of another model may be in another order.
+        free = [name for name in _in_order(pattern) if name not in self.bound]
+        known = {name: self.bound[name] for name in names if name in self.bound}
+        for chosen in islice(permutations(_in_order(size), len(free)), _MOST_RENAMINGS):
+            values = known | dict(zip(free, map(variable, chosen), strict=True))
+            if replace_variables(pattern, values) == size:
+                self.bound |= values
+                return True
+        return False
 
 
 class TypeComparison:
     """Compares the types of the inputs, and then of the outputs, of an old and a new model."""
 
     def __init__(self) -> None:
+        """Begin a comparison: `compare_inputs` comes first, then `compare_outputs`."""
         self._old_sizes, self._new_sizes = Sizes({}), Sizes({})
         self._marks: dict[Size, Size | None] = {}
         self._taken = _Admission(())
@@ -223,8 +230,8 @@ def type_text(proto: Any) -> str:
 def widens(old: str, new: str) -> bool:
     """Return whether each value of the element type `old` is also one of `new`, a larger type of the same kind.
 
-    For example, uint8 and int16, or float16 and float; not int8 and uint16, nor int8 and float. The types are not
-    equal.
+    For example, uint8 and int16, or float16 and float; not int8 and uint16, nor int8 and float. Of floats of 8 bits and
+    less, only types of 16 bits and more count as larger. Equal types are no larger ones.
     """
     first, second = _INTEGER.fullmatch(old), _INTEGER.fullmatch(new)
     if first and second:
@@ -321,7 +328,7 @@ def _variable_name(size: Size | None) -> str | None:
 
 
 def _in_order(size: Dim) -> list[str]:
-    """Return the names of the variables in a size in the order in which its text has them."""
+    """Return the names of the variables in a size in the order of its text: ["M", "N"] for 2*M + N."""
     text = str(size)
     return sorted(variables(size), key=lambda name: (text.find(name), name))
 

@@ -115,7 +115,7 @@ def api_page() -> list[Section]:
 
 
 def _section(module: ModuleType, title: str, doc: str, entries: Sequence[PublicName]) -> Section:
-    """Return a section of the API page; its HTML id is made of the module's name and the title."""
+    """Return a section of the API page; its HTML id is made of the names: "opset-types-and-shapes"."""
     anchor = f"{module.__name__}-{title.lower().replace(' ', '-')}"
     return Section(module.__name__, title, anchor, doc, tuple(entries))
 
@@ -189,7 +189,7 @@ def _doc(thing: Any) -> str:
 
 
 def _function_doc(function: Callable[..., Any], module: ModuleType) -> str:
-    """Return the docstring of a function as Markdown, in which public names are links.
+    """Return the docstring of a function as Markdown, in which public names are links; "" if it has none.
 
     A link leads to the section of `module` if it has the name, else to the section of `opset`. Names of the function's
     parameters are no links.

@@ -236,10 +236,10 @@ def _shorten_name(name: str) -> str:
 
 
 def _value_text(attribute: Any) -> str:
-    """Return the value of an AttributeProto as short text, "" for a long tensor and for types without a short text.
+    """Return the value of an AttributeProto as short text: "[1, 2]", "0.5", "{3 nodes}" for a graph.
 
     Of a list of numbers, the first _SHORT are shown. A string that is cut ends in "…". A reference to an attribute of
-    the function is "@name".
+    the function is "@name". The text is "" for a long tensor, and for types without a short text.
     """
     if attribute.ref_attr_name:
         return f"@{_shorten(attribute.ref_attr_name)}"

@@ -241,7 +241,7 @@ class Convertibility:
         return [self._range_data(key, since, reached, transitions) for _, reached, transitions in rows]
 
     def _transitions_from(self, key: Key, since: int, up: bool) -> list[tuple[int, ConversionRow]]:
-        """Return the transitions that nodes of version `since` cross, in order, each after the version it starts from.
+        """Return (version, transition from it) for each transition that nodes of version `since` cross, in order.
 
         They go to newer versions if `up`, else to older ones. The list ends at the first transition after which nodes
         are refused or are other operators, or with the newest or oldest version. `key` is (domain, operator).

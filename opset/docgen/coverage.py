@@ -43,7 +43,8 @@ class Coverage(NamedTuple):
 def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
     """Yield the Coverage of each version of the operators of a domain; operators by name, versions newest first.
 
-    Python files beside users' YAML files are run. Exceptions that these files raise reach the caller.
+    Python files beside users' YAML files are run, if the registry trusts them. Exceptions that they raise reach the
+    caller.
     """
     kernels, rules, routes = Lookup(KERNELS, registry), RuleLookup(registry), routes_of(registry)
     no_kernel, no_rule = (UNKNOWN if each.left_out(domain) else NONE for each in (kernels, rules))

@@ -211,5 +211,5 @@ def element_of(type_: str) -> str:
 
 
 def enumeration(names: Sequence[str], word: str = "and") -> str:
-    """Return names as text: "a, b and c"; `word` stands before the last one."""
+    """Return names as text: "a, b and c"; `word` stands before the last one. One name stands alone; none give ""."""
     return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)

@@ -81,7 +81,7 @@ def _document_text(registry: Registry, domains: Sequence[str], progress: Progres
 
 
 def _json_line(data: Any) -> str:
-    """Return data as JSON on one line, in printable ASCII."""
+    """Return data as JSON on one line, in printable ASCII. Raises ValueError for a number that JSON does not have."""
     text = json.dumps(json_data(data), allow_nan=False, separators=(",", ":"))
     return text.replace("\x7f", "\\u007f")
 

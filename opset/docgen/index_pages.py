@@ -196,7 +196,7 @@ def index_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPag
 
 
 def _domain_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
-    """Yield a page for each domain, with its versions and operators."""
+    """Yield a page for each domain, with links to its versions and a list of its operators."""
     for domain in site.paths.domains:
         members = [operator for operator in operators if operator.domain == domain]
         newest = site.registry.domains[domain]

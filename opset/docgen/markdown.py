@@ -60,7 +60,8 @@ class _Domain(NamedTuple):
     def link(self, operator: str, from_other: bool = True) -> str:
         """Return the Markdown link to an operator's section in the domain's file.
 
-        With `from_other`, the link works in any file of the folder, else only in the domain's own file.
+        If `from_other`, the link works in any file of the folder, else only in the domain's own file. Raises KeyError
+        if the domain does not have the operator.
         """
         return f"[{escape(operator)}]({self.file if from_other else ''}#{self.anchors[operator]})"
 
@@ -162,7 +163,7 @@ _TENSOR = re.compile(r"((?:\w+\()*tensor\()(\w+)(\)+)")
 
 
 def _head_lines(registry: Registry, domain: _Domain) -> list[str]:
-    """Return the first lines of a domain's file: its title, its newest version, and its operators by family."""
+    """Return the first lines of a domain's file: its title, the number of operators, and a list of them by family."""
     newest = registry.domains[domain.name]
     operators = registry.operators(domain.name)
     count = f"{len(operators)} operator{'' if len(operators) == 1 else 's'}"
@@ -237,7 +238,7 @@ def _ground_text(data: dict[str, Any]) -> str:
 
 
 def _section_lines(title: str, entries: Iterable[str]) -> list[str]:
-    """Return the lines of a title and a list below it, [] if there are no entries."""
+    """Return the lines of a bold title, a list with an item for each entry, and an empty line; [] for no entries."""
     lines = [f"- {entry}" for entry in entries]
     return [f"**{title}**", "", *lines, ""] if lines else []
 
@@ -305,7 +306,10 @@ _KINDS = {
 
 
 def _example_lines(schema: OpSchema, examples: Sequence[Example]) -> list[str]:
-    """Return the lines of the first few examples that hold for this version and state outputs; [] if there are none."""
+    """Return the lines of the first few examples (EXAMPLES) that hold for a version; [] if there are none.
+
+    Examples without outputs, which show errors, are left out.
+    """
     holding = [example for example in examples if example.outputs and example_versions(example, [schema.since_version])]
     lines: list[str] = []
     for each in holding[:EXAMPLES]:

@@ -152,19 +152,22 @@ def _heading_id(heading: Token, used: dict[str, int]) -> str:
     """Return the HTML id of a heading, as GitHub makes it ("some-name"), and add it to `used`.
 
     An id that is in `used` is numbered: "some-name-1". `heading` is the token with the heading's text. `used` maps ids
-    to the number of later headings that wanted the same id.
+    to the last number that was appended to them, 0 if none was.
     """
     text = "".join(child.content for child in heading.children or [] if child.type in ("text", "code_inline"))
-    slug = _NOT_IN_SLUG.sub("", text.strip().lower()).replace(" ", "-") or "section"
+    base = slug = _NOT_IN_SLUG.sub("", text.strip().lower()).replace(" ", "-") or "section"
     while slug in used:
-        used[slug] += 1
-        slug = f"{slug}-{used[slug]}"
+        used[base] += 1
+        slug = f"{base}-{used[base]}"
     used[slug] = 0
     return slug
 
 
 def _fence(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """Return a fenced block of code as HTML, with the file's name above it if one follows the language."""
+    """Return a fenced block of code as HTML; a file name after the language is shown above it.
+
+    A block of a file "*.onnxtxt" is colored as ONNX text.
+    """
     language, _, file = tokens[index].info.strip().partition(" ")
     shown = highlight(tokens[index].content, "onnx" if file.endswith(".onnxtxt") else language)
     return f'<p class="file"><code>{escape(file)}</code></p>\n{shown}\n' if file else f"{shown}\n"
@@ -255,7 +258,7 @@ def formula(latex: str) -> Markup:
 
 
 def _arrange(row: Element) -> Element:
-    """Change a row of MathML, in place, to forms that browsers know; return the row.
+    """Change a row of MathML, in place, to forms that browsers know; return the same row.
 
     Neighboring letters become words, alignment becomes a CSS class, and several lines become a table.
     """

@@ -146,7 +146,10 @@ def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str,
     }
 
     def row(each: dict[str, Any], linked: set[str]) -> dict[str, Any]:
-        """Return the row of a range of targets; its codes are links unless in `linked`, and are added there."""
+        """Return the row of a range of targets, whose plain data is `each`.
+
+        Its error codes become links unless they are in `linked`; all of them are added to `linked`.
+        """
         low, high = each["targets"]
         refused = each["kind"] == "refuse"
         direct = {*each["codes"]} if refused else {code for step in each["steps"] for code in direct_codes[step]}
@@ -218,9 +221,10 @@ def _further_refusals_text(row: Mapping[str, Any], code: str) -> str:
 
 
 def _runtimes_data(site: Site, key: Key, root: str) -> list[dict[str, str]]:
-    """Return links to the runtimes that have an operator, each with the releases that have it, as text.
+    """Return links to the runtimes that have an operator; the note of a link says which releases have it.
 
-    Returns [] for an operator that is not standard.
+    The result is [] for an operator that is not standard. `key` is (domain, operator), `root` the relative path to the
+    root of the site.
     """
     if not site.registry.is_standard(key[1], key[0]):
         return []
@@ -456,9 +460,10 @@ def _change_data(change: TransitionFacts | None) -> dict[str, Any] | None:
 
 
 def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[str, Any]:
-    """Return a table of types by versions; a cell has the type variables (T) of that version that allow the type.
+    """Return a table of types by versions as {"columns", "rows"}.
 
-    Types with equal cells share a row. `root` is the relative path to the root of the site.
+    A cell has the type variables, such as "T", of that version that allow the type, "" if none does. Types with equal
+    cells share a row. `root` is the relative path to the root of the site.
     """
     cells: dict[str, list[str]] = {}
     for position, schema in enumerate(versions):
@@ -557,9 +562,10 @@ def _ground_data(data: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _versions_text(held: list[int], versions: tuple[OpSchema, ...]) -> str:
-    """Return the versions for which an example holds as text, "" if it holds for all versions.
+    """Return the versions for which an example holds as text: "version 13", "from version 7", "versions 7 to 13".
 
-    `held` are the versions for which it holds, oldest first. `versions` are all versions of the operator.
+    The text is "" if it holds for all versions. `held` are the versions for which it holds, oldest first. `versions`
+    are all versions of the operator.
     """
     if len(held) == len(versions):
         return ""

@@ -147,9 +147,9 @@ def _escape_graph(graph: Diagram) -> Diagram:
 
 
 def _points_and_lines(graph: Diagram) -> tuple[list[_Point], list[_PictureLine]]:
-    """Return the points, and the lines that join them.
+    """Return the points and lines of a graph: a point for each box, and for each layer that an edge passes through.
 
-    There is a point for each box, and one for each layer that an edge passes through.
+    Edges of the same value share points and lines. The points are placed in layers, but have no `x` yet.
     """
     depth = [0] * len(graph.boxes)
     labels: list[dict[str, None]] = [{} for _ in graph.boxes]
@@ -245,7 +245,11 @@ def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
 
 
 def _next_in_run(point: _Point) -> _Point | None:
-    """Return the point below that should have the same x as this one, None if there is none."""
+    """Return the point below that should have the same x as this one, None if there is none.
+
+    Below a box it is the only box that reads it, if that reads nothing else; below a point of an edge, the edge's next
+    point.
+    """
     if point.box:
         only = point.below[0] if len(point.below) == 1 else None
         return only if only and only.box and len(only.above) == 1 else None

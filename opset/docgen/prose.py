@@ -123,6 +123,7 @@ class _Blocks:
     """Builds the lines of a Markdown text with nested lists and quotations, in `lines`."""
 
     def __init__(self) -> None:
+        """Begin an empty text."""
         self.lines: list[str] = []
         self._within: list[str] = []
         self._marker = ""

@@ -127,7 +127,7 @@ def _type_parts(value: ExampleValue) -> tuple[str, list[int] | int]:
 def _shape_of(value: ExampleValue) -> tuple[int, ...]:
     """Return the shape of a tensor in an example.
 
-    If the example does not state it, a list has one dimension, and a single value none.
+    If the example does not state it, a list of n elements has the shape (n,), and a single value ().
     """
     if value.shape is not None:
         return value.shape
@@ -257,7 +257,7 @@ def _command_values(operator: str, given: Iterable[tuple[str, ExampleValue, str]
 
 
 def _is_json(text: str) -> bool:
-    """Whether a text is valid JSON."""
+    """Return whether a text is valid JSON."""
     try:
         json.loads(text)
     except ValueError:
@@ -279,5 +279,5 @@ def _json_value(value: ExampleValue) -> Any:
 
 
 def _quote(text: str) -> str:
-    """Return text as a Python string literal in double quotes."""
+    """Return text as a Python string literal in double quotes, in ASCII."""
     return json.dumps(text)

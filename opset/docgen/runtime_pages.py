@@ -133,7 +133,7 @@ def _fact(name: str, text: str, links: Iterable[dict[str, str]] = ()) -> dict[st
 
 
 def _file_of(name: str) -> str:
-    """Return the address of a runtime's page, from the page of another runtime."""
+    """Return the address of a runtime's page, from the page of another runtime: "onnxruntime.html"."""
     return Paths.runtime(name).rpartition("/")[2]
 
 
@@ -262,7 +262,7 @@ def _operators_table(site: Site, facts: RuntimeFacts) -> dict[str, Any]:
 
 
 def _operator_lines(site: Site, facts: RuntimeFacts, key: Key) -> Iterator[tuple[str, str, str, str]]:
-    """Yield (versions, releases, element types, limits) as text for each kernel of an operator."""
+    """Yield (versions, releases, element types, limits) as text for each kernel of an operator, (domain, name)."""
     versions = [schema.since_version for schema in site.registry.versions(key[1], key[0])]
     for row in facts.rows_of(key):
         for each in row.taken:

@@ -60,7 +60,10 @@ def _phrase_of(kind: str, names: Iterable[str]) -> str:
 
 
 def _replace_groups(names: Iterable[str]) -> list[str]:
-    """Return names of element types, with complete groups replaced by their titles, such as "complex numbers"."""
+    """Return names of element types in which a title stands for each complete group: "complex numbers".
+
+    Titles come first, then the other names in their order.
+    """
     left = {*names}
     titles = []
     for title, members in _GROUPS:

@@ -56,7 +56,8 @@ _rules: dict[str, Function] = {}
 def infer(*operators: str, since: int = 0, domain: str = "") -> Callable[[Function], Function]:
     """Return a decorator that registers a function as the one that infers the outputs of some operators.
 
-    The function takes the node as a Call; see above for its results. The decorator returns it unchanged.
+    The function takes the node as a Call. It returns a shape, a Type or None for one output, or a list of these. The
+    decorator returns the function unchanged.
 
     Args:
         operators: the names of the operators.
@@ -74,7 +75,8 @@ def infer(*operators: str, since: int = 0, domain: str = "") -> Callable[[Functi
 def data(*operators: str, since: int = 0, domain: str = "") -> Callable[[Function], Function]:
     """Return a decorator that registers a function as the one that computes elements of outputs of some operators.
 
-    Parameters and errors are the same as in `infer`.
+    The function takes the node as a Call. It returns a tuple of elements for the first output, a list of tuples, or
+    None. Parameters and errors are the same as in `infer`.
     """
     return LAYER.register("data", operators, since, domain)
 
@@ -99,6 +101,7 @@ class RuleLookup:
     """Finds the inference functions of a registry's operators: rules that YAML names, or registered functions."""
 
     def __init__(self, registry: Registry) -> None:
+        """Prepare the lookup for the operators of a registry."""
         self._lookup = Lookup(LAYER, registry)
 
     def find(self, schema: OpSchema) -> Hook | None:

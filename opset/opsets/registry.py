@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opset.errors import Finding, SchemaError, UsageError, brief_name, listing
+from opset.file_names import list_paths
 from opset.html_text import one_line
 from opset.opsets.releases import RELEASES
 from opset.schemas.index import (
@@ -232,8 +233,8 @@ def registry_with(schemas: Schemas, *, data: Iterable[Path | str] = ()) -> Regis
     """
     if isinstance(schemas, Registry):
         return schemas
-    trusted, documents = _separate_folders(schemas)
-    untrusted, others = _separate_folders(data)
+    trusted, documents = _separate_folders(list_paths(schemas))
+    untrusted, others = _separate_folders(list_paths(data))
     folders = [*trusted, *untrusted]
     documents += others
     if not (folders or documents):

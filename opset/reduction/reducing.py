@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from opset.budget import Limits
 from opset.errors import Finding, UsageError
+from opset.file_names import list_paths
 from opset.model import Model, load
 from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.reduction.nodes import reduce_nodes
@@ -91,7 +92,7 @@ def reduce(
         UsageError: U103 if the model does not show it, U101 for an unknown target.
     """
     began = time.monotonic()
-    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    loaded = load(model, allow_external_roots=list_paths(allow_external_roots))
     registry = registry_with(schemas)
     bounds = limits or Limits()
     target = None

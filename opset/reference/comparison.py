@@ -145,7 +145,10 @@ def _compare_arrays(
 
 
 def _compare_numbers(expected: Any, actual: Any, rtol: float, atol: float) -> tuple[Any, float, float]:
-    """Return a mask of the numbers that differ, and the greatest absolute and relative difference."""
+    """Return a mask of the numbers that differ, and the greatest absolute and relative difference.
+
+    A difference from 0 is infinite relative to it.
+    """
     want, have = _widen(expected), _widen(actual)
     with np.errstate(all="ignore"):
         distance = np.abs(want - have)
@@ -153,7 +156,7 @@ def _compare_numbers(expected: Any, actual: Any, rtol: float, atol: float) -> tu
         # Every number is within a fraction of infinity.
         wrong = ~(same | (np.isfinite(want) & (distance <= atol + rtol * np.abs(want))))
         distance = np.where(same, 0, distance)
-        relative = distance / np.maximum(np.abs(want), np.finfo(np.float64).tiny)
+        relative = distance / np.abs(want)
     return wrong, *(float(np.nanmax(errors, initial=0.0)) for errors in (distance, np.where(same, 0, relative)))
 
 

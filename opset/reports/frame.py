@@ -52,7 +52,7 @@ class Cell(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """Whether the cell shows anything."""
+        """Whether the cell shows anything: a text, lines or a picture."""
         return bool(self.text or self.lines or self.picture)
 
     @property

@@ -80,7 +80,7 @@ def _name_of(model: Mapping[str, Any]) -> str:
 
 
 def _kind_of(model: Mapping[str, Any]) -> str:
-    """Return the kind of a model's verdict, which decides the sign and color: BAD, WARN, QUIET or GOOD."""
+    """Return BAD, WARN, QUIET or GOOD for the report on a model: the sign and color of its verdict."""
     return BAD if model["exit_status"] else _MILD.get(model["status"], GOOD)
 
 
@@ -118,7 +118,10 @@ def _verdict(summary: Mapping[str, int], words: Mapping[str, str]) -> Cell:
 
 
 def _detail(model: Mapping[str, Any]) -> str:
-    """Return the versions, or the numbers of errors and warnings, in a report on a model; "" if it has neither."""
+    """Return the versions, or the numbers of errors and warnings, in a report on a model; "" if it has neither.
+
+    For example, "ai.onnx 13 → 21, IR version 7 → 10" or "2 errors, 1 warning".
+    """
     if "opsets" in model and "ir_version" in model:
         return targets_words(model)
     if "error_count" in model:
@@ -128,7 +131,10 @@ def _detail(model: Mapping[str, Any]) -> str:
 
 
 def _facts(model: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield facts about the only model of a report, as (name, text)."""
+    """Yield (name, text) for facts about the only model of a report: its file, versions, numbers of nodes.
+
+    Facts that the report on it does not have are left out.
+    """
     yield "Model", _name_of(model)
     if model["output"] is not None:
         yield "Written", "stdout" if model["output"] == "-" else model["output"]
@@ -207,7 +213,10 @@ def _findings_cell(model: Mapping[str, Any]) -> Cell:
 
 
 def _total_parts(totals: Sequence[Mapping[str, Any]], title: str) -> Iterator[ReportPart]:
-    """Yield the section with the sums of findings over models, by operator and reason; nothing if there are none."""
+    """Yield the section with the sums of findings over models, by operator and reason; nothing if there are none.
+
+    `totals` are the sums in the report. `title` is the word for the findings, "Refusals".
+    """
     rows = [
         [
             Cell(each["operator"] or "no node"),

@@ -64,9 +64,10 @@ def run_facts(verification: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def verification_parts(verifications: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[ReportPart]:
-    """Yield the section on one verification or several.
+    """Yield the section on one verification or several: outputs, first differences, and for one verification, runs.
 
-    `verifications` has (name of the model, verification as JSON) pairs; the name is "" if there is only one.
+    `verifications` has (name of the model, verification as JSON) pairs; the name is "" if there is only one. There must
+    be one at least.
     """
     several = len(verifications) > 1
     rows = [
@@ -164,7 +165,7 @@ def _output_row(folded: FoldedName, group: Sequence[Mapping[str, Any]]) -> list[
 
 
 def _number_text(number: float | str) -> str:
-    """Return a number in two digits; a text, such as "inf", is returned unchanged."""
+    """Return a number in two significant digits; a text, such as "inf", is returned unchanged."""
     return number if isinstance(number, str) else f"{number:.2g}"
 
 

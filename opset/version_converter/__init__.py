@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from opset.budget import Limits
 from opset.errors import ConversionError, Finding, UsageError
+from opset.file_names import list_paths
 from opset.model import Model, load
 from opset.opsets.registry import Registry, Schemas, default_registry, registry_with
 from opset.preparation import Freeze
@@ -79,7 +80,7 @@ def target_of(
     if release is not None:
         return target_of_release(release, registry, ir_version)
     if runtime is not None:
-        target = target_of_runtime(runtime, registry, ir_version, [*map(Path, targets)], inexact_types)
+        target = target_of_runtime(runtime, registry, ir_version, [*map(Path, list_paths(targets))], inexact_types)
         return target if to is None else fix_versions(target, to, registry)
     return target_of_model(ir_version) if to is None else target_of_version(to, registry, ir_version)
 
@@ -148,7 +149,7 @@ def plan(
         inexact_types=inexact_types,
         keeps_opsets=bool(dims or freeze),
     )
-    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    loaded = load(model, allow_external_roots=list_paths(allow_external_roots))
     loaded, notes = _assume(loaded, assume_opset, registry, limits)
     conversion = convert_model(loaded, target, registry, dims, limits, freeze)
     conversion.notes[:0] = notes
@@ -226,7 +227,7 @@ def convert(
         inexact_types=inexact_types,
         keeps_opsets=bool(dims or freeze),
     )
-    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    loaded = load(model, allow_external_roots=list_paths(allow_external_roots))
     loaded, _ = _assume(loaded, assume_opset, registry, limits)
     return _model_of(convert_model(loaded, target, registry, dims, limits, freeze))
 
@@ -265,7 +266,7 @@ def lower(
     registry = registry_with(schemas)
     names = operators.split(",") if isinstance(operators, str) else operators
     target = target_without([name.strip() for name in names], registry)
-    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    loaded = load(model, allow_external_roots=list_paths(allow_external_roots))
     return _model_of(convert_model(loaded, target, registry, dims, limits, freeze))
 
 

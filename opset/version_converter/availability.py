@@ -150,15 +150,15 @@ class Availability:
         return f"{self.runtime.name} {self.runtime.release}"
 
     def find_lack(self, node: Any, opset: int, facts: ValueFacts) -> Lack | None:
-        """Return why a node does not run rightly, None if it does, or if a fault is possible but not certain.
+        """Return why neither the runtime nor its fallback runs a node rightly, None if one does.
 
-        The fallback counts only for nodes that the runtime does not take at all. `opset` is the version of the
-        node's domain.
+        A fault that is possible but not certain is no reason. The fallback counts only for nodes that the runtime does
+        not take at all. `opset` is the version of the node's domain.
         """
         return self.judge(node, opset, facts).lack
 
     def judge(self, node: Any, opset: int, facts: ValueFacts, names: Names | None = None) -> Judgement:
-        """Return whether and how the runtime runs a node.
+        """Return the Judgement of a node: whether the runtime or its fallback runs it, and why not.
 
         The result is cached for all nodes with the same operator, types, and facts that the runtime's kernels depend
         on.
@@ -239,7 +239,7 @@ class Availability:
     def find_lack_in_graph(self, op_type: str, domain: str, opset: int) -> Lack | None:
         """Return why an operator cannot be used in a new subgraph, None if the runtime or its fallback has a kernel.
 
-        Types, attributes and inputs are not compared.
+        Types, attributes and inputs are not compared. None is also returned for an operator without schemas.
         """
         schema = self._routes.schema_in_force(op_type, domain, opset)
         if schema is None or self.runs_all(op_type, domain, opset):
@@ -255,8 +255,9 @@ class Availability:
     def wider_types(self, schema: OpSchema) -> Iterator[tuple[str, str]]:
         """Yield (element type, wider element type) pairs such that the operator computes the same in the wider type.
 
-        The pairs are the runtime's own casts, and the pairs that the operator declares (`emulate`). If a declared pair
-        leads from an integer type to a floating-point type, pairs with wider integer types follow.
+        For example, ("float16", "float"). The pairs are the casts that the runtime makes itself, and the pairs that the
+        operator declares (`emulate`). If a declared pair leads from an integer type to a floating-point type, pairs
+        with wider integer types follow.
         """
         yield from ((element, other) for element, other in self.runtime.casts.items() if " " not in other)
         declared: dict[tuple[str, str], None] = {}
@@ -271,7 +272,10 @@ class Availability:
                 yield from ((element, integer) for integer in AS_INTEGERS.get(wide, ()))
 
     def notes(self) -> Iterator[str]:
-        """Yield notes for the user: nodes that the fallback runs, faults of the runtime, restrictions not checked."""
+        """Yield notes for the user: nodes that the fallback runs, faults of the runtime, restrictions not checked.
+
+        There is one note of each kind, or none if there is nothing to say.
+        """
         runtime, fallback = self.runtime, self.runtime.fallback
         if (names := self._listing_of(ELSEWHERE)) and fallback is not None:
             yield f"{fallback.title} runs nodes for which {runtime.title} {runtime.release} has no kernel: {names}"
@@ -293,7 +297,10 @@ class Availability:
         return listing([f"{name} ({count})" for name, count in counts], SHOWN)
 
     def _judge(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Judgement:
-        """Return whether and how the runtime runs a node of the operator version `schema`; nothing is cached."""
+        """Return the Judgement of a node of the operator version `schema`; nothing is cached.
+
+        If the runtime does not take the node, its fallback may run it, or in turn the fallback of that one.
+        """
         first: Lack | None = None
         runtime: Runtime | None = self.runtime
         while runtime is not None:
@@ -325,8 +332,9 @@ class Availability:
     ) -> Lack | None:
         """Return why no kernel of a runtime takes a node, None if a kernel takes it.
 
-        If several kernels fail for different reasons, a reason other than types is preferred. If a kernel takes the
-        node, its restrictions that are stated only in words are added to `unchecked`.
+        If several kernels fail for different reasons, a reason other than types is preferred; `elements` of the result
+        has the types that any of them takes. If a kernel takes the node, its restrictions that are stated only in words
+        are added to `unchecked`.
         """
         name = f"{runtime.title} {runtime.release}"
         kernels = runtime.kernels(schema.name, schema.domain)
@@ -353,10 +361,11 @@ class Availability:
     def _lack_in_body(
         self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts
     ) -> Lack | None:
-        """Return why a runtime cannot run a node by the operator's function body, None if it can.
+        """Return why a runtime cannot run a node by the operator's function body, None if no reason is known.
 
-        Only nodes of the body that read the node's first input are compared. The reason is that the runtime has kernels
-        for such a node, but none for the type of that input. If the type is unknown, the result is None.
+        A reason is a node of the body that reads the operator's first input, and of which the runtime has kernels, but
+        none for the type of that input. Other nodes of the body are not compared. If the type is unknown, or the body
+        computes it in a wider one, the result is None.
         """
         element = facts.element(node.input[0]) if node.input and node.input[0] else None
         if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):
@@ -401,7 +410,8 @@ def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[KernelFaul
 def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
     """Return which facts about nodes of an operator version decide whether a runtime or its fallback runs a node.
 
-    The result joins the facts on which each of their kernels and known faults depends.
+    The result joins the facts on which each of their kernels and known faults depends. It is NO_DEMANDS if types alone
+    decide.
     """
     kernels: list[Kernel] = []
     faults: list[KernelFault] = []
@@ -443,7 +453,8 @@ def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
 def _values_without_rank(node: Any, facts: ValueFacts) -> Iterator[str]:
     """Yield the names of a node's inputs and outputs that are tensors of unknown rank.
 
-    The rank of an If's output also counts as unknown if the branches compute different ranks.
+    A value of unknown type counts as a tensor. The rank of an If's output also counts as unknown if the branches
+    compute different ranks.
     """
     for name in filter(None, (*node.input, *node.output)):
         if facts.shape(name) is None and (facts.type(name) or "tensor(").startswith("tensor("):
@@ -479,7 +490,7 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
     """Return the Judgement of a node that a runtime takes, by the runtime's table of faults.
 
     If the node certainly meets a fault, the fault is the Judgement's `lack`. If it may meet one, the fault is the
-    `doubt`.
+    `doubt`. If it meets none, the Judgement is RUNS.
     """
     doubt = ""
     for fault in faults_at(runtime, schema, opset):
@@ -501,7 +512,7 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
 
 
 def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple[int, ...]:
-    """Return the positions of inputs that must become constants to avoid a fault.
+    """Return the positions of inputs that must become constants to avoid a fault; () if constants do not avoid it.
 
     The values of these inputs are known.
     """
@@ -511,15 +522,18 @@ def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple
 
 
 def _scalars_of(fault: KernelFault, node: Any, schema: OpSchema, facts: ValueFacts) -> tuple[int, ...]:
-    """Return the positions of inputs that are surely scalars, if the fault occurs for scalars at these positions."""
+    """Return the positions of inputs that are surely scalars, if the fault occurs for scalars at these positions.
+
+    Returns () if there are none.
+    """
     formals = enumerate(zip(_formals(schema.inputs, len(node.input)), node.input, strict=False))
     return tuple(at for at, (formal, name) in formals if formal.name in fault.scalars and facts.shape(name) == ())
 
 
 def _has_fault(fault: KernelFault, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> bool | None:
-    """Return whether a fault of the runtime occurs for a node.
+    """Return whether a fault of the runtime occurs for a node: True, False, or None.
 
-    None means that it depends on values that are known only when the model runs.
+    None means that it depends on values that are known only when the model runs, or on conditions stated only in words.
     """
     inputs = [*zip(_formals(schema.inputs, len(node.input)), node.input, strict=False)]
     outputs = zip(_formals(schema.outputs, len(node.output)), node.output, strict=False)
@@ -595,7 +609,8 @@ def _allowed_elements(kernel: Kernel, schema: OpSchema, formal: Parameter) -> fr
 def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
     """Return why a kernel does not take the types of a node, None if it does.
 
-    An unknown type is a reason if the kernel does not take all types that the schema allows.
+    An unknown type is a reason if the kernel does not take all types that the schema allows. For a known type,
+    `elements` of the result has the types that the kernel takes instead.
     """
     formals = [*_formals(schema.inputs, len(node.input)), *_formals(schema.outputs, len(node.output))]
     for types in facts.types([*node.input, *node.output]):
@@ -667,7 +682,10 @@ def _lack_of_outputs(kernel: Kernel, node: Any, schema: OpSchema) -> Lack | None
 
 
 def _lack_of_inputs(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
-    """Return why a node breaks, or may break, a limit of a kernel on ranks, sizes or values of inputs; else None."""
+    """Return why a node breaks, or may break, a limit of a kernel on ranks, sizes or values of inputs; else None.
+
+    If inputs have to be constants and are not, `constants` of the result has their positions.
+    """
     if kernel.input_ranks and node.input and node.input[0]:
         shape = facts.shape(node.input[0])
         ranks = ", ".join(map(str, sorted(kernel.input_ranks)))
@@ -706,8 +724,9 @@ def _is_static(facts: ValueFacts, name: str) -> bool:
 def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
     """Whether a kernel needs an input to be constant.
 
-    `name` is the schema's name for the input. The table of a runtime names such inputs in full, or by the end of the
-    name after "_". It may also say that all inputs but the first have to be constant.
+    The table of a runtime names such inputs in full, or by the end of the name after "_". It may also say that all
+    inputs but the first have to be constant. `name` is the schema's name for the input, `position` its position in the
+    node.
     """
     if STATED_ALONE in kernel.constant_inputs:
         return position > 0
@@ -717,7 +736,8 @@ def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
 def _limit_of_input(values: Mapping[str, Any], name: str) -> Any:
     """Return the value that every element of an input must have for a kernel, None if there is no such limit.
 
-    `values` has these limits by the name of the input, or by the end of the name after "_".
+    `values` has these limits by the name of the input, or by the end of the name after "_". A limit may also be a
+    phrase.
     """
     return next((limit for each, limit in values.items() if name == each or name.endswith(f"_{each}")), None)
 
@@ -739,8 +759,13 @@ def _is_phrase(limit: Any, schema: OpSchema, name: str) -> bool:
 def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
     """Whether the value of an attribute keeps the limit in a runtime's table.
 
-    `value` is None if the attribute is absent and has no default. `limit` is a legal value, a list of these, "absent",
-    "default" or "not X". Each element of a list must be allowed. So an absent list keeps any limit on values.
+    `limit` is a legal value, a list of these, "absent", "default" or "not X". If the attribute has several values, each
+    must be legal; so an absent list keeps any limit that consists of values.
+
+    Args:
+        value: The value that the node states, or else the default; None if there is neither.
+        limit: The limit.
+        declared: The attribute in the schema.
     """
     if limit == ABSENT:
         return value is None

@@ -71,7 +71,11 @@ class TotalBlocker(NamedTuple):
 
 
 def blockers_report(conversion: Conversion, *, places: bool = True) -> BlockersReport:
-    """Return what stands in the way of a conversion; without `places`, the report does not locate rewritten nodes."""
+    """Return the refusals of a conversion, and the operators whose nodes would be rewritten.
+
+    Refusals of the whole model come first, then one Blocker for each operator version and reason. Without `places`, the
+    report does not locate rewritten nodes.
+    """
     report = conversion_report(conversion, places=places)
     blockers = [
         Blocker(domain_name(domain), op_type, version, nodes, *_parts_of(finding))
@@ -111,11 +115,15 @@ class BlockerSums:
     """The blockers of several models, summed up by operator and reason; `models` is the number of models added."""
 
     def __init__(self) -> None:
+        """Start without models."""
         self.models = 0
         self._totals: dict[tuple[object, ...], TotalBlocker] = {}
 
     def add(self, blockers: Iterable[Blocker]) -> None:
-        """Add the blockers of one model to the sums."""
+        """Add the blockers of one model to the sums, and count the model.
+
+        For each operator and reason, the model is counted once.
+        """
         self.models += 1
         seen = set()
         for each in blockers:

@@ -201,7 +201,7 @@ class BodyConversion:
         return self.availability.count(judgement, route.change.op_type, accept_faulty=accept_faulty)
 
     def _signature_of(self, index: int) -> tuple[Any, ...]:
-        """Return the operator, types and attributes of a node as a key.
+        """Return the operator, number of inputs, types and attributes of a node as a key.
 
         Of nodes with equal keys, either all stay as they are, or none does.
         """

@@ -30,7 +30,7 @@ class _KnownIf(NamedTuple):
 
 
 def has_branches(index: ModelIndex) -> bool:
-    """Whether the main graph, or a graph in it, has an If; an If in a function is never replaced."""
+    """Whether a graph outside of functions, or a graph in it, has an If; an If in a function is never replaced."""
     return any(body.name == THEN and not body.root.function for body in index.bodies)
 
 
@@ -38,7 +38,7 @@ def take_branches(index: ModelIndex, inference: LazyInference, budget: Budget) -
     """Return a copy of the ModelProto in which branches replace If nodes with a known condition, and their number.
 
     Values that only the condition or the other branch needed are removed. If nodes in functions stay. Returns (None, 0)
-    if no If can be replaced. Raises BudgetExceeded if the budget is used up.
+    if no If can be replaced, or if the model has training graphs. Raises BudgetExceeded if the budget is used up.
     """
     if index.proto.training_info:  # whose graphs read values of the main graph by their names
         return None, 0
@@ -56,7 +56,7 @@ def take_branches(index: ModelIndex, inference: LazyInference, budget: Budget) -
 
 
 def _find_known_ifs(index: ModelIndex, body: Body, inference: LazyInference) -> Iterator[_KnownIf]:
-    """Yield the If nodes of a body whose condition is known, and whose branch can replace them."""
+    """Yield the If nodes of a body whose condition is known, and whose branch can replace them; none of a function."""
     if body.root.function:
         return
     for inner in body.inner_bodies:
@@ -72,7 +72,11 @@ def _find_known_ifs(index: ModelIndex, body: Body, inference: LazyInference) -> 
 
 
 def _can_replace(branch: Body, outputs: list[str], index: ModelIndex) -> bool:
-    """Whether the nodes of `branch` can replace an If in the graph around it; `outputs` are the If's outputs."""
+    """Whether the nodes of `branch` can replace an If in the graph around it; `outputs` are the If's outputs.
+
+    They cannot if the branch has inputs, another number of outputs, quantization annotations, or below IR version 4
+    initializers. Nor can they if an output is not computed by a node of the branch, and is not stated to be a tensor.
+    """
     proto = branch.proto
     if len(proto.output) != len(outputs) or proto.input or proto.quantization_annotation:
         return False
@@ -85,8 +89,9 @@ def _can_replace(branch: Body, outputs: list[str], index: ModelIndex) -> bool:
 def _replace_ifs(holder: Body, taken: list[_KnownIf], messages: dict[Body, Any], names: FreshNames) -> None:
     """Replace If nodes of the body `holder` by the nodes of their branches.
 
-    `taken` are the If nodes with their branches. `messages` has the GraphProto of each body in the copied model; that
-    of `holder` is changed.
+    `taken` are the If nodes with their branches. `messages` has the GraphProto of each body in the copied model; the
+    GraphProto of `holder` is changed. Initializers of the branches are moved to it, and values that nothing reads any
+    more are removed.
     """
     message = messages[holder]
     replaced: dict[int, list[Any]] = {}

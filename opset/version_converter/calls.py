@@ -132,7 +132,8 @@ def _operators_in(function: Body, index: ModelIndex) -> dict[str, set[str]]:
 def _imports_of(index: ModelIndex, chosen: Iterable[FunctionKey]) -> dict[str, int]:
     """Return the opset versions, by domain, that the model has to import once the chosen functions are inlined.
 
-    If functions import a domain that the model does not, the version of the first of them by name counts.
+    A domain that the model imports keeps its version. If functions import a domain that the model does not, the version
+    of the first of them by name counts.
     """
     imports = dict(index.opsets)
     for key in sorted(chosen):
@@ -193,7 +194,10 @@ class _Size(NamedTuple):
 
 
 def _size_of(function: Body) -> _Size:
-    """Return the size that one call of a function adds when it is inlined; a call inside it counts as one node."""
+    """Return the size that one call of a function adds when it is inlined.
+
+    Subgraphs are included. A call inside of the function counts as one node.
+    """
     bodies = bodies_below(function)
     nodes = sum(len(body.nodes) for body in bodies)
     names = sum(len(names) for body in bodies for names in (*body.reads, *body.computes))

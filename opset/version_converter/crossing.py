@@ -121,9 +121,10 @@ class Crossing:
     def cross_transitions(self, index: int, change: VersionChange) -> list[Any] | None:
         """Return the nodes that replace the node at `index` of the body, None if it stays as it is.
 
-        At some opsets, releases of onnx differ in the version of an operator that they have. Then the node is first
-        read as one of the older version, if this version has all its attributes. If the older version refuses the node,
-        it is read as one of the newer.
+        A transition leads from one version of the operator to the next; a node crosses all those up to the target. At
+        some opsets, releases of onnx differ in the version of an operator that they have. Then the node is first read
+        as one of the older version, if this version has all its attributes. If the older version refuses the node, it
+        is read as one of the newer.
 
         `change` has the node's operator, and its versions before and after. A replaced node is added to the actions of
         the conversion. Raises Refusal if no nodes at the target compute the same, BudgetExceeded if the budget is used
@@ -322,7 +323,7 @@ class Crossing:
     def _add_step(
         self, pending: Pending, step: RouteStep, made: list[tuple[Any, int]], crossed: list[str]
     ) -> list[Pending]:
-        """Return the new nodes of a step as Pending ones, and add the step's name to `crossed`.
+        """Return the new nodes of a step as Pending ones, which go on to the target; add the step's name to `crossed`.
 
         The name is "Softmax 11 -> 13", or "Gelu 20 lowered" for a lowering. `made` are the nodes that the step has made
         from the node `pending`, each with its opset.
@@ -383,7 +384,8 @@ class Crossing:
     def _leave_out(self, pending: Pending, _: Lack, crossed: list[str]) -> list[Pending]:
         """Return an Identity in place of a Cast whose input already has the type that it casts to.
 
-        The name of the step is added to `crossed`. Raises Refusal C204 for any other node.
+        The name of the step is added to `crossed`. Raises Refusal C204 for any other node, also if the type of the
+        input is not known.
         """
         node, facts = pending.node, self._facts
         element = facts.element(node.input[0]) if pending.operator == ("Cast", "") and node.input else None
@@ -699,7 +701,10 @@ class Crossing:
                     raise Refusal("C209", f"it needs a subgraph with {op_type}, and {lack.why}", OTHER_TARGET)
 
     def _check_elements(self, index: int) -> None:
-        """Raise Refusal C202 if a value of the node at `index` has an element type that the target's opset lacks."""
+        """Raise Refusal C202 if a value of the node at `index` has an element type that the target's opset lacks.
+
+        Inputs and outputs are checked. Values of unknown type are not refused.
+        """
         final = self._final
         for name in filter(None, (*self._body.reads[index], *self._body.computes[index])):
             element = ELEMENTS.get(NUMBERS.get(self._facts.element(name) or "", 0))

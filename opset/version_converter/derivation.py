@@ -26,7 +26,8 @@ ATTRIBUTE_ELEMENTS = {
 class TypeRestriction(NamedTuple):
     """An input or output whose type the target version may not allow, alone or together with other types.
 
-    `outputs` says whether it is an output. `variadic` says whether all inputs or outputs after it are restricted, too.
+    `outputs` says whether it is an output, `position` which one. `variadic` says whether all inputs or outputs after it
+    are restricted, too.
     """
 
     outputs: bool
@@ -47,7 +48,8 @@ class Counterpart(NamedTuple):
     def value(self, value: Any) -> Any:
         """Return the value for the target version that means the same as this value of the source version.
 
-        Returns None if the target version cannot express it.
+        Element types are numbers in one version and names in another: 1 becomes "FLOAT". Returns None if the target
+        version cannot express the value, such as 0.5 for an integer.
         """
         source, target = self.source, self.target
         if self.values and isinstance(value, list | tuple):
@@ -156,8 +158,9 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
 
     Args:
         source: The version that nodes come from.
-        target: The version before or after it.
-        change: The `change:` block of the newer of the two.
+        target: The version before or after it. It may be `source` itself; then only the types that the block computes
+            in wider ones lead to changes.
+        change: The `change:` block of the newer of the two, which the schema's YAML has.
     """
     upwards = source.since_version < target.since_version
     older, newer = (source, target) if upwards else (target, source)
@@ -218,7 +221,10 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
 
 
 def _pair_attributes(older: OpSchema, newer: OpSchema, change: Change) -> list[tuple[Attribute, Attribute]]:
-    """Return an (older, newer) pair for each attribute that both versions have, including those that were renamed."""
+    """Return an (older, newer) pair for each attribute that both versions have, including those that were renamed.
+
+    `change` is the block that says which were renamed.
+    """
     pairs = [(before, newer.attributes[name]) for name, before in older.attributes.items() if name in newer.attributes]
     renamed = {name: facet.renamed for name, facet in change.attributes.items() if facet.renamed}
     return pairs + [
@@ -255,8 +261,9 @@ def _is_convertible(pair: Counterpart) -> bool:
 def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | None:
     """Return (name before, name after, value to state) for nodes that leave an attribute out.
 
-    Returns None if such nodes need not state a value, or if no value means the same. If the source version has no
-    default, `old` is the meaning of an absent attribute that the `change:` block declares, None if it declares none.
+    Returns None if such nodes need not state a value, since the target's default means the same, or if no value means
+    the same. `old` counts if the source version has no default: it is the meaning of an absent attribute that the
+    `change:` block declares, or None.
     """
     if not _is_convertible(pair):
         return None
@@ -276,8 +283,8 @@ def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
 def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestriction, ...]:
     """Return the inputs and outputs for which a legal type of the source version may be illegal at the target.
 
-    That is so if the target version allows fewer types, or if it demands one type for parameters that could have
-    different types before.
+    They are inputs and outputs for which the target version allows fewer types, and inputs and outputs that must have
+    one type there, and could have different types before.
     """
     restrictions: set[TypeRestriction] = set()
     bound: dict[str, list[TypeRestriction]] = {}
@@ -327,6 +334,8 @@ def check_types(derived: DerivedAdapter, node: Node, valid: set[tuple[Any, ...]]
 def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[tuple[Any, ...]]) -> Result:
     """Convert a node by a derived adapter; return the names of the values for its outputs, None if it may stay.
 
+    The new nodes are added to `op`.
+
     Args:
         derived: The adapter.
         op: Makes the new nodes.
@@ -334,7 +343,7 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
         valid: A cache of combinations of types that are allowed; new ones are added.
 
     Raises:
-        Refusal: The target version cannot express the node.
+        Refusal: The target version cannot express the node, or a needed type, value or rank is not known.
     """
     if wider := derived.emulate:
         # Attributes that name an emulated type get the number of the wider one.
@@ -362,8 +371,9 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
 def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dict[str, int]) -> Result:
     """Make the node in wider types, with Casts before and after it; return the names of the values for its outputs.
 
-    `stated` has new values for attributes that name an element type: the number of the wider type, by name of the
-    attribute. Raises Refusal if the type of an input is not known, or if the target version cannot express the node.
+    The new nodes are added to `op`. `stated` has new values for attributes that name an element type: the number of the
+    wider type, by name of the attribute. Raises Refusal if the type of an input is not known, or if the target version
+    cannot express the node.
     """
     wider = derived.emulate
     drop, changes = _convert_attributes(derived, node)
@@ -386,7 +396,8 @@ def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dic
 def _cut_off_absent(derived: DerivedAdapter, node: Node, inputs: list[str], outputs: list[str]) -> None:
     """Remove absent inputs and unread outputs from the ends of the lists, until the target version takes their number.
 
-    Raises Refusal C204 if the target version does not take the inputs and outputs that are left.
+    The lists `inputs` and `outputs` are changed in place. Raises Refusal C204 if the target version does not take the
+    inputs and outputs that are left.
     """
     target, schema, is_read = derived.target, node.schema, node.values.is_read
     while len(inputs) > target.max_input and not inputs[-1]:
@@ -456,7 +467,7 @@ def _check_values(derived: DerivedAdapter, values: dict[str, Any]) -> None:
 
 
 def _has_no_value_of(node: Node, types: frozenset[str]) -> bool:
-    """Whether surely no input or output of a node has one of the element types `types`."""
+    """Whether surely no input or output of a node has one of the element types `types`; False if a type is unknown."""
     values = [name for name in (*node.inputs, *node.outputs) if name]
     return all((element := node.values.element(name)) is not None and element not in types for name in values)
 

@@ -49,15 +49,18 @@ class LazyInference:
     """Types of values of bodies of the given model that were found before."""
 
     def for_model(self, model: Model, index: ModelIndex) -> LazyInference:
-        """Return an inference, not yet run, of another model with the same registry and budget."""
+        """Return an inference, not yet run, of another model with the same registry and budget.
+
+        `index` is the index of that model.
+        """
         return LazyInference(model, index, self._registry, self._budget)
 
     @cached_property
     def _engine_and_scopes(self) -> tuple[Engine, dict[Body, list[Scope]]]:
-        """The inference engine, which has run, and a list of scopes for each body: one for each run of the body.
+        """The inference engine, which has run, and a list of Scopes for each body: one for each run of the body.
 
-        For example, a function has a run for each of its calls. If the engine may have missed a run of a body, the list
-        for this body is empty.
+        A Scope has the inferred types of a body's values in one run. For example, a function has a run for each of its
+        calls. If the engine may have missed a run of a body, the list for this body is empty.
         """
         from opset.inference.building.work import default_budget
         from opset.inference.engine.engine import Engine
@@ -74,7 +77,7 @@ class LazyInference:
         """Return the inferred type of a value that `body` defines, None if it is not known.
 
         A body may have several runs, such as a function with several calls. Parts of the type in which the runs differ
-        are unknown.
+        are unknown, and so is the whole type if not all runs are known.
         """
         scopes = self._engine_and_scopes[1][body]
         if len(scopes) < 2:
@@ -85,12 +88,18 @@ class LazyInference:
         return reduce(join_types, types)
 
     def types_of_body(self, body: Body) -> Mapping[str, Type | None]:
-        """Return the inferred types of the values of a body, by name; empty unless the body has exactly one run."""
+        """Return the inferred types of the values of a body (a graph or function), by name.
+
+        The mapping is empty unless the body has exactly one run, as the main graph has.
+        """
         scopes = self._engine_and_scopes[1][body]
         return scopes[0].types if len(scopes) == 1 else {}
 
     def steady_axes(self, body: Body, name: str) -> set[int]:
-        """Return the axes of a value in a Loop's body along which its size is surely the same in every iteration."""
+        """Return the axes of a value in a Loop's body along which its size is surely the same in every iteration.
+
+        The set is empty if the shape is unknown.
+        """
         from opset.inference.building.dimensions import variables
 
         axes: list[set[int]] = []
@@ -121,24 +130,30 @@ class LazyInference:
         return "_engine_and_scopes" in self.__dict__
 
     def scopes_of_graphs(self) -> list[Scope]:
-        """Return the inferred scope of the main graph, followed by the scopes of the training graphs."""
+        """Return the inferred Scope of the main graph, followed by the Scopes of the training graphs.
+
+        A Scope has the types of a graph's values.
+        """
         engine = self._engine_and_scopes[0]
         return [engine.scopes[(number,)] for number in range(len(self.index.graphs))]
 
     def types(self, body: Body, names: Sequence[str]) -> list[tuple[Type | None, ...]]:
         """Return the inferred types of the values `names` of a body: one tuple for each run of the body.
 
-        A run is a call of a function, or an execution of a subgraph. The list is empty if not all runs are known. In a
-        tuple, None stands for an unknown type.
+        A run is a call of a function, or an execution of a subgraph; the main graph has one. The list is empty if not
+        all runs are known. A tuple has the types in the order of `names`, None for an unknown type.
         """
         return [tuple(map(scope.type_of, names)) for scope in self._engine_and_scopes[1][body]]
 
     def outputs(self, body: Body) -> list[list[Type | None]]:
-        """Return the inferred types of a body's outputs: one list for each run; [] if not all runs are known."""
+        """Return the inferred types of the outputs of a graph or function: one list for each run.
+
+        The result is [] if not all runs are known.
+        """
         return [[scope.type_of(name) for name in body.output_names()] for scope in self._engine_and_scopes[1][body]]
 
     def knows_all_runs(self, body: Body) -> bool:
-        """Whether inference knows all runs of a body, which are calls of a function or executions of a subgraph."""
+        """Whether inference knows all runs of a body: calls of a function, or executions of a subgraph."""
         return bool(self._engine_and_scopes[1][body])
 
     def infer_node(
@@ -146,7 +161,7 @@ class LazyInference:
     ) -> tuple[Type | None, ...]:
         """Return the types of a node's outputs, inferred from its inputs; None for a type that is unknown.
 
-        All types are None if the node calls a function, or if its operator is not known.
+        All types are None if the node calls a model-local function, or if its operator is not known.
 
         Args:
             node: The NodeProto, which may be a new one.
@@ -161,14 +176,18 @@ class LazyInference:
         return self._engine_and_scopes[0].node_types(node, schema, inputs, data)
 
     def data(self, body: Body, name: str) -> Constant | None:
-        """Return the elements of a small value if they are known and equal in all runs of its body, else None."""
+        """Return the elements of a value if inference knows them and they are equal in all runs of the body, else None.
+
+        Inference knows elements of small values, such as shapes. None is also returned if not all runs of the body are
+        known.
+        """
         engine, scopes = self._engine_and_scopes
         constants = {engine.constants.find(scope, name) for scope in scopes[body]}
         return constants.pop() if len(constants) == 1 else None
 
 
 def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Scope]], set[Body]]:
-    """Return the inferred scopes of each body, one for each run, and the set of bodies of which runs may be missing."""
+    """Return the inferred Scopes of each body, one for each run, and the set of bodies of which runs may be missing."""
     # Those are graphs in nodes without a rule, or in nodes that a rule gave up, and all functions that they call.
     scopes_of: dict[Body, list[Scope]] = {}
     functions = {function_key(body.proto): body for body in bodies if body.function}
@@ -209,9 +228,10 @@ def _sizes_as_text(shape: Sequence[Size | None] | None) -> Shape | None:
 
 @dataclass(eq=False)
 class ValueFacts:
-    """Types, shapes and constants of the values of one body; `outer` has the facts of the body around.
+    """Types, shapes and constants of the values of one body, a graph or function; `outer` has the facts around it.
 
-    The facts cover the given model, and the nodes and initializers that the conversion adds.
+    The facts cover the given model, and the nodes and initializers that the conversion adds. Values are given by name.
+    Each fact is cached once it is found.
     """
 
     body: Body
@@ -247,14 +267,14 @@ class ValueFacts:
     _unread: set[str] | None = None
 
     def __post_init__(self) -> None:
-        """Take over the types an earlier conversion found for the body's values: `known_types` of the inference."""
+        """Take over the types of the body's values that an earlier conversion found: `known_types` of the inference."""
         self._types.update(self._inference.known_types.get(self.body, ()))
 
     def copy_for_plan(self, versions: Mapping[str, int], outer: ValueFacts | None, budget: Budget) -> ValueFacts:
         """Return a copy of these facts for another planned conversion, without the nodes that this one has added.
 
         Args:
-            versions: The opsets of the body by domain.
+            versions: The opsets by domain in which the nodes of the body are written.
             outer: The facts of the body around in the other plan; None if no body is around this one.
             budget: The budget that is charged for elements that are read.
         """
@@ -285,12 +305,18 @@ class ValueFacts:
                 self._sparse[sparse.values.name] = sparse
 
     def add(self, node: Any, outputs: Iterable[str], version: int) -> None:
-        """Record a new node that computes the values `outputs`; `version` is the opset of the node's domain."""
+        """Record a new node that computes the values `outputs`; `version` is the opset of the node's domain.
+
+        A value for which a new node was recorded before keeps that one.
+        """
         for name in outputs:
             self._added.setdefault(name, (node, version))
 
     def state(self, name: str, element: str, shape: Shape | None) -> None:
-        """Record the type of an output of a new node with a subgraph, which inference does not find."""
+        """Record the type of an output of a new node with a subgraph, which inference does not find.
+
+        `element` is the element type of the tensor, such as "float". Sizes in `shape` that are text count as unknown.
+        """
         from opset.inference.building.types import tensor
 
         sizes = None if shape is None else [size if isinstance(size, int) else None for size in shape]
@@ -316,7 +342,8 @@ class ValueFacts:
     def producer(self, name: str) -> Any:
         """Return the node of the given model that computes a value, None if no such node does.
 
-        The value may be one of this body, or of a body around it.
+        The value may be one of this body, or of a body around it. This sets `large_read`, so that the nodes made from
+        the answer become no template for others.
         """
         # The form of a node does not include other nodes.
         self.large_read = True
@@ -347,7 +374,10 @@ class ValueFacts:
         return tensor
 
     def is_constant(self, name: str) -> bool:
-        """Whether a value is the output of a Constant node, or an initializer that no caller may override."""
+        """Whether a value is the output of a Constant node, or an initializer that no caller may override.
+
+        The value may be one of this body, or of a body around it. The result is False if no body defines it.
+        """
         home = self._facts_defining(name)
         if home is None:
             return False
@@ -357,10 +387,10 @@ class ValueFacts:
         return home.initializer(name) is not None
 
     def overridable_initializers(self, name: str) -> list[str]:
-        """Return the initializers that keep a value from being constant, because a caller may override them.
+        """Return the initializers that a caller may override, by name, if only these keep a value from being constant.
 
         The value is such an initializer, or is computed from such ones. The result is [] if the value depends on
-        anything else than constants and initializers, or on more than MAX_PRODUCERS values.
+        anything else than constants and initializers, on a node with a subgraph, or on more than MAX_PRODUCERS values.
         """
         names: dict[str, None] = {}
         seen, pending = {name}, [name]
@@ -388,7 +418,8 @@ class ValueFacts:
     def is_read(self, name: str) -> bool:
         """Whether anything reads a value of this body.
 
-        The result is True for every value that no node of the given body computes.
+        A node, also in a subgraph, a training graph, or the outputs of the body may read it. The result is True for
+        every value that no node of the given body computes.
         """
         if self._unread is None:
             read = names_read(self._message.node) | self.read_elsewhere | {*self.body.output_names()}
@@ -416,7 +447,8 @@ class ValueFacts:
     def constant(self, name: str) -> Constant | None:
         """Return the elements of a value if they are known before the model runs, else None.
 
-        A tensor of more than MAX_CONSTANT elements counts as unknown.
+        They come from a Constant node, an initializer that no caller may override, or inference. A tensor of more than
+        MAX_CONSTANT elements counts as unknown.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -464,8 +496,8 @@ class ValueFacts:
     def _constant_of_node(self, node: Any) -> Constant | None:
         """Return the elements of a Constant node.
 
-        Returns None for a tensor of more than MAX_CONSTANT elements, and if the value refers to an attribute of the
-        function around.
+        Returns None for a tensor of more than MAX_CONSTANT elements, for a sparse tensor, and if the value refers to an
+        attribute of the function around.
         """
         if len(node.attribute) != 1 or node.attribute[0].ref_attr_name:
             return None
@@ -482,7 +514,8 @@ class ValueFacts:
     def stored_constant(self, name: str, limit: int) -> Constant | None:
         """Return the elements of a value that an initializer or a Constant node holds as a tensor.
 
-        Returns None for any other value, and for more than `limit` elements.
+        Returns None for any other value, for an initializer that a caller may override, and for more than `limit`
+        elements.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -495,7 +528,10 @@ class ValueFacts:
         return None if tensor is None else self.elements(tensor, limit)
 
     def elements(self, tensor: Any, limit: int = MAX_CONSTANT) -> Constant | None:
-        """Return the elements of a TensorProto; None if its element type is unknown, or for more than `limit`."""
+        """Return the elements of a TensorProto; None if its element type is unknown, or for more than `limit`.
+
+        The budget is charged for the elements. Raises BudgetExceeded if it is used up.
+        """
         element, dims, size = element_name(tensor.data_type), tuple(tensor.dims), prod(tensor.dims)
         if element is None or size < 0 or size > limit:
             return None
@@ -503,7 +539,11 @@ class ValueFacts:
         return Constant(element, dims, tuple(self._read(tensor, limit)))
 
     def type(self, name: str) -> str | None:
-        """Return the type of a value as text, such as "tensor(float)"; None if it is not known."""
+        """Return the type of a value as text, such as "tensor(float)"; None if it is not known.
+
+        It is the type that the model states, or else the inferred one. In a function, it is the inferred one, if
+        inference knows all calls; it is None if the calls give different types.
+        """
         if name in self._types and self.looked_up is None:
             return self._types[name]
         home = self._facts_defining(name)
@@ -542,7 +582,7 @@ class ValueFacts:
         return None if home is None or home.body.root.function else home._stated_type(name)
 
     def types(self, names: Sequence[str]) -> list[tuple[str | None, ...]]:
-        """Return the types of several values as text, in a list of one tuple.
+        """Return the types of several values as text, in a list of one tuple, in the order of `names`.
 
         In a function, if types differ between calls, the list has a tuple for each call. In a tuple, "" stands for an
         absent value (name ""), and None for an unknown type.
@@ -621,7 +661,11 @@ class ValueFacts:
         return None if shape is None else len(shape)
 
     def _find_shape(self, name: str) -> Shape | None:
-        """Return the shape of a value that this body defines, None if not even the rank is known; not cached."""
+        """Return the shape of a value that this body defines, None if not even the rank is known; not cached.
+
+        Sizes that the model states count only for initializers, and for inputs of graphs that are no subgraphs. For
+        other values, they are inferred; if that fails, only the stated rank counts.
+        """
         if self.initializer(name) is not None:
             return tuple(self._tensors[name].dims)
         if name in self._sparse and name not in self._inputs:
@@ -638,7 +682,8 @@ class ValueFacts:
     def _infer_type(self, name: str) -> Type | None:
         """Return the inferred type of a value that this body defines, None if it is unknown.
 
-        The type of a new node's output is inferred from that node alone, any other by inference of the whole model.
+        The type of a new node's output is inferred from that node alone. So are values of a body of which inference
+        does not know all runs. All others are inferred with the whole model.
         """
         if name not in self._full_types:
             if self._node_alone(name) is None:
@@ -648,9 +693,10 @@ class ValueFacts:
         return self._full_types[name]
 
     def _node_alone(self, name: str) -> tuple[Any, int] | None:
-        """Return the node that computes a value, and its opset, if it must be inferred apart from the model; else None.
+        """Return (node, opset) of the node that computes a value if it is inferred apart from the model, else None.
 
-        A new node must, and so must each node of a body of which inference does not know all runs.
+        A new node is, and so is each node of a body of which inference does not know all runs, such as the calls of a
+        function.
         """
         node, version = self._producer(name)
         if node is None or (version is None and self._inference.knows_all_runs(self.body)):

@@ -47,7 +47,7 @@ def specialize_functions(
     """Return a copy of the ModelProto with a copy of each function for each set of parameters that calls give.
 
     Calls differ if one omits an input or attribute that the other gives, and a node that may change reads it. In the
-    copy for a call, what the call omits is absent.
+    copy for a call, inputs and attributes that the call omits are absent. Calls are changed to the name of their copy.
 
     Args:
         index: The index of the model.
@@ -96,6 +96,10 @@ class _FunctionCalls:
     """
 
     def __init__(self, index: ModelIndex, values: bool, graphs: Sequence[Scope]) -> None:
+        """Take the index of a model; `values` and `graphs` are as for `specialize_functions`.
+
+        The results `matters` and `sets` are empty until `collect` is called.
+        """
         self._index = index
         self._functions = index.functions
         self._values = values
@@ -110,7 +114,7 @@ class _FunctionCalls:
         self.sets: dict[FunctionKey, dict[Parameters, None]] = {key: {} for key in index.functions}
 
     def calls_in(self, body: Body) -> Iterator[tuple[Body, int, FunctionKey]]:
-        """Yield (body, index of the node, key of the function) for each call in a body."""
+        """Yield (body, index of the node, key of the function) for each call in a body, without its subgraphs."""
         for position, operator in enumerate(body.operators):
             if operator in self._operators and (key := body.function_key(position)) in self._functions:
                 yield body, position, key
@@ -147,7 +151,7 @@ class _FunctionCalls:
                         sets[parameters] = None
 
     def _parameters_that_matter(self, tree: Sequence[Body], keeps: Keeps) -> tuple[frozenset[str], frozenset[str]]:
-        """Return the inputs and the attributes of a function that are read by nodes which may change.
+        """Return the names of a function's inputs, and of its attributes, that are read by nodes which may change.
 
         `tree` is the function's body with the bodies of its subgraphs. A node for which `keeps` returns True cannot
         change. If a node calls another function, only the inputs and attributes that matter in that function count.
@@ -173,10 +177,10 @@ class _FunctionCalls:
         return frozenset(inputs), frozenset(attributes & declared)
 
     def _parameters_of(self, body: Body, position: int, key: FunctionKey, fixed: Parameters) -> Parameters:
-        """Return the Parameters of the node at `position`, which calls the function `key`.
+        """Return the Parameters of the node at `position`, which calls the function `key`: what it omits and gives.
 
         `fixed` are the Parameters of the function around the call. Inputs and attributes that do not matter are left
-        out of the result.
+        out of the result. Values of attributes are in it only if they are to be written into copies.
         """
         inputs, attributes = self.matters[key]
         present = {
@@ -201,7 +205,10 @@ class _FunctionCalls:
         return Parameters(inputs - present, frozenset(values.items()), scope and scope.calls.get(position))
 
     def name_copies(self) -> dict[FunctionKey, dict[Parameters, str]]:
-        """Return the names of the copies of each function, by their Parameters; one copy keeps the function's name."""
+        """Return the names of the copies of each function, by their Parameters: "Scale", "Scale_1", "Scale_2".
+
+        One copy keeps the function's name. No other function or operator of the domain has a new name.
+        """
         taken = {(domain, name) for body in self._index.bodies for name, domain in body.operators}
         taken |= {key[:2] for key in self._functions}
         names: dict[FunctionKey, dict[Parameters, str]] = {}
@@ -229,14 +236,20 @@ class _FunctionCalls:
 
 
 def _is_formal(body: Body, name: str) -> bool:
-    """Whether a name that nodes of a body read is an input of the model-local function around."""
+    """Whether a name that nodes of a body read is an input of the model-local function around the body.
+
+    The result is False outside of functions, and for a value that the function or a subgraph in it defines.
+    """
     while name not in body.definitions and body.parent is not None:
         body = body.parent
     return bool(name) and body.function and body.definitions.get(name, 0) < 0
 
 
 def _scope_of(body: Body, root: Scope | None) -> Scope | None:
-    """Return the inferred scope of a body, None if it was not inferred; `root` is the scope of its outermost body."""
+    """Return the inferred types of a body (a Scope), None if it was not inferred.
+
+    `root` is the Scope of the body's outermost graph or function, or None.
+    """
     path = []
     while body.root is not body and body.parent is not None:
         path.append((body.index, body.name))
@@ -247,12 +260,15 @@ def _scope_of(body: Body, root: Scope | None) -> Scope | None:
 
 
 def _is_omitted(body: Body, name: str, fixed: Parameters) -> bool:
-    """Whether nodes of a body read `name` as an input of the function that calls with the Parameters `fixed` omit."""
+    """Whether `name` is an input of the function around a body, and calls with the Parameters `fixed` omit it."""
     return name in fixed.inputs and _is_formal(body, name)
 
 
 def _value_of(attribute: Any) -> bytes | None:
-    """Return an AttributeProto without its name, serialized; None for a tensor, a graph or a list of them."""
+    """Return an AttributeProto without its name and documentation, serialized.
+
+    Returns None if it is no number, no string, and no list of these.
+    """
     if attribute_type(attribute) not in PLAIN:
         return None
     bare = pb.AttributeProto()
@@ -264,7 +280,7 @@ def _value_of(attribute: Any) -> bytes | None:
 
 
 def _write_fixed(body: Body, fixed: Parameters) -> None:
-    """Write Parameters into the nodes of a function's copy.
+    """Write Parameters into the nodes of one body of a function's copy; subgraphs are not changed.
 
     References to attributes become the values of the Parameters, or are removed if calls omit the attribute. Inputs
     that calls omit become "".

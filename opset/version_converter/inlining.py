@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from opset.budget import Limits
 from opset.errors import ConversionError, Finding, UsageError, listing, quote
+from opset.file_names import list_paths
 from opset.model import load
 from opset.model.graph.index import FunctionKey, ModelIndex
 from opset.model.storage.container import MessageT, Model, ModelSource
@@ -64,9 +65,9 @@ def inline_functions(
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
         functions: Names of the functions to inline ("Scale", "com.example.Scale", "com.example.Scale:half" with an
-            overload), by default all. A name that no function has may be an operator, such as "Gelu": its nodes are
-            expressed by other operators, as `lower` does.
-        exclude: Names of functions that stay.
+            overload), or one text with commas between them; by default all. A name that no function has may be an
+            operator, such as "Gelu": its nodes are expressed by other operators, as `lower` does.
+        exclude: Names of functions that stay, in the same forms.
         schemas: Folders of operator YAML, for domains of your own.
         allow_external_roots: Folders outside the model's own from which external data may be read.
         limits: How much the inlining may do and add; by default in proportion to the size of the model.
@@ -80,11 +81,17 @@ def inline_functions(
         SchemaError: A file in `schemas` has faults.
         UsageError: Neither a function nor an operator has a name in `functions`, or no function one in `exclude`.
     """
-    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
-    inlining = inline_model(loaded, functions, exclude, registry_with(schemas), limits)
+    loaded = load(model, allow_external_roots=list_paths(allow_external_roots))
+    names = None if functions is None else _split_names(functions)
+    inlining = inline_model(loaded, names, _split_names(exclude), registry_with(schemas), limits)
     if inlining.model is None:
         raise ConversionError(inlining.refusals)
     return inlining.model.as_given()
+
+
+def _split_names(names: Iterable[str]) -> list[str]:
+    """Return the names of a list, or of one text with commas between them: "Scale, Shift"."""
+    return [name.strip() for name in names.split(",")] if isinstance(names, str) else [*names]
 
 
 def inline_model(

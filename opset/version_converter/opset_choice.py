@@ -102,7 +102,7 @@ def _is_legal(sample: Sample, opset: int, routes: Routes) -> bool:
 
 
 def _is_foreign(attribute: Any, sample: Sample, schema: OpSchema, routes: Routes) -> bool:
-    """Whether the older version `schema` lacks an attribute of a sample node, and its value is not the default.
+    """Whether the older version `schema` lacks an attribute of a sample node, and the value is not its default.
 
     `attribute` is the AttributeProto. The default is the one at the node's own opset; without a default there, the
     result is True if `schema` lacks the attribute.

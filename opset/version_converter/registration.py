@@ -58,9 +58,9 @@ def down(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], A
 def lower(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
     """Return a decorator that registers a lowering: an adapter that expresses a node by nodes of other operators.
 
-    `since` is the first version of the operators: `@lower("Gelu", since=20)`. The new nodes are written for the opset
-    before it; if `since` is 1, for the opset of the node. If the target is older, the new nodes are converted further.
-    The lowering returns values for all outputs that are in use, or raises Refusal.
+    `since` is the first version of the operators: `@lower("Gelu", since=20)`. `domain` is "" for ai.onnx. The new nodes
+    are written for the opset before `since`; if it is 1, for the opset of the node. If the target is older, the new
+    nodes are converted further. The lowering returns values for all outputs that are in use, or raises Refusal.
 
     The decorator raises ConversionError C105 if another lowering is registered for an operator, or if an operator is
     one of the standard, for which only this package registers lowerings.

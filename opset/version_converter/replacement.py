@@ -17,8 +17,9 @@ from opset.version_converter.rewrite import Builder, Node, Refusal
 def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: ValueFacts) -> list[tuple[Any, int]]:
     """Return the new nodes that the builder made, with outputs that have the names of the old node's outputs.
 
-    Each new node comes with the opset of its domain in which it is written. Values are renamed. If a value cannot be
-    renamed, such as an input of the old node, an Identity is added.
+    Each new node comes with the opset of its domain in which it is written. The new nodes are changed in place: their
+    values are renamed, and one of them gets the name of the old node. If a value cannot be renamed, such as an input of
+    the old node, an Identity is added.
 
     Args:
         node: The old node.
@@ -60,7 +61,10 @@ def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: Valu
 
 
 def replace_nodes(proto: Any, replaced: dict[int, list[Any]]) -> None:
-    """Replace nodes of a GraphProto or FunctionProto, in place; `replaced` has new nodes by index of the old one."""
+    """Replace nodes of a GraphProto or FunctionProto, in place.
+
+    `replaced` has the new nodes by the index of the old one; an empty list removes it. All other nodes stay.
+    """
     if all(len(nodes) == 1 for nodes in replaced.values()):
         for index, (node,) in replaced.items():
             proto.node[index].CopyFrom(node)
@@ -80,8 +84,8 @@ def unused_after(
     """Return the values that nothing reads once nodes are replaced, and the nodes that compute only such values.
 
     Args:
-        body: The body in the given model.
-        proto: The GraphProto or FunctionProto of the body in the copied model, in which nothing is replaced yet.
+        body: The graph or function in the given model.
+        proto: Its GraphProto or FunctionProto in the copied model, in which nothing is replaced yet.
         replaced: The new nodes, by the index of the old one.
         released: Values that old nodes read and new ones do not: the search begins with these.
         elsewhere: Names that are read from outside of the body.
@@ -121,7 +125,7 @@ def unused_after(
 
 
 def remove_unused(proto: Any, function: bool, replaced: dict[int, list[Any]], unused: set[str], dead: set[int]) -> None:
-    """Remove unused values from a body: initializers, value_info, and the nodes that compute them.
+    """Remove unused values from a graph or function: initializers, value_info, and the nodes that compute them.
 
     Initializers and value_info are removed at once. Nodes are only removed from `replaced`, for `replace_nodes`.
 
@@ -167,7 +171,10 @@ def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]
 
 
 def unused_imports(proto: Any) -> list[str]:
-    """Return the domains, without ai.onnx, that a ModelProto imports, but to which no node or function belongs."""
+    """Return the domains that a ModelProto imports, but to which no node and no function belongs.
+
+    ai.onnx is never among them.
+    """
     unused = {entry.domain: None for entry in proto.opset_import if entry.domain not in ("", "ai.onnx")}
     for function in proto.functions:
         unused.pop(function.domain, None)

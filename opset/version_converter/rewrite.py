@@ -83,6 +83,7 @@ class Node:
     """A node at one version of its operator, as an adapter sees it: attributes with defaults, types, constants."""
 
     def __init__(self, proto: Any, schema: OpSchema, values: ValueFacts) -> None:
+        """Take a NodeProto, the version of its operator, and the facts about values of its graph or function."""
         self.proto = proto
         self.schema = schema
         self.values = values
@@ -103,7 +104,7 @@ class Node:
         return self.schema.name
 
     def has(self, attribute: str) -> bool:
-        """Whether the node states a value for the attribute."""
+        """Whether the node states a value for the attribute, or refers to an attribute of the function around."""
         return attribute in self._attributes
 
     def attr(self, name: str, default: Any = None) -> Any:
@@ -150,7 +151,10 @@ class Node:
         return self.outputs[index] if index < len(self.outputs) else ""
 
     def index(self, name: str) -> int:
-        """Return the position of the input that the schema names `name`; the schema must have such an input."""
+        """Return the position of the input that the schema names `name`.
+
+        The schema must have such an input, or StopIteration is raised.
+        """
         return next(i for i, parameter in enumerate(self.schema.inputs) if parameter.name == name)
 
     def formal(self, index: int) -> str:
@@ -206,12 +210,15 @@ class Node:
         return shape
 
     def rank(self, index: int) -> int | None:
-        """Return the rank of the input at a position, None if it is absent or unknown."""
+        """Return the rank of the input at a position, such as 2 for [2, "N"]; None if it is absent or unknown."""
         shape = self.values.shape(self.input(index)) if self.input(index) else None
         return None if shape is None else len(shape)
 
     def need_rank(self, index: int) -> int:
-        """Return the rank of the input at a position. Raises Refusal C207 if it is not known."""
+        """Return the rank of the input at a position.
+
+        Raises Refusal C207 if it is not known, or if the input is absent.
+        """
         rank = self.rank(index)
         if rank is None:
             why = f"the rank of '{safe_text(self.input(index))}' is not known"
@@ -222,7 +229,7 @@ class Node:
     def need_shape(self, index: int) -> tuple[int, ...]:
         """Return the shape of the input at a position, in numbers.
 
-        Raises Refusal C207 if the shape or a size is not known as a number.
+        Raises Refusal C207 if the input is absent, or if its rank or a size is not known as a number.
         """
         shape = self.shape(index)
         if shape is None or not all(isinstance(dim, int) for dim in shape):
@@ -370,7 +377,10 @@ class Builder:
         return self.version if self._domain == "" else self._versions[""]
 
     def offers(self, op_type: str) -> bool:
-        """Whether new nodes may use an operator of ai.onnx: the target's opset has it, and it is not to be lowered."""
+        """Whether new nodes may use an operator of ai.onnx: the target's opset has it, and it is not to be lowered.
+
+        The result is False for an operator that is withdrawn there.
+        """
         schema = self._registry.schema(op_type, self.final, "")
         return schema is not None and not schema.deprecated and (op_type, "") not in self._lowered
 
@@ -398,6 +408,14 @@ class Builder:
         """
 
         def make(*inputs: str, outputs: int | Sequence[str] = 1, domain: str | None = None, **attributes: Any) -> Any:
+            """Make a node; return the name of its output, or a tuple of names if there are several.
+
+            Args:
+                inputs: The names of its inputs, "" for an absent one.
+                outputs: The number of outputs, which get new names, or their names.
+                domain: The domain of the operator; by default the adapter's, or "" if that has no such operator.
+                attributes: Its attributes; None leaves one out. A name of an input stands for a constant at that input.
+            """
             named = self._domain_of(op_type) if domain is None else domain
             return self._make(op_type, inputs, outputs, named, attributes)
 
@@ -438,11 +456,11 @@ class Builder:
     def arguments(
         self, schema: OpSchema, inputs: Iterable[str], attributes: Mapping[str, Any]
     ) -> tuple[list[str], dict[str, Any]]:
-        """Return the inputs and the attributes of a new node.
+        """Return the names of the inputs, and the attributes, for a new node.
 
-        If a name in `attributes` is an input of the operator at this version, its value becomes a constant among the
-        inputs. So `axes=[0]` works whether axes is an attribute or an input. Raises TypeError for a name that is
-        neither an attribute nor an input.
+        If a name in `attributes` is an input of the operator at this version, its value becomes a new constant among
+        the inputs. So `axes=[0]` works whether axes is an attribute or an input. Attributes with the value None are
+        left out. Raises TypeError for a name that is neither an attribute nor an input.
         """
         names = [*inputs]
         kept = {name: value for name, value in attributes.items() if value is not None}
@@ -458,7 +476,7 @@ class Builder:
         """Return the opset in which a new node is written, and the schema that the operator has in it.
 
         It is the opset of the transition. If ai.onnx lacks the operator there, it is the first later opset that has it,
-        up to the target's. Raises Refusal C201 if there is none.
+        up to the target's. Raises Refusal C201 if there is none, or if the model does not import the domain.
         """
         version = self.version if domain == self._domain else self._versions.get(domain)
         if version is None:
@@ -501,16 +519,18 @@ class Builder:
     def charge_elements(self, count: int) -> int:
         """Charge one step for each of `count` elements, and return `count`: `range(op.charge_elements(size))`.
 
-        Raises BudgetExceeded if the budget is used up, before anything of that length is made.
+        A negative count is not charged. Raises BudgetExceeded if the budget is used up, before anything of that length
+        is made.
         """
         self._values.budget.charge(max(count, 0))
         return count
 
     def const(self, values: Any, element: str = "", dims: Sequence[int] | None = None) -> str:
-        """Return the name of a new constant: a vector for a list, a scalar for a single value, unless `dims` is given.
+        """Add a constant and return the name of its value: a vector for a list, a scalar for a single value.
 
-        Without `element`, the element type follows from the values: float, bool or string if one of them has this
-        Python type, else int64.
+        `dims` states another shape. Without `element`, the element type follows from the values: float, bool or string
+        if one of them has this Python type, else int64. The elements are charged to the budget. Raises BudgetExceeded
+        if it is used up.
         """
         flat = list(values) if isinstance(values, (list, tuple)) else [values]
         self._values.budget.charge(len(flat))
@@ -598,8 +618,8 @@ class Builder:
     ) -> Any:
         """Add a copy of the node with something changed; return the name of its output, or a tuple for several.
 
-        Name, documentation, metadata, device configurations and unknown fields stay. Raises Refusal C201 if the
-        operator does not exist at this version.
+        It is a node of the version to which the node is converted. Name, documentation, metadata, device configurations
+        and unknown fields stay. Raises Refusal C201 if the operator does not exist at this version.
 
         Args:
             node: The node.
@@ -640,11 +660,17 @@ class Builder:
         return computed[0] if len(computed) == 1 else tuple(computed)
 
     def fresh(self, hint: str) -> str:
-        """Return a new name for a value, which nothing in the model has; it ends with `hint`, and perhaps a number."""
+        """Return a new name for a value, which nothing in the model has, such as "y__wide" for the hint "wide".
+
+        It begins with the name of the replaced node's first output, and may end with a number.
+        """
         return self._names.fresh(f"{self._stem}__{hint}")
 
     def state(self, name: str, element: str, shape: Shape | None = None) -> None:
-        """Set the type of an output of a new node with a subgraph, which inference does not find."""
+        """Set the type of an output of a new node with a subgraph, which inference does not find.
+
+        `name` is the output, `element` its element type, such as "float".
+        """
         self._values.state(name, element, shape)
 
     def release(self, *names: str) -> None:

@@ -36,7 +36,11 @@ class VersionChange(NamedTuple):
 
 
 class RouteStep(NamedTuple):
-    """One transition of an operator in one direction: its derived adapter, and its written adapter if there is one."""
+    """One transition of an operator in one direction: its derived adapter, and its written adapter if there is one.
+
+    `source` and `target` are the operator's versions before and after. The derived adapter follows from the difference
+    of the two schemas; a written adapter is a function.
+    """
 
     source: OpSchema
     target: OpSchema
@@ -92,6 +96,7 @@ class Routes:
     """
 
     def __init__(self, registry: Registry, release: str = "") -> None:
+        """Take the operators; `release` is a release of onnx, such as "1.15.0", or "" for the newest."""
         self.release = release
         self.registry = registry
         self._adapters = Lookup(LAYER, registry)
@@ -103,11 +108,14 @@ class Routes:
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
         """Return what happens to all nodes of an operator: whether they stay, are checked, converted or refused.
 
+        Nodes of a domain without schemas stay, with the verdict PASS. Nodes of a domain that `versions` lacks are
+        refused, with C102. Results are cached.
+
         Args:
             op_type: The operator.
             domain: Its domain.
             versions: The opsets in which the nodes are written, by domain.
-            opsets: The opsets of the target, by domain.
+            opsets: The opsets of the target, by domain. A domain that is missing keeps its version.
 
         Raises:
             SchemaError: S233 to S236, a function body in a user's domain has faults.
@@ -128,7 +136,10 @@ class Routes:
         return self._routes[key]
 
     def _find_route(self, op_type: str, domain: str, version: int, final: int) -> Route:
-        """Return what happens to nodes of an operator from opset `version` to opset `final`; not cached."""
+        """Return what happens to nodes of an operator from opset `version` to opset `final`; not cached.
+
+        Both opsets are of `domain`, which must have schemas.
+        """
         schema = self.registry.schema(op_type, version, domain)
         if schema is None:
             return self._route_of_unknown(op_type, domain, version, final)
@@ -153,8 +164,9 @@ class Routes:
     def _route_of_unknown(self, op_type: str, domain: str, version: int, final: int) -> Route:
         """Return the route of an operator that does not exist at `version`, the opset in which its nodes are written.
 
-        `final` is the opset of the target. The nodes stay if onnxruntime still accepts the operator at `final`, or if
-        the operator came to ai.onnx later. Else they are refused with C101 or C102.
+        `final` is the opset of the target. The verdict is PASS, so that the nodes stay, for an operator of onnxruntime
+        that exporters write without a domain, if onnxruntime still accepts it at `final` or the standard has it later.
+        Else it is REFUSE, with the refusal C101 if no version has the operator, C102 if a later one has it.
         """
         change = VersionChange(domain, op_type, 0, 0)
         schemas = self.registry.versions(op_type, domain)
@@ -172,15 +184,18 @@ class Routes:
         return Route(Verdict.REFUSE, change, Refusal("C102", why, help))
 
     def schema_in_force(self, op_type: str, domain: str, opset: int) -> OpSchema | None:
-        """Return the version of an operator that the release of onnx has at an opset, None if there is none."""
+        """Return the version of an operator that the release of onnx has at an opset, None if there is none.
+
+        None is also returned for a domain without schemas.
+        """
         if domain not in self.registry.domains:
             return None
         return self.registry.schema(op_type, self.last_in_force(domain, op_type, opset), domain)
 
     def older_version(self, domain: str, op_type: str, version: int) -> OpSchema | None:
-        """Return the older of two versions of an operator, if releases of onnx differ in which they have at an opset.
+        """Return the older version of an operator, if some releases of onnx have it at an opset and others a newer one.
 
-        Returns None if all releases have one and the same version of the operator at this opset.
+        Returns None if all releases have one and the same version of the operator at this opset, or none has it.
         """
         schema = self.registry.schema(op_type, version, domain)
         if schema is None or not is_ambiguous(schema, version):
@@ -188,14 +203,20 @@ class Routes:
         return self.registry.schema(op_type, schema.since_version - 1, domain)
 
     def restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
-        """Return how the release of onnx restricts an operator at an opset, None if it takes all nodes."""
+        """Return how the release of onnx restricts an operator at an opset, None if it takes all nodes.
+
+        A restriction rejects some nodes that the operator's version takes, such as nodes of certain types.
+        """
         key = (domain, op_type, version)
         if key not in self._restrictions:
             self._restrictions[key] = self._find_restriction(*key)
         return self._restrictions[key]
 
     def _find_restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
-        """Return how the release of onnx restricts an operator at an opset, None if it takes all nodes; not cached."""
+        """Return how the release of onnx restricts an operator at an opset, None if it takes all nodes; not cached.
+
+        A restriction rejects some nodes that the operator's version takes, such as nodes of certain types.
+        """
         schema = self._schema_in_force(
             self.registry.schema(op_type, self.last_in_force(domain, op_type, version), domain)
         )
@@ -210,7 +231,11 @@ class Routes:
         return Restriction(schema, derive_adapter(read, schema, Change()), why, stated=schema == today)
 
     def last_in_force(self, domain: str, op_type: str, final: int) -> int:
-        """Return the highest opset up to `final` at which the operator's version is known to the release of onnx."""
+        """Return the highest opset up to `final` at which the release of onnx has the operator's version.
+
+        It is `final` itself if the release has the version that is in force there, or if no version is. If the release
+        has no version of the operator, it is the opset before the operator's first version.
+        """
         key = (domain, op_type, final)
         if key not in self._ends:
             schema, end = self.registry.schema(op_type, final, domain), final
@@ -228,7 +253,7 @@ class Routes:
         return schema_of_release(schema, self.release) if schema is not None and self.release else schema
 
     def step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
-        """Return the next transition of an operator from opset `version` towards opset `final`.
+        """Return the next transition of an operator from opset `version` towards opset `final`, which may be older.
 
         With `final` 0, the transitions lead down to the operator's lowering. Returns None if there is no further
         transition, and a Refusal if no node can cross the next one. Raises SchemaError S233 to S236 if a function body
@@ -301,11 +326,11 @@ class Routes:
         return _lowering_step(source, since - 1, hook.function)
 
     def _find_lowering_in_place(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
-        """Return the step that expresses an operator by other operators of opset `version`, None if there is none.
+        """Return the step that expresses an operator by others of the same opset, `version`; None if there is none.
 
-        An operator that exists since opset 1 may have a written lowering; otherwise the function body is used. `first`
-        is the operator's first version. Raises SchemaError S233 to S236 if a function body in a user's domain has
-        faults.
+        Only an operator that exists since opset 1 may have a written lowering here; else the function body is used.
+        `first` is the operator's first version. Raises SchemaError S233 to S236 if a function body in a user's domain
+        has faults.
         """
         if first.since_version > 1:
             return self._find_body_lowering(source, first, version)
@@ -315,10 +340,10 @@ class Routes:
         return _lowering_step(source, version, hook.function)
 
     def _find_body_lowering(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
-        """Return the step that expresses an operator by its function body.
+        """Return the step that expresses an operator by its function body, with nodes written in opset `version`.
 
-        Returns None if the operator has a written lowering, or no body that can be written in opset `version`. `first`
-        is the first version of the operator. Raises SchemaError S233 to S236 if a body in a user's domain has faults.
+        Returns None if the operator has a written lowering, or no body that can be written in this opset. `first` is
+        the first version of the operator. Raises SchemaError S233 to S236 if a body in a user's domain has faults.
         """
         since = first.since_version
         if not source.function or self._adapters.find("lower", source.domain, source.name, since, source.family):

@@ -71,7 +71,7 @@ class RuntimeAnswer(NamedTuple):
 
 
 def survey_runtimes(survey: Survey, names: Iterable[str] = (), files: Sequence[Path] = ()) -> list[RuntimeAnswer]:
-    """Return for each runtime which of its releases take a model.
+    """Return for each runtime which of its releases take a model, in the order of `names`.
 
     Args:
         survey: The Survey of the model.
@@ -112,6 +112,7 @@ class _Answers:
     """The answers found so far for releases of one runtime, reused for releases with equal facts."""
 
     def __init__(self, survey: Survey) -> None:
+        """Start without answers; `survey` is the model's."""
         self._survey = survey
         self._as_it_is: list[tuple[Runtime, Hashable, bool]] = []
         self._nearest: list[tuple[Runtime, Hashable, bool]] = []
@@ -161,7 +162,8 @@ class _Answers:
 def _find_answer(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runtime, facts: Hashable) -> bool | None:
     """Return the answer found before for a release with equal facts and an equivalent table, None if there is none.
 
-    `found` has (release, its facts, its answer) for each release that was asked before.
+    `found` has (release, its facts, its answer) for each release that was asked before. `facts` are all facts besides
+    its table that decide the answer for `runtime`.
     """
     for other, others, answer in found:
         if others == facts and other.answers_alike(runtime):

@@ -45,7 +45,8 @@ def stack_sequences(index: ModelIndex, inference: LazyInference, budget: Budget)
     """Return a copy of the model in which loops stack tensors in a scan output instead of filling a sequence.
 
     Behind the loop, the stack is split into the sequence. Returns the ModelProto and the number of changed sequences,
-    or (None, 0) if no sequence can be changed. Raises BudgetExceeded if the budget is used up.
+    or (None, 0) if no sequence can be changed, or if the model has training graphs. Raises BudgetExceeded if the budget
+    is used up.
     """
     if index.proto.training_info:  # whose graphs read values of the main graph by their names
         return None, 0
@@ -124,7 +125,10 @@ def _is_node_of(index: ModelIndex, body: Body, position: int, op_type: str) -> b
 
 
 def _count_reads(body: Body, budget: Budget) -> Counter[str]:
-    """Return how often each name is read in a body and the bodies inside it; an output of a body counts as read."""
+    """Return how often each name is read in a graph and the graphs inside it; an output of a graph counts as read.
+
+    The reads are charged to the budget. Raises BudgetExceeded if it is used up.
+    """
     counts: Counter[str] = Counter()
     for inner in bodies_below(body):
         budget.charge(len(inner.nodes) + sum(map(len, inner.reads)))
@@ -135,7 +139,7 @@ def _count_reads(body: Body, budget: Budget) -> Counter[str]:
 
 
 def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: FreshNames) -> list[Any]:
-    """Change a Loop node and its body to stack tensors instead of filling sequences.
+    """Change a Loop node and its body, in place, to stack tensors instead of filling sequences.
 
     Args:
         node: The NodeProto of the Loop.
@@ -144,7 +148,8 @@ def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: 
         names: Makes new names.
 
     Returns:
-        The nodes that split the stacks into the sequences. The caller inserts them after the loop.
+        One SplitToSequence for each sequence, which makes the sequence of the stack. The caller inserts these nodes
+        after the loop.
     """
     outputs = [*node.output, *[""] * (len(graph.output) - _RESULTS_FROM - len(node.output))]
     splits, results = [], []

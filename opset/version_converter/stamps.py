@@ -44,7 +44,7 @@ class VersionRange(NamedTuple):
         return f"{self.first}" if self.first == self.last else f"{self.first} to {self.last}"
 
     def nearest_to(self, version: int) -> int:
-        """Return the version in the range that is nearest to `version`."""
+        """Return the version in the range that is nearest to `version`: 11 in "11 to 17" for 9."""
         return min(max(version, self.first), self.last)
 
 
@@ -80,6 +80,8 @@ def assume_opsets(
     model: Model, versions: Mapping[str, int] | str, registry: Registry, limits: Limits | None = None
 ) -> tuple[Model, list[str]]:
     """Return the model with imports of the opset versions that it was really written for, and notes on the changes.
+
+    Nodes are not changed. With AUTO, an opset in development is read as the newest released one.
 
     Args:
         model: The model, which is not changed.
@@ -125,7 +127,7 @@ def assume_opsets(
 def guess_opset(model: Model, domain: str, registry: Registry, limits: Limits | None = None) -> StampGuess:
     """Return which opset version of one domain a model was really written for, as far as its nodes show it.
 
-    Raises ModelError if the model is malformed.
+    The registry must have schemas of the domain. Raises ModelError if the model is malformed.
     """
     stated = _stated_version(model.proto, domain)
     newest = registry.domains[domain]
@@ -156,7 +158,10 @@ def guess_opset(model: Model, domain: str, registry: Registry, limits: Limits | 
 def _join_equal(
     model: Model, domain: str, groups: Sequence[VersionRange], registry: Registry, limits: Limits | None
 ) -> tuple[VersionRange, ...]:
-    """Return ranges of versions; neighbors are joined if converting the model from one to the other changes no node."""
+    """Return ranges of versions; neighbors are joined if converting the model from one to the other changes no node.
+
+    `groups` are ranges of versions at which the model is valid, oldest first.
+    """
     joined: list[VersionRange] = []
     for group in groups:
         if joined and _is_unchanged(_restamp(model, domain, joined[-1].last), domain, group.first, registry, limits):
@@ -186,7 +191,10 @@ def _version_groups(proto: Any, domain: str, registry: Registry) -> list[Version
 
 
 def _refusals_at(model: Model, domain: str, version: int, registry: Registry, limits: Limits | None) -> FindingList:
-    """Return the refusals of nodes of a domain that are not valid at `version`; the model must import that version."""
+    """Return the refusals of a model at `version` of a domain; the model must import that version.
+
+    Refusals of nodes of other domains are left out.
+    """
     conversion: Conversion = convert_model(model, Target({domain: version}), registry, limits=limits)
     others = {
         body.location(index)
@@ -232,7 +240,10 @@ def _restamp(model: Model, domain: str, version: int) -> Model:
 
 
 def _uncertain_finding(guess: StampGuess) -> Finding:
-    """Return the finding C106: either no version of the domain fits the model, or several do."""
+    """Return the finding C106: either no version of the domain fits the model, or several do.
+
+    `guess` is a result of `guess_opset` whose `chosen` is None.
+    """
     label = domain_name(guess.domain)
     if not guess.candidates:
         message = f"no version of {label} fits: at each one, some node is not valid"

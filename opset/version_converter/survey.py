@@ -78,7 +78,7 @@ class NodeForm(NamedTuple):
 class SurveyOutcome(NamedTuple):
     """The result of a conversion that was planned without making the converted model.
 
-    - `refusals`: the first refusal of each kind, with the number of refused nodes;
+    - `refusals`: the first refusal of each kind, with the number of refused nodes, 0 if it is about the whole model;
     - `opsets`: the versions reached, by domain;
     - `is_settled`: whether converting the whole model surely has the same result.
     """
@@ -122,11 +122,12 @@ class Survey:
 
     @cached_property
     def facts(self) -> dict[Body, ValueFacts]:
-        """The facts about the values of each body."""
+        """The facts about the values of each body (a graph or function), found once for all conversions."""
         versions, known = versions_of_bodies(self.index), dict[Body, ValueFacts]()
         budget, overridable = self._budget(), self.model.proto.ir_version >= 4
 
         def read(tensor: Any, limit: int) -> list[Any]:
+            """Return the elements of a TensorProto of the model; there may be `limit` at most."""
             return tensor_values(self.model, tensor, limit)
 
         for body in self.index.bodies:
@@ -139,7 +140,10 @@ class Survey:
 
     @cached_property
     def forms(self) -> dict[Body, list[NodeForm]]:
-        """One NodeForm for each form of nodes in a body, by body; calls of model-local functions are left out."""
+        """One NodeForm for each form of nodes in a body, by body; calls of model-local functions are left out.
+
+        Once there are MAX_FORMS of them, floating-point constants of further nodes are compared by type and size only.
+        """
         forms: dict[Body, list[NodeForm]] = {}
         count = 0
         for body in self.index.bodies:
@@ -159,9 +163,9 @@ class Survey:
 
     @cached_property
     def unknown(self) -> set[Operator]:
-        """The operators that the model uses although their domain has schemas and never had these operators.
+        """The (operator, domain) pairs that the model uses and that no version of their domain has.
 
-        Operators of onnxruntime that exporters write without a domain are left out.
+        Domains without schemas are left out, and so are operators of onnxruntime that exporters write without a domain.
         """
         return {
             (op_type, domain)
@@ -197,7 +201,7 @@ class Survey:
 
     @cached_property
     def needed_ir(self) -> tuple[int, list[str]]:
-        """The lowest IR version that the model can have, and the features that need it."""
+        """The lowest IR version that the model can be rewritten to, and the names of the features that need it."""
         return needed_ir_version(self.model.proto, self.index.bodies)
 
     def convert(self, target: Target) -> SurveyOutcome:
@@ -255,7 +259,10 @@ class Survey:
         return at_opset(nearest, nearest_opset(runtime, opset, self.registry))
 
     def _other_targets(self, target: Target, nearest: Target) -> Iterator[Target]:
-        """Yield the other targets that a conversion to a runtime tries, which have other opsets than `nearest`."""
+        """Yield the targets with other opsets than `nearest` that a conversion to a runtime tries.
+
+        Nothing is yielded if no runtime is targeted, or if the runtime's operators are not known.
+        """
         if target.runtime is not None and target.runtime.lists_operators:
             for each in targets_by_kernels(self.samples, self.index, target, self.registry):
                 if each.opsets != nearest.opsets:
@@ -272,7 +279,10 @@ class Survey:
         return SurveyOutcome(refusals, conversion.target)
 
     def _convert_forms(self, target: Target) -> SurveyOutcome:
-        """Return the result of a conversion to a target with fixed opsets, by converting one node of each form."""
+        """Return the result of a conversion to a target with fixed opsets, by converting one node of each form.
+
+        Raises BudgetExceeded if the budget is used up.
+        """
         if target.release == RELEASES[-1].name:
             target = target._replace(release="")
         routes = routes_of(self.registry, target.release)
@@ -315,7 +325,10 @@ class Survey:
     def _form_conversions(
         self, conversion: Conversion, target: Target, routes: Routes, availability: Availability | None
     ) -> list[FormsConversion]:
-        """Return a FormsConversion for each body, in the order of the index."""
+        """Return a FormsConversion for each body, in the order of the index; nothing is converted yet.
+
+        What these objects do later, they add to `conversion`.
+        """
         budget, versions = self._budget(), versions_of_bodies(self.index)
         messages: dict[Body, Any] = {body: _Additions(body) for body in self.index.bodies}
         context = Context(
@@ -343,11 +356,12 @@ class Survey:
         ]
 
     def find_lacks(self, runtime: Runtime) -> Iterator[Finding]:
-        """Yield each reason why a release of a runtime does not run the model as it is, those of the whole model first.
+        """Yield each reason why a release of a runtime does not run the model as it is.
 
-        Nodes come form by form. A node that the runtime runs, but computes wrongly, is no reason; nor is a call of a
-        function that the model defines, since functions are reasons of the whole model. Raises BudgetExceeded if
-        reading constants of the nodes needs more steps than the budget allows.
+        Reasons about the whole model come first, then nodes; nodes with the same form follow each other. A node that
+        the runtime runs, but computes wrongly, is no reason. Nor is a call of a function that the model defines, since
+        the function itself is one. Raises BudgetExceeded if reading constants of the nodes needs more steps than the
+        budget allows.
         """
         from opset.version_converter.trials import availability_at
 
@@ -388,7 +402,7 @@ class Survey:
 
 
 class FormsConversion(BodyConversion):
-    """The conversion of one node of each form in a body; the body is not changed.
+    """The conversion of one node of each form in a body (`Survey` says what a form is); the body is not changed.
 
     `is_open` says that converting the whole body might remove a node that is refused here.
     """
@@ -408,8 +422,9 @@ class FormsConversion(BodyConversion):
     def refusals_of_plan(self, *, checked: bool) -> list[tuple[Finding, int]]:
         """Return the refusals, each with the number of its nodes, and set `is_open`.
 
-        `checked` says that the body is at the target already. Then its nodes are only checked, the number of each
-        refusal is 1, and `is_open` stays False. Raises BudgetExceeded if the budget is used up.
+        `is_open` says that converting the whole body might remove a refused node. `checked` says that the body is at
+        the target already. Then its nodes are only checked, the number of each refusal is 1, and `is_open` stays False.
+        Raises BudgetExceeded if the budget is used up.
         """
         conversion = self._context.conversion
         members = {each.node: each.members for each in self._nodes}
@@ -422,7 +437,10 @@ class FormsConversion(BodyConversion):
         return [(self._finding_of(index, refusal), len(members[index])) for index, refusal in refused]
 
     def _routed_nodes(self) -> Iterator[tuple[int, Route, bool]]:
-        """Yield (index, route, whether it surely fits its operator) for one node of each form."""
+        """Yield (index, route, whether the node surely fits its operator) for one node of each form.
+
+        The Route says whether nodes of this operator stay, are checked, converted or refused.
+        """
         body, routes = self.body, dict[Any, Route]()
         for each in self._nodes:
             self._index = index = each.node
@@ -456,6 +474,7 @@ class _Additions:
     """A stand-in for a body's GraphProto, which must not change: initializers that a plan adds are kept here."""
 
     def __init__(self, body: Body) -> None:
+        """Start with the nodes and outputs of the body, and without initializers and inputs."""
         graph = pb.GraphProto()
         if not body.function:
             graph.output.extend(body.proto.output)

@@ -41,7 +41,8 @@ class Target(NamedTuple):
 def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_version: int | None = None) -> Target:
     """Return the target with one or more opset versions: 21, "21", "ai.onnx.ml=3", or a mapping of domains to versions.
 
-    Raises UsageError U101 for a domain or version that the registry does not have.
+    Raises UsageError U101 for a domain or version that the registry does not have, an IR version that does not exist,
+    and two versions of one domain.
     """
     opsets: dict[str, int] = {}
     entries = to.items() if isinstance(to, Mapping) else [_parse_version(str(to))]
@@ -64,7 +65,7 @@ def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_
 
 
 def target_of_release(name: str, registry: Registry, ir_version: int | None = None) -> Target:
-    """Return the target of an ONNX release such as "1.15": its opsets, and at most its IR version.
+    """Return the target of an ONNX release such as "1.15": its opsets, and its IR version as the highest.
 
     Raises UsageError U101 if there is no such release or IR version.
     """
@@ -76,9 +77,10 @@ def target_of_release(name: str, registry: Registry, ir_version: int | None = No
 def target_of_runtime(
     spec: str, registry: Registry, ir_version: int | None = None, files: Sequence[Path] = (), inexact: bool = False
 ) -> Target:
-    """Return the target of a release of a runtime: the newest opsets that it takes, and at most its IR version.
+    """Return the target of a release of a runtime: the newest opsets that it takes, and its IR version as the highest.
 
-    Operators are taken as in the newest release of onnx that has no later opsets.
+    A model whose opset the runtime takes keeps it. Operators are taken as in the newest release of onnx that has no
+    later opset of ai.onnx.
 
     Args:
         spec: The runtime and its release, "onnxruntime==1.17".
@@ -99,7 +101,9 @@ def target_of_runtime(
 def target_at_runtime(
     runtime: Runtime, registry: Registry, ir_version: int | None = None, inexact: bool = False
 ) -> Target:
-    """Return the target of one release of a runtime: the newest opsets that it takes, and at most its IR version.
+    """Return the target of one release of a runtime: the newest opsets that it takes; its IR version is the highest.
+
+    A model whose opset the runtime takes keeps it.
 
     Args:
         runtime: The release of a runtime.
@@ -108,7 +112,8 @@ def target_at_runtime(
         inexact: Whether nodes may compute in types in which results differ, if the runtime has no other kernel.
 
     Raises:
-        UsageError: U101 if it is not known which opsets the release takes, or if there is no such IR version.
+        UsageError: U101 if it is not known which opsets the release takes, if all of them are newer than the
+            registry's, or if there is no such IR version.
     """
     lowest, highest = runtime.opsets[""]
     newest = registry.domains[""]
@@ -141,7 +146,8 @@ def target_at_runtime(
 def fix_versions(target: Target, to: int | str | Mapping[str, int], registry: Registry) -> Target:
     """Return the target of a runtime with the opset versions `to`, in place of those that suit the model best.
 
-    Raises UsageError U101 if there is no such version, or if the runtime does not take it.
+    Domains that `to` does not name stay as they are. `to` has a form of `target_of_version`. Raises UsageError U101 if
+    there is no such version, or if the runtime does not take it.
     """
     runtime, fixed = target.runtime, target_of_version(to, registry).opsets
     assert runtime is not None
@@ -200,7 +206,10 @@ def target_for_model(target: Target, source: Mapping[str, int]) -> Target:
 
 
 def _parse_version(text: str) -> tuple[str, int]:
-    """Return (domain, version) for "ai.onnx.ml=3", and ("", 21) for "21". Raises UsageError U101 for any other text."""
+    """Return (domain, version) for "ai.onnx.ml=3", and ("", 21) for "21"; the domain is as it is written.
+
+    Raises UsageError U101 for any other text.
+    """
     domain, _, version = text.rpartition("=")
     if not version.isascii() or not version.isdigit() or len(version) > 6:
         help = "write 21, or a domain's as ai.onnx.ml=3"
@@ -213,9 +222,10 @@ def _parse_version(text: str) -> tuple[str, int]:
 
 
 def parse_versions(texts: tuple[str, ...]) -> dict[str, int]:
-    """Return the versions by domain that texts name, each as "21" or "domain=version".
+    """Return the versions by domain that texts name, each as "21" or "domain=version"; the key for ai.onnx is "".
 
-    Raises UsageError U101 for any other text.
+    Raises UsageError U101 for any other text, and for two texts about one domain. Whether the versions exist is not
+    checked.
     """
     versions: dict[str, int] = {}
     for text in texts:

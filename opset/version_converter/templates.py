@@ -43,6 +43,7 @@ class Template(NamedTuple):
 def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
     """Return all facts about a node that its lowering may depend on, as a key; nodes with equal keys are lowered alike.
 
+    The key has the operator, attributes, types, shapes and small constants, and which names are equal or absent.
     Returns None if the lowering may depend on further facts. That is so for a node in a function, a node with a
     subgraph, and a node with documentation, device configurations or an overload.
     """
@@ -76,7 +77,8 @@ def template_of(
 ) -> Template | None:
     """Return a template of the nodes `made` that replace `node`.
 
-    Returns None if the new nodes depend on more than the form of `node`, or have subgraphs.
+    Returns None if the new nodes depend on more than the form of `node` (`form_of`), or have subgraphs, or if an
+    initializer replaces an output of `node`.
 
     Args:
         node: The NodeProto that is replaced.
@@ -97,7 +99,8 @@ def template_of(
     def number_of(name: str, numbers: dict[str, int], stems: dict[str, int]) -> int:
         """Return the number of a name; a new name gets the next number in `numbers` and an entry in `added`.
 
-        Raises _UnknownName if a new name does not begin with a name in `stems`.
+        `stems` are the names with which new names may begin, with their numbers. Raises _UnknownName if a new name does
+        not begin with one of them.
         """
         if name not in numbers:
             stem = max((stem for stem in stems if name.startswith(stem + SEPARATOR)), key=len, default=None)
@@ -136,9 +139,9 @@ def template_of(
 
 
 def apply_template(template: Template, node: Any, fresh: FreshNames) -> tuple[list[Any], list[str]]:
-    """Return copies of a template's nodes in place of `node`, and the names of values that they no longer read.
+    """Return copies of a template's nodes in place of `node`, and the names of inputs of `node` that they do not read.
 
-    `fresh` makes new names.
+    `fresh` makes new names. The nodes get the metadata of `node`.
     """
     names = [node.name, *node.input, *node.output]
     for number, rest in template.added:

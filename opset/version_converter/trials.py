@@ -38,7 +38,9 @@ MAX_ZEROS = 1 << 16
 
 
 def availability_at(runtime: Runtime, routes: Routes, inexact: bool = False, by_function: bool = False) -> Availability:
-    """Return which nodes a runtime runs: by its table of kernels, or for an installed one by loading models in it.
+    """Return the Availability of a runtime, which judges the nodes that the runtime runs.
+
+    It judges by the runtime's table of kernels, or for an installed runtime by loading models in it.
 
     Args:
         runtime: The release of a runtime.
@@ -67,9 +69,10 @@ class TriedAvailability(Availability):
         return self._routes.schema_in_force(op_type, domain, opset) is None or (op_type in LOADED and not domain)
 
     def judge(self, node: Any, opset: int, facts: ValueFacts, names: Names | None = None) -> Judgement:
-        """Return whether the runtime runs a node, by loading a model of only this node.
+        """Return the Judgement of a node, by loading a model of only this node in the installed runtime.
 
-        The result is cached for nodes with equal operators, attributes, types, shapes and constants.
+        The result is cached for nodes with equal operators, attributes, types, shapes and constants. The arguments are
+        those of `Availability.judge`.
         """
         operator, reads, computes = names or names_of(node)
         if self.runs_all(*operator, opset):
@@ -86,7 +89,7 @@ class TriedAvailability(Availability):
         return judgement
 
     def _try(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts, given: Sequence[Given]) -> Judgement:
-        """Return whether the runtime runs a node, by loading a model of only this node; not cached.
+        """Return the Judgement of a node, by loading a model of only this node; not cached.
 
         A model is loaded for each combination of types that the node has. If no such model can be made, the table of
         kernels decides. Whether a node that loads is computed wrongly is decided by the table of faults. `given` are
@@ -108,7 +111,10 @@ class TriedAvailability(Availability):
         return judge_faults(self.runtime, node, schema, opset, facts)
 
     def _helping_types(self, trial: Trial, schema: OpSchema) -> Mapping[str, frozenset[str]]:
-        """Return the wider element types in which the node of a trial would load, by type parameter."""
+        """Return the wider element types in which the node of a trial would load, by type parameter: {"T": {"float"}}.
+
+        Each type is tried by loading a model. Types in which results differ are tried only if they are permitted.
+        """
         from opset.version_converter.crossing import INEXACT  # which is imported where this is used
 
         pairs = [*self.wider_types(schema), *(INEXACT if self.inexact else ())]
@@ -152,7 +158,10 @@ def _helping_constants(trial: Trial, node: Any, facts: ValueFacts) -> tuple[int,
 
 
 class Trial(NamedTuple):
-    """A node with the types of its inputs and outputs, from which a model of one node is made and loaded."""
+    """A node with the types of its inputs and outputs, from which a model of one node is made and loaded.
+
+    `imports` has the opset by domain, `outputs` the types of the node's outputs, "" for an absent one.
+    """
 
     runtime: Runtime
     node: Any
@@ -214,7 +223,10 @@ class Trial(NamedTuple):
 
 
 def type_parameter(formals: Sequence[Parameter], position: int) -> str:
-    """Return the type parameter of the input or output at a position, "" if the operator declares none."""
+    """Return the type parameter of the input or output at a position, such as "T"; "" if the operator declares none.
+
+    The last declared one stands for all further positions.
+    """
     return formals[min(position, len(formals) - 1)].type if formals else ""
 
 
@@ -246,7 +258,10 @@ def _add_input(graph: Any, name: str, given: Given) -> None:
 
 
 def _state_type(value: Any, type_: str, shape: Shape | None) -> None:
-    """Write a type into a ValueInfoProto; for a tensor, also the sizes in `shape` that are numbers."""
+    """Write a type into a ValueInfoProto; for a tensor, also the sizes in `shape` that are numbers.
+
+    A type that is no text of a type, such as "", is not written.
+    """
     from opset.inference.building.types import parse_type, type_to_proto
 
     parsed = parse_type(type_)

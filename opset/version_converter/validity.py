@@ -58,8 +58,8 @@ class Validity:
     def plain_nodes_fit(self, body: Body, versions: Mapping[str, int]) -> bool:
         """Whether all nodes without attributes have as many inputs and outputs as their operators allow.
 
-        `versions` are the opsets by domain. An absent input, named "", counts as present, so that callers have to check
-        nodes with absent inputs.
+        `versions` are the opsets by domain. Nodes of unknown operators are not checked. An absent input, named "",
+        counts as present, so that callers have to check nodes with absent inputs.
         """
         counts = map(len, body.reads), map(len, body.computes), map(bool, body.attributes)
         for (op_type, domain), reads, computes, has_attributes in {*zip(body.operators, *counts, strict=True)}:
@@ -69,7 +69,11 @@ class Validity:
         return True
 
     def check(self, body: Body, index: int, version: int, facts: ValueFacts) -> None:
-        """Raise Refusal C103 if the node at `index` does not fit its operator at the opset `version`."""
+        """Raise Refusal C103 if the node at `index` does not fit its operator, which must exist at the opset `version`.
+
+        The number of inputs and outputs, attributes with their constraints, and the signatures of subgraphs are
+        checked.
+        """
         operator, reads, attributes = body.operators[index], body.reads[index], body.attributes[index]
         fit = self._fits.get((operator, version))
         if fit is None:
@@ -113,9 +117,10 @@ class Validity:
 
 
 def _check_signature(fit: Fit, body: Body, index: int, registry: Registry) -> dict[str, Any]:
-    """Check the signature of a node; return the values of its attributes that have a constraint, by name.
+    """Check the inputs, outputs and attributes of a node; return the attribute values that have a constraint, by name.
 
-    Raises Refusal C103 if the node's inputs, outputs or attributes do not fit the operator.
+    Raises Refusal C103 if an attribute is stated twice, or if the node's inputs, outputs or attributes do not fit the
+    operator. An attribute that refers to one of a function is not in the result.
     """
     schema, attributes = fit.schema, body.attributes[index]
     types: dict[str, str | None] = {}
@@ -135,7 +140,10 @@ def _check_signature(fit: Fit, body: Body, index: int, registry: Registry) -> di
 
 
 def _check_graphs(schema: OpSchema, version: int, body: Body, index: int) -> None:
-    """Raise Refusal C103 if a subgraph of the node at `index` has the wrong number of inputs or outputs."""
+    """Raise Refusal C103 if a subgraph of the node at `index` has the wrong number of inputs or outputs.
+
+    Only operators of ai.onnx are checked; `version` is its opset.
+    """
     attributes = {attribute.name: attribute for attribute in body.attributes[index] if not attribute.ref_attr_name}
     graphs = {name: attribute.g for name, attribute in attributes.items() if attribute_type(attribute) == "graph"}
     if not graphs or schema.domain:
@@ -151,7 +159,7 @@ def _check_graphs(schema: OpSchema, version: int, body: Body, index: int) -> Non
 def _broken_constraints(
     fit: Fit, version: int, values: Mapping[str, Any], ranks: Sequence[int | None]
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each attribute in `values` whose value breaks its constraint.
+    """Yield a Misfit, which says what is wrong and why, for each attribute in `values` that breaks its constraint.
 
     `ranks` are the ranks of the node's inputs, None for an unknown one. Illegal values that runtimes accept
     nevertheless are left out.

@@ -78,7 +78,7 @@ def probe_runtime(
 
 
 def runtime_text(document: Mapping[str, Any]) -> str:
-    """Return the content of a runtime's file, as `probe_runtime` returns it, as YAML with a line for each entry."""
+    """Return the content of a runtime's file as YAML with a line for each entry; `document` is from `probe_runtime`."""
     from opset.schemas.yaml.printer import flow
 
     lines = ["# Written by opset targets probe. --target FILE makes it a name for --for: opset explain runtimes"]
@@ -170,8 +170,8 @@ def _loading_trials(
 ) -> list[Trial]:
     """Return trials, models of one example each, that the runtime loads; [] if it loads none.
 
-    If it loads examples as they are, these are returned. If it loads none of them, the same with constants for all
-    inputs but the first are tried, and at last the first two with other types.
+    The examples are tried as they are. If none is loaded, they are tried with constants for all inputs but the first,
+    and at last the first two examples with other types.
     """
     trials = [trial for each in examples if (trial := _trial_of(runtime, schema, each, imports)) is not None]
     others = (
@@ -238,10 +238,11 @@ def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]
 
 
 def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema) -> bool:
-    """Return whether the runtime loads a trial if all its values of one element type get another element type together.
+    """Return whether the runtime loads a trial in which another element type replaces one in all inputs and outputs.
 
-    The two element types are taken from `trial` and from `other`, a copy in which only values of the type constraint
-    `parameter` have another type. The result is False if no input has this type constraint.
+    `other` is a copy of `trial` in which only values of the type constraint `parameter` have another type: the element
+    type of `trial` is replaced by the element type of `other`. The result is False if no input has this type
+    constraint.
     """
     places = enumerate(_type_constraints(schema.inputs, len(trial.inputs)))
     position = next((at for at, name in places if name == parameter and trial.inputs[at].type), None)
@@ -259,11 +260,10 @@ def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema
 
 
 def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[str, Trial]]:
-    """Yield (type, copy of the trial) for each type of the type constraint `parameter`: its values have this type.
+    """Yield (type, trial) for each type of the type constraint `parameter`: a copy of `trial` with values of the type.
 
-    The trial itself is yielded, too, with its own type. If no input has the type constraint, but an output does whose
-    type an attribute names, the attribute and this output are changed. If there is no such output either, nothing is
-    yielded.
+    The trial itself is yielded, too, with its own type. If only an output has the type constraint, and an attribute
+    names the output's type, the attribute and the output are changed. Otherwise, nothing is yielded.
     """
     places = (*zip(trial.inputs, _type_constraints(schema.inputs, len(trial.inputs)), strict=True),)
     old = next((each.type for each, name in places if name == parameter and each.type), "")
@@ -316,9 +316,9 @@ def _constant_inputs(trial: Trial, schema: OpSchema) -> list[str]:
 
 
 def _merge_versions(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a runtime's entries, neighbors that differ only in "versions" merged to one, and {} left out.
+    """Return the entries of an operator without {}, with neighbors merged that differ only in "versions".
 
-    The result of merging [13, 13] and [14, 14] is [13, 14]. Entries with a {} between them are not merged.
+    Entries with "versions" [13, 13] and [14, 14] become one with [13, 14]; with a {} between them, they are not merged.
     """
     merged: list[dict[str, Any]] = []
     for before, each in zip([{}, *entries], entries, strict=False):

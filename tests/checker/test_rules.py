@@ -57,6 +57,7 @@ def test_a_code_that_no_rule_has_is_refused(text, help):
 def test_codes_are_chosen_by_their_beginnings():
     codes = CHECKER.by_code
     optional = {code for code, rule in codes.items() if rule.optional}
+    assert select_codes("G301") == {"G301"} and "G301" not in select_codes((), "G301")
     assert optional and select_codes() == codes.keys() - optional
     assert select_codes(["g3", "W203"]) == {code for code in codes if code.startswith("G3")} | {"W203"}
     assert select_codes(["G", "W"], ["G3", "w"]) == {code for code in codes if code[0] == "G" and code[:2] != "G3"}

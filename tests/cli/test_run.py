@@ -216,6 +216,11 @@ def test_differences_are_findings(add):
     data = run_json("run", add, "in.npz", "--compare", "want.npz")
     assert data["comparison"]["z"] == {"verdict": "different", "absolute": 0.5, "relative": 1.0}
     assert [each["code"] for each in data["errors"]] == ["R401"] and data["exit_status"] == 1
+    np.savez("zero.npz", z=np.array([[4, 0]], np.float32))
+    assert "  z: same\n" in run("run", add, "in.npz", "--compare", "zero.npz").stdout
+    np.savez("zero.npz", z=np.array([[0, 0]], np.float32))
+    result = run("run", add, "in.npz", "--compare", "zero.npz")
+    assert "  z: different, by 4.0e+00 at most (inf relative)\n" in result.stdout
 
 
 def test_the_greatest_difference_of_a_sequence_is_told(folder):

@@ -88,6 +88,8 @@ def test_headings_of_a_page_have_the_ids_that_links_use():
         "a-1",
         "a_b-c-15",
     ]
+    page = text.html("# A\n## A-1\n## A\n## A", page=True)  # as GitHub's are
+    assert [element.get("id") for element in parsed(page) if element.get("id")] == ["a", "a-1", "a-2", "a-3"]
     assert text.html("# A") == '<p class="heading">A</p>\n'
 
 
@@ -124,6 +126,28 @@ def test_formulas():
     assert drawn(r"a \\ b").count("<mtr>") == 2 == drawn("a\n\nb").count("<mtr>")
     assert text.formula("a < b").endswith('"application/x-tex">a &lt; b</annotation></semantics></math></div>')
     assert text.formula(r"\nocommand x") == r'<pre class="formula">\nocommand x</pre>'
+
+
+BAR = '<mo stretchy="false" lspace="0em" rspace="0em">|</mo>'
+OPEN, CLOSE = '<mo stretchy="false">(</mo>', '<mo stretchy="false">)</mo>'
+MINUS, SIGN = "<mo>\u2212</mo>", '<mo form="prefix">\u2212</mo>'
+
+
+@pytest.mark.parametrize(
+    ("latex", "parts"),
+    [
+        ("a | b", ["<mi>a</mi>", BAR, "<mi>b</mi>"]),
+        (r"\text{|} a", ["<mtext>|</mtext>", "<mi>a</mi>"]),
+        ("a - b", ["<mi>a</mi>", MINUS, "<mi>b</mi>"]),
+        ("-a", [SIGN, "<mi>a</mi>"]),
+        (r"\text{-} a", ["<mtext>-</mtext>", "<mi>a</mi>"]),
+        ("(-a) - b", [OPEN, SIGN, "<mi>a</mi>", CLOSE, MINUS, "<mi>b</mi>"]),
+        ("a = -b", ["<mi>a</mi>", "<mo>=</mo>", SIGN, "<mi>b</mi>"]),
+        ("a, -b", ["<mi>a</mi>", "<mo>,</mo>", SIGN, "<mi>b</mi>"]),
+    ],
+)
+def test_signs_and_bars_are_spaced_by_what_is_beside_them(latex, parts):
+    assert drawn(latex) == f"<mrow>{''.join(parts)}</mrow>"
 
 
 def test_a_formula_that_defines_macros_or_is_very_long_is_its_source():

@@ -113,6 +113,9 @@ def test_a_folder_may_be_allowed(tmp_path, secret):
     for location in outside_locations(tmp_path, secret)[:5]:
         path = write(tmp_path / "model", tensor("w", 6, location=location))
         assert payloads(load(path, allow_external_roots=[secret.parent])) == [b"secret"]
+        assert payloads(load(path, allow_external_roots=str(secret.parent))) == [b"secret"]
+        # Its first character, "/", is no folder that anybody allowed.
+        assert error_of(path, allow_external_roots=f"{tmp_path / 'elsewhere'}").code == "M201"
         assert error_of(path, allow_external_roots=[tmp_path / "elsewhere"]).code == "M201"
 
 

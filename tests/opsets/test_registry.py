@@ -229,6 +229,8 @@ def test_a_folder_may_have_type_sets_of_its_own(tmp_path):
     (tmp_path / "types.yaml").write_text("mine: [floats, seq(int64)]\n")
     acme(tmp_path, A=operator("A", VERSION.format(since=1, types="mine", more="")))
     schema = registry_with([tmp_path]).schema("A", 1, "com.acme")
+    assert registry_with(tmp_path).schema("A", 1, "com.acme") == schema
+    assert registry_with((), data=f"{tmp_path}").schema("A", 1, "com.acme") == schema
     assert schema.types == {"T": ("seq(tensor(int64))", "tensor(double)", "tensor(float)", "tensor(float16)")}
 
 

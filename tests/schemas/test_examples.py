@@ -353,6 +353,31 @@ def test_number_and_types_of_values_are_those_of_every_version(tmp_path):
     assert load_operator(path, SETS).examples[0].inputs == ()
 
 
+def test_a_version_of_which_the_signature_is_not_known_has_no_example(tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    path = tmp_path / "com.acme" / "Foo.yaml"
+    head = "operator: Foo\nfamily: acme\nversions:\n- since: 1\n  unknown: signature\n  doc: Anything.\nexamples:\n"
+    path.write_text(head + "- {name: a, since: 1, attributes: {by: 1}, inputs: [{float: 1}], outputs: [{float: 1}]}\n")
+    with pytest.raises(SchemaError) as caught:
+        load_operator(path, SETS)
+    assert [(finding.message, finding.help) for finding in caught.value.findings] == [
+        (f"the {part} of version 1 are not known", "declare the signature, and remove 'unknown'")
+        for part in ("attributes", "inputs", "outputs")
+    ]
+
+
+def test_values_of_any_type_fit_a_version_of_which_the_types_are_not_known(tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    path = tmp_path / "com.acme" / "Foo.yaml"
+    head = "operator: Foo\nfamily: acme\nversions:\n- since: 1\n  unknown: types\n  doc: Anything.\n"
+    head += "  inputs: [{name: X}]\n  outputs: [{name: Y}, {name: Z, type: tensor(int64)}]\nexamples:\n"
+    path.write_text(head + "- {name: a, since: 1, inputs: [{int8: 1}], outputs: [{float: 1}, {int64: 1}]}\n")
+    assert load_operator(path, SETS).examples[0].outputs == (tensor("float", 1), tensor("int64", 1))
+    path.write_text(head + "- {name: a, since: 1, inputs: [{int8: 1}], outputs: [{float: 1}, {float: 1}]}\n")
+    with pytest.raises(SchemaError, match="Z cannot be tensor"):
+        load_operator(path, SETS)
+
+
 @pytest.mark.parametrize(
     "text",
     ["{float: 1, shape: [1024, 1025]}", "{float: 0..9999999999}", "{float: 1, shape: [1048576, 1048576]}"],

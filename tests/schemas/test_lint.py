@@ -317,6 +317,19 @@ def test_a_rule_says_what_is_wrong(name, tmp_path):
     assert ": ".join(filter(None, (finding.message, finding.why))) == SAID[name]
 
 
+def test_a_type_that_only_an_output_gains_may_be_emulated_beside_a_new_input(tmp_path):
+    text = edited(
+        (ADDED, "    inputs: {added: [Z]}\n    emulate: {bfloat16: float}\n"),
+        ("  attributes:\n" + SIGNATURE, ""),
+        ("  attributes: null\n", ""),
+        ("name: X, type: T", "name: X, type: tensor(int64)"),
+        ("name: by, type: T, doc: factor}\n", "name: by, type: tensor(int64), doc: factor}\n"),
+        ("  outputs:\n", "  - {name: Z, type: tensor(int64), optional: true, doc: offset}\n  outputs:\n"),
+        ("  like: 2\n", "  like: 2\n  inputs: [X, by]\n"),
+    )
+    assert lint([write(tmp_path, text)], ()) == []
+
+
 @pytest.mark.parametrize(
     ("bodies", "said"),
     [

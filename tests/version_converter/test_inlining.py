@@ -156,6 +156,17 @@ def test_names_select_functions():
     assert caught.value.code == "U103" and "d.Twice" in caught.value.help
 
 
+def test_names_are_a_list_or_one_text():
+    before = model("{ t = d.Scale (x)  y = d.Other (t) }", SCALE, SCALE.replace("Scale <", "Other <"))
+    for names in ("Scale", "Scale, d.Other", ["Scale", "d.Other"]):
+        after = opset.inline_functions(before, names)
+        left = [] if "Other" in str(names) else ["Other"]
+        assert [function.name for function in after.functions] == left
+    assert [function.name for function in opset.inline_functions(before, exclude="Scale").functions] == ["Scale"]
+    with pytest.raises(UsageError, match="the model has no function 'Scala'"):
+        opset.inline_functions(before, "Scala")
+
+
 def test_in_a_function_that_stays_a_default_is_not_lost():
     kept = f"{F18} Keep <k> (a) => (b) {{ b = d.Scale <factor: float = @k> (a) }}"
     before = model("{ t = d.Keep <k = 4.0> (x)  y = d.Scale (t) }", SCALE, kept)

@@ -6,6 +6,7 @@ from opset.errors import UsageError
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import RELEASES
 from opset.opsets.runtimes.names import find_runtime
+from opset.version_converter import target_of
 from opset.version_converter.targets import (
     Target,
     fix_versions,
@@ -77,6 +78,13 @@ def test_a_runtime(tmp_path, release, opsets, least, named):
     assert (target.opsets, target.least, target.release) == (opsets, least, named)
     assert (target.ir_version, target.max_ir, target.inexact) == (7, release.get("ir"), True)
     assert target_at_runtime(runtime, REGISTRY) == target._replace(ir_version=None, inexact=False, runtime=runtime)
+
+
+def test_one_path_is_a_file_of_a_runtime(tmp_path):
+    file = runtime_file(tmp_path, takes())
+    for one in (file, str(file)):
+        target = target_of(runtime="npu==1.0", targets=one)
+        assert (target.opsets, target.runtime.title) == ({"": 21, "ai.onnx.ml": 3}, "npu")
 
 
 def test_a_runtime_of_which_no_opset_is_known(tmp_path):

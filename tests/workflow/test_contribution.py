@@ -416,7 +416,7 @@ def test_types_count_if_one_of_several_inputs_is_of_a_type_constraint(folder):
     (folder / "com.acme" / "kernels.py").write_text(
         f"{kernel}def mix(a, b, n=None, *, axis, mode):\n    return a + b\n"
     )
-    shown = [(PASSED, "1 types in examples, 0 with examples cast to them")]
+    shown = [(PASSED, "1 type in examples, 0 with examples cast to them")]
     assert points_of_mix(folder, "all_types") == shown
     optional = [("type: tensor(int64), optional", "type: U, optional"), ("T: [float]", "T: [float], U: [int64]")]
     unseen = "no example of U has int64, and none can be cast to it"

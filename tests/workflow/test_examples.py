@@ -881,7 +881,7 @@ def test_outputs_that_differ_from_those_of_an_example():
     example = Example("plain", 1, outputs=(floats, None, floats._replace(content=None)))
     right, wrong = np.array([1, 2], np.float32), np.array([1, 3], np.float32)
     assert disagreements(example, [right, wrong]) == []
-    assert disagreements(example, [right]) == ["there are 1 outputs, and the example has 2"]
+    assert disagreements(example, [right]) == ["1 output is computed, and the example has 2"]
     assert disagreements(Example("none", 1), []) == []
     first, last = disagreements(example, [wrong, np.zeros(3, np.float32)])
     assert first.startswith("output 0: ") and last == (

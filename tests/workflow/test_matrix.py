@@ -37,7 +37,7 @@ ONES = np.ones(2, np.float32)
         (case(kind="invalid"), Answer("error", why="no"), "rejected", "no"),
         (case(kind="invalid"), Answer("done", (ONES,)), "accepted", ""),
         (case(), Answer("error", why="no"), "error", "no"),
-        (case(), Answer("done", (ONES, ONES)), "wrong", "it has 2 outputs, and 1 are expected"),
+        (case(), Answer("done", (ONES, ONES)), "wrong", "it has 2 outputs, and 1 is expected"),
         (case(), Answer("done", (ONES,)), "pass", ""),
         (case(), Answer("done", (ONES + 0.25,)), "pass", ""),
         (case(), Answer("done", (ONES + 1,)), "wrong", None),
@@ -137,3 +137,13 @@ def test_a_run_without_faults_has_no_tables_of_them():
     run = corpus_results(RuntimeUnderTest("npu", ""), RUN[:1], {})
     assert [each.title for each in tables(run)] == ["", "Operators of ai.onnx", "Element types"]
     assert markdown_text(run).startswith("# Conformance of npu\n\n1 case of 1 operator in 1 version ran on npu.")
+
+
+def test_operators_of_one_name_are_told_apart_by_their_domains():
+    results = [
+        Result(case("one", version=20), "refused", "no"),
+        Result(case("two", domain="com.acme"), "refused", "no"),
+        Result(case("three", operator="Wide"), "refused", "no"),
+    ]
+    found = {each.title: each.rows for each in tables(corpus_results(RuntimeUnderTest("npu", ""), results, {}))}
+    assert [row[:2] for row in found["Refused"]] == [["Wide", "1"], ["ai.onnx.Scale", "20"], ["com.acme.Scale", "1"]]

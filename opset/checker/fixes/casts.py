@@ -19,7 +19,10 @@ _TO = "to"
 
 @CHECKER.fix("I202")
 def insert_casts(context: CheckContext) -> Iterator[Mend]:
-    """Insert a Cast before an input that alone has another type of floats than the inputs that it has to be like."""
+    """Insert a Cast before each input that alone has another type of floats than the others of its type variable.
+
+    Yields a Mend for each Cast.
+    """
     names = FreshNames(context.bodies)
     for missing in missing_casts(context):  # the last node first: a node that is inserted moves those behind it
         body, name, wanted = missing.scope.body, missing.name, missing.wanted

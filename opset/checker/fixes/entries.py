@@ -10,9 +10,10 @@ _FEW = 16
 
 
 def remove_entries(entries: Any, positions: Collection[int]) -> None:
-    """Remove the messages of a repeated field at these positions, in time in proportion to the field.
+    """Remove the messages at these positions from a repeated field, in place.
 
-    If there are many, those that stay become copies: other references to them, and to messages in them, are stale.
+    This takes time in proportion to the field. If there are many, those that stay become copies: other references to
+    them, and to messages in them, are stale.
     """
     if len(positions) <= _FEW:
         for position in sorted(positions, reverse=True):

@@ -15,7 +15,10 @@ from opset.preparation import repeated_imports
 
 @CHECKER.fix("W107")
 def remove_equal_imports(context: CheckContext) -> Iterator[Mend]:
-    """Remove imports that repeat an earlier one."""
+    """Remove imports that repeat an earlier one, domain and version, from the model and its functions.
+
+    Yields a Mend for each import.
+    """
     for holder, place in importers(context):
         repeated = repeated_imports(holder)
         for entry in [holder.opset_import[position] for position in repeated]:
@@ -26,7 +29,10 @@ def remove_equal_imports(context: CheckContext) -> Iterator[Mend]:
 
 @CHECKER.fix("G104 W401")
 def add_missing_imports(context: CheckContext) -> Iterator[Mend]:
-    """Import domains that nodes use and nothing imports, if their version is certain."""
+    """Import domains that nodes, or functions of the model, use and nothing imports, if their version is certain.
+
+    Yields a Mend for each import.
+    """
     for holder, place in importers(context):
         imported = {normalize_domain(entry.domain) for entry in holder.opset_import}
         users: dict[str, list[tuple[Body, int]]] = {}
@@ -48,7 +54,10 @@ def add_missing_imports(context: CheckContext) -> Iterator[Mend]:
 
 @CHECKER.fix("W101")
 def remove_unused_imports(context: CheckContext) -> Iterator[Mend]:
-    """Remove imports of domains that no node uses."""
+    """Remove imports of domains that no node uses; ai.onnx, and domains of the model's functions, stay.
+
+    Yields a Mend for each import.
+    """
     found = [*unused_imports(context)]
     unused = {(id(holder), domain) for holder, _, domain in found}
     for holder in {id(holder): holder for holder, _, _ in found}.values():
@@ -60,10 +69,17 @@ def remove_unused_imports(context: CheckContext) -> Iterator[Mend]:
 
 
 def _certain_version(domain: str, nodes: list[tuple[Body, int]], holder: Any, context: CheckContext) -> tuple[int, str]:
-    """Return the version at which these nodes of a domain were surely written, and the reason; 0 if none is certain.
+    """Return (version, reason): the version of a domain at which these nodes were surely written; (0, "") if none is.
 
-    That is the one at which the model's functions import the domain, or the model for a function, if all nodes fit it.
-    Without such an import, all versions at which the nodes fit have to mean the same: then it is the lowest of them.
+    A model takes the version that its functions import, and a function the version that the model imports, if all nodes
+    fit it. Without such an import, the lowest version at which the nodes fit is returned, if they mean the same at all
+    versions at which they fit.
+
+    Args:
+        domain: The domain.
+        nodes: The nodes of the domain, as (body, index).
+        holder: The ModelProto or FunctionProto that lacks the import.
+        context: The model.
     """
     elsewhere = {
         entry.version
@@ -86,7 +102,10 @@ def _certain_version(domain: str, nodes: list[tuple[Body, int]], holder: Any, co
 
 
 def _fitting_versions(domain: str, nodes: list[tuple[Body, int]], context: CheckContext) -> dict[int, tuple[int, ...]]:
-    """Return the versions of a domain at which all nodes fit, each with the since_versions of their operators."""
+    """Return {version: since_versions} for the versions of a domain at which all nodes fit.
+
+    The since_versions are those of the nodes' operators. `nodes` are (body, index). The domain must have schemas.
+    """
     forms: dict[Any, tuple[Body, int]] = {}
     for body, index in nodes:
         form = form_of(body.operators[index], body.reads[index], body.computes[index], body.attributes[index])

@@ -22,7 +22,10 @@ _NAMES = "key", "name", "tensor_name"
 
 @CHECKER.fix("G201")
 def name_graphs(context: CheckContext) -> Iterator[Mend]:
-    """Name the graphs that have no name: the main graph, others after the attribute that holds them."""
+    """Name the graphs that have no name: the main graph "main", others after the attribute that holds them.
+
+    A name that is taken gets a number: "body_1". Yields a Mend for each graph.
+    """
     taken = {body.proto.name for body in context.bodies}
     numbers: Counter[str] = Counter()
     for body in context.bodies:
@@ -40,7 +43,10 @@ def name_graphs(context: CheckContext) -> Iterator[Mend]:
 
 @CHECKER.fix("G213")
 def rename_nodes(context: CheckContext) -> Iterator[Mend]:
-    """Rename nodes that have the name of an earlier node of their body, to names that occur nowhere else."""
+    """Rename nodes that have the name of an earlier node of their body, to names that occur nowhere else.
+
+    Yields a Mend for each node.
+    """
     names = FreshNames(context.bodies)
     for body in context.bodies:
         seen: set[str] = set()
@@ -57,7 +63,10 @@ def rename_nodes(context: CheckContext) -> Iterator[Mend]:
 
 @CHECKER.fix("G207")
 def rename_shadowing_values(context: CheckContext) -> Iterator[Mend]:
-    """Rename values of nested graphs that have the name of a value around, if nothing inside reads that one."""
+    """Rename values of nested graphs that have the name of a value of a graph around them.
+
+    A value stays if the nested graph reads the outer value of this name before. Yields a Mend for each value.
+    """
     names = FreshNames(context.bodies)
     for body in context.bodies:
         shadowing = [*shadowing_values(body, context)]
@@ -77,7 +86,7 @@ def rename_shadowing_values(context: CheckContext) -> Iterator[Mend]:
 
 @CHECKER.fix("W102")
 def remove_equal_metadata(context: CheckContext) -> Iterator[Mend]:
-    """Remove entries of metadata that repeat an earlier one, key and value."""
+    """Remove entries of metadata that repeat an earlier one, key and value. Yields a Mend for each entry."""
     for holder, place in holders_of_metadata(context):
         for key in _remove_repeated(holder.metadata_props):
             yield Mend("W102", f"a second equal entry of the metadata key {quote(key)} was removed", place)
@@ -85,7 +94,7 @@ def remove_equal_metadata(context: CheckContext) -> Iterator[Mend]:
 
 @CHECKER.fix("G304")
 def remove_equal_attributes(context: CheckContext) -> Iterator[Mend]:
-    """Remove attributes of nodes that repeat an earlier one, name and value."""
+    """Remove attributes of nodes that repeat an earlier one, name and value. Yields a Mend for each attribute."""
     for body in reversed(context.bodies):  # the attributes that stay may be copied, and the graphs in them
         for index, attributes in enumerate(body.attributes):
             if len({each.name for each in attributes}) < len(attributes):
@@ -96,7 +105,7 @@ def remove_equal_attributes(context: CheckContext) -> Iterator[Mend]:
 
 @CHECKER.fix("G713 G714")
 def remove_equal_annotations(context: CheckContext) -> Iterator[Mend]:
-    """Remove quantization annotations, and entries of them, that repeat an earlier one."""
+    """Remove quantization annotations, and entries of them, that repeat an earlier one. Yields a Mend for each."""
     for body in context.bodies:
         for annotation in () if body.function else body.proto.quantization_annotation:
             place = f"{body.label}, quantization_annotation {quote(annotation.tensor_name)}"
@@ -108,7 +117,7 @@ def remove_equal_annotations(context: CheckContext) -> Iterator[Mend]:
 
 
 def _remove_repeated(entries: Any) -> list[Any]:
-    """Remove the messages of a repeated field that equal an earlier one; return the keys or names that they have."""
+    """Remove the messages of a repeated field that equal an earlier one, in place; return their keys or names."""
     seen: set[bytes] = set()
     repeated = []
     for position, entry in enumerate(entries):
@@ -122,7 +131,10 @@ def _remove_repeated(entries: Any) -> list[Any]:
 
 
 def _first_reads(body: Body) -> dict[str, int]:
-    """Return the index of the first node that reads each name, itself or in a graph inside it."""
+    """Return the index of the first node of a body that reads each name, itself or in a graph inside it.
+
+    Names of values that such a graph defines count, too.
+    """
     first: dict[str, int] = {}
     for index, node in enumerate(body.nodes):
         pending = [(body.reads[index], [graph for _, graph in subgraphs(node)])]
@@ -138,7 +150,10 @@ def _first_reads(body: Body) -> dict[str, int]:
 
 
 def _rename_definitions(graph: Any, new: dict[str, str]) -> None:
-    """Rename values that a GraphProto defines, and all that refers to them, also in graphs inside it."""
+    """Rename values that a GraphProto defines, and all references to them, in place, also in graphs inside it.
+
+    `new` maps old names to new ones.
+    """
     rename_values(graph, new)
     for tensor in (*graph.initializer, *[sparse.values for sparse in graph.sparse_initializer]):
         tensor.name = new.get(tensor.name, tensor.name)

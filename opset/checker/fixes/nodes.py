@@ -20,7 +20,10 @@ from opset.preparation import attribute_fixes
 
 @CHECKER.fix("G305")
 def state_attribute_types(context: CheckContext) -> Iterator[Mend]:
-    """State the types of attributes that hold a value in one field alone."""
+    """State the types of attributes without a type that hold a value in exactly one field.
+
+    References to attributes of functions stay. Yields a Mend for each attribute.
+    """
     held = {field: word for word, (_, field) in FIELDS.items()}
     for body in context.bodies:
         for index, attributes in enumerate(body.attributes):
@@ -36,7 +39,10 @@ def state_attribute_types(context: CheckContext) -> Iterator[Mend]:
 
 @CHECKER.fix("G216")
 def compute_outputs(context: CheckContext) -> Iterator[Mend]:
-    """Compute outputs of nested graphs that are values of a graph around by an Identity, if it takes their type."""
+    """Compute outputs of nested graphs that are values of a graph around them by an Identity in the nested graph.
+
+    An output stays if its type is not known, or if Identity does not take it. Yields a Mend for each output.
+    """
     names = FreshNames(context.bodies)
     for scope in context.graph_scopes:
         body = scope.body
@@ -58,7 +64,10 @@ def compute_outputs(context: CheckContext) -> Iterator[Mend]:
 
 @CHECKER.fix("G324 G327")
 def mend_attributes(context: CheckContext) -> Iterator[Mend]:
-    """Drop or rewrite attributes that exporters write against the standard, and that have one plain meaning."""
+    """Remove or rewrite attributes that exporters write against the standard, and that have one plain meaning.
+
+    Yields a Mend for each attribute.
+    """
     for fix in [*attribute_fixes(context, context.registry)]:
         fix.apply(fix.body.nodes[fix.position])
         code = "G324" if fix.value is None else "G327"
@@ -67,7 +76,10 @@ def mend_attributes(context: CheckContext) -> Iterator[Mend]:
 
 @CHECKER.fix("W303")
 def drop_empty_windows(context: CheckContext) -> Iterator[Mend]:
-    """Remove empty lists that are about spatial axes: they count as none given."""
+    """Remove empty lists from attributes that have values for each spatial axis: they count as not given.
+
+    `pads` and `strides` are such attributes. Yields a Mend for each attribute.
+    """
     for body in context.bodies:
         for index, attribute in [*empty_windows(body)]:
             message = f"the attribute {quote(attribute.name)}, which has no values, was removed"
@@ -77,9 +89,9 @@ def drop_empty_windows(context: CheckContext) -> Iterator[Mend]:
 
 @CHECKER.fix("W302")
 def make_axes_vectors(context: CheckContext) -> Iterator[Mend]:
-    """Make scalars that are the axes of Squeeze or Unsqueeze vectors of one element.
+    """Make scalar axes of Squeeze or Unsqueeze, which are initializers or Constants, vectors of one element.
 
-    A scalar that something else reads as well stays, beside a copy of it.
+    A scalar that something else reads as well stays, and a copy of it becomes the axes. Yields a Mend for each node.
     """
     found: dict[Body, dict[tuple[int, str], list[ScalarAxes]]] = {}
     for body in context.bodies:
@@ -111,14 +123,17 @@ def make_axes_vectors(context: CheckContext) -> Iterator[Mend]:
 
 
 def _make_initializers_vectors(body: Body, names: Collection[str]) -> None:
-    """Make the initializers with these names vectors."""
+    """Make the initializers with these names, which are scalars, vectors of one element, in place."""
     for tensor in body.proto.initializer if names else ():
         if tensor.name in names:
             tensor.dims.append(1)
 
 
 def _copy_initializers(body: Body, copies: Mapping[str, str], context: CheckContext) -> None:
-    """Add a vector of one element for each of some scalar initializers, under its new name."""
+    """Append a vector of one element for each scalar initializer in `copies`, which maps its name to the new name.
+
+    Before IR version 4 it is also listed as an input.
+    """
     for tensor in [each for each in body.proto.initializer if each.name in copies] if copies else ():
         made = body.proto.initializer.add()
         made.CopyFrom(tensor)
@@ -129,7 +144,7 @@ def _copy_initializers(body: Body, copies: Mapping[str, str], context: CheckCont
 
 
 def _insert_copy(body: Body, index: int, name: str) -> None:
-    """Insert a Constant of a vector behind a Constant of a scalar with the same value."""
+    """Insert a Constant of a vector behind the Constant of a scalar at `index`; `name` is its output."""
     node = pb.NodeProto()
     node.CopyFrom(body.nodes[index])
     node.output[0] = name
@@ -139,7 +154,7 @@ def _insert_copy(body: Body, index: int, name: str) -> None:
 
 
 def _make_vector(node: Any) -> None:
-    """Make the scalar of a Constant node a vector of one element."""
+    """Make the value of a Constant node, a scalar tensor or integer, a vector of one element, in place."""
     for attribute in node.attribute:
         if attribute_type(attribute) == "tensor":
             attribute.t.dims.append(1)
@@ -150,7 +165,7 @@ def _make_vector(node: Any) -> None:
 
 
 def _state_vectors(body: Body, names: Collection[str]) -> None:
-    """State one dimension of values with these names whose types a body states as scalars."""
+    """Set the shape of values with these names to [1] where a body states them as scalars, in place."""
     for value in (*(() if body.function else body.proto.input), *body.proto.value_info):
         kind = value.type.tensor_type
         if value.name in names and kind.HasField("shape") and not kind.shape.dim:

@@ -10,7 +10,10 @@ from opset.model.graph.sorting import sort_nodes, sorted_orders
 
 @CHECKER.fix("M110 M112")
 def put_nodes_in_order(context: CheckContext) -> Iterator[Mend]:
-    """Put each node behind those whose outputs it reads; a graph in a node may read them as well (M112)."""
+    """Put each node behind the nodes whose outputs it reads, itself or in a graph inside it.
+
+    The order of other nodes stays, and nodes in a cycle do not move. Yields a Mend for each body whose nodes moved.
+    """
     moved = sorted_orders(context.bodies)
     for body in reversed(context.bodies):  # to move a node copies the graphs in it
         if body in moved:

@@ -19,11 +19,13 @@ _INNER = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type"
 
 @CHECKER.fix("W201 G202 G211 G212")
 def remove_value_info(context: CheckContext) -> Iterator[Mend]:
-    """Remove entries of value_info about no value, those that stand twice, and those that contradict other parts.
+    """Remove entries of value_info that are about no value, stand twice, or contradict other parts of the graph.
 
     - W201, G202: no value has the name of the entry, or it has none;
-    - G211: of equal entries, the first stays; of different ones, none;
+    - G211: of equal entries with one name, the first stays; of different ones, none;
     - G212: an input, output or initializer of the graph states another type.
+
+    Yields a Mend for each entry.
     """
     for body in context.bodies:
         entries = [(value.name, value.SerializeToString()) for value in body.proto.value_info]
@@ -54,7 +56,10 @@ def remove_value_info(context: CheckContext) -> Iterator[Mend]:
 
 @CHECKER.fix("G606 W602")
 def clear_dimensions(context: CheckContext) -> Iterator[Mend]:
-    """Clear sizes that are negative, and names of variables that are empty: both stand for a size that is not known."""
+    """Clear sizes that are negative, and names of variables that are empty: both become sizes that are not known.
+
+    Yields a Mend for each value.
+    """
     for value, body, role in context.values():
         code = ""
         for dim in _dimensions(value.type):
@@ -67,7 +72,7 @@ def clear_dimensions(context: CheckContext) -> Iterator[Mend]:
 
 
 def _dimensions(type_: Any) -> list[Any]:
-    """Return the dimensions in a TypeProto."""
+    """Return the dimensions of the tensor in a TypeProto, also in a sequence, optional or map; [] without one."""
     kind = type_.WhichOneof("value")
     while kind in _INNER:
         type_ = getattr(getattr(type_, kind), _INNER[kind])
@@ -77,7 +82,10 @@ def _dimensions(type_: Any) -> list[Any]:
 
 @CHECKER.fix("G203 G204")
 def state_output_types(context: CheckContext) -> Iterator[Mend]:
-    """State the types and shapes of the main graph's outputs that are missing and follow from its nodes."""
+    """State the types and shapes of the main graph's outputs that are missing and can be inferred.
+
+    Nothing is stated if a node of the model does not fit its operator. Yields a Mend for each output.
+    """
     if not any(True for _ in check_interface(context.main, context)):
         return
     types = next((scope.types for scope in _sound_scopes(context)), {})
@@ -98,7 +106,7 @@ def state_output_types(context: CheckContext) -> Iterator[Mend]:
 def replace_contradicted_types(context: CheckContext) -> Iterator[Mend]:
     """Replace stated types of inner values that contradict the inferred ones; the main graph's outputs keep theirs.
 
-    The entries of functions are removed, since each call may have other types.
+    In functions such entries are removed, since each call may have other types. Yields a Mend for each value.
     """
     for scope in _sound_scopes(context):
         if not scope.unused and not scope.guarded:
@@ -106,7 +114,11 @@ def replace_contradicted_types(context: CheckContext) -> Iterator[Mend]:
 
 
 def _replace_types(scope: Scope) -> Iterator[Mend]:
-    """Replace the types that a body states of values and that contradict those inferred in one scope of it."""
+    """Replace the types that a body states and that contradict the types inferred for it, in place.
+
+    Outputs of a nested graph are among these. An entry of value_info whose inferred type cannot be stated is removed.
+    Yields a Mend for each value.
+    """
     body = scope.body
     graph = body.proto
     lists = [(VALUE_INFO, graph.value_info)]
@@ -129,7 +141,10 @@ def _replace_types(scope: Scope) -> Iterator[Mend]:
 
 
 def _sound_scopes(context: CheckContext) -> Iterable[Scope]:
-    """Return all scopes of the inference, none if a node does not fit: types behind such a node are guesses."""
+    """Return the scopes of the inference, () if a node does not fit: types behind such a node are guesses.
+
+    A scope has the types of the values in one body. The result is () as well if nothing was inferred.
+    """
     inference = context.inference
     if inference is None or any(finding.code[:2] == "I2" for finding in inference.findings):
         return ()
@@ -137,5 +152,5 @@ def _sound_scopes(context: CheckContext) -> Iterable[Scope]:
 
 
 def _plain_type(type_: Type | None, scope: Scope) -> Type | None:
-    """Return a type without sizes that differ each time that a body is run."""
+    """Return a type in which sizes that differ each time that a body is run are not known; None for None."""
     return map_sizes(type_, scope.without_local) if scope.repeated and scope.local else type_

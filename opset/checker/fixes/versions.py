@@ -18,7 +18,10 @@ FREE_INITIALIZERS = 4
 
 @CHECKER.fix("G208")
 def list_initializers(context: CheckContext) -> Iterator[Mend]:
-    """List initializers as inputs, after the others, as it was before IR version 4."""
+    """List initializers as inputs, after the others, as models before IR version 4 have to.
+
+    Models that state no IR version stay. Yields a Mend for each graph.
+    """
     for body in context.bodies:
         if context.ir_version and any(True for _ in check_initializers_listed(body, context)):
             listed = {*body.input_names()}
@@ -34,7 +37,8 @@ def list_initializers(context: CheckContext) -> Iterator[Mend]:
 def raise_ir_version(context: CheckContext) -> Iterator[Mend]:
     """Set the IR version to the lowest that has all that the model uses, if it states none or a lower one.
 
-    Initializers that are inputs stay constants: they are no inputs any more from IR version 4 on.
+    If the version passes 4 by this, initializers are removed from the inputs, so that they stay constants. Yields a
+    Mend for the version, and for each graph whose inputs changed.
     """
     before = context.ir_version
     features = {feature: None for feature, _ in context.features_after(before or LOWEST)}
@@ -52,7 +56,10 @@ def raise_ir_version(context: CheckContext) -> Iterator[Mend]:
 
 
 def _free_initializers(context: CheckContext, code: str) -> Iterator[Mend]:
-    """Remove initializers from the inputs of graphs, so that they stay constants."""
+    """Remove initializers from the inputs of graphs, so that callers cannot replace them; the initializers stay.
+
+    Yields a Mend with the code `code` for each graph.
+    """
     for body in context.bodies:
         held = set() if body.function else {tensor.name for tensor in body.proto.initializer}
         listed = [position for position, name in enumerate(body.input_names() if held else ()) if name in held]

@@ -20,11 +20,11 @@ IR_VERSION = 11
 
 @CHECKER.rule("G721 G722 G723 G724 G725", CheckContext, since=IR_VERSION)
 def check_configurations(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each way in which a device configuration of the model is malformed.
+    """Yield a finding for each way in which a multi-device configuration of the model is malformed.
 
     - G721, G722: it has no name, or no number of devices;
     - G723: the number of devices is not positive;
-    - G724: two have one name;
+    - G724: two configurations have one name;
     - G725: it names devices, and not as many as there are.
     """
     for name, count in Counter(each.name for each in context.proto.configuration).items():
@@ -50,12 +50,13 @@ def check_configurations(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G726 G727 G731 G732 G733 G734 G735 G736 G737 G738 G739 G740 G741", CheckContext, since=IR_VERSION)
 def check_node_configurations(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each way in which a node's device configuration is malformed.
+    """Yield a finding for each way in which a node's multi-device configuration is malformed.
 
     - G726, G727: it names no configuration, or one that the model does not have;
     - G731, G732: a sharding names no tensor, or none of the node's inputs and outputs;
-    - G733, G734, G735: a device, or one of a group, does not exist; a group stands twice;
-    - G736, G737, G738: a sharded dimension has no axis, one out of range, or one that another has;
+    - G733, G734: a device of a sharding, or a device of one of its groups, does not exist;
+    - G735: two groups of a sharding have one number;
+    - G736, G737, G738: a sharded dimension has no axis, one out of range, or one that another dimension has;
     - G739, G740, G741: the number of shards is missing or not positive, or the size that is cut is negative.
     """
     devices = {each.name: each.num_devices for each in reversed(context.proto.configuration) if each.name}
@@ -80,7 +81,10 @@ Fault = tuple[str, str, str, str]
 
 
 def _node_faults(given: Any, devices: Mapping[Any, int], body: Body, index: int, ranks: _Ranks) -> Iterator[Fault]:
-    """Yield the faults of one NodeDeviceConfigurationProto; `devices` are the numbers of devices by configuration."""
+    """Yield (code, message, reason, help) for the faults of one NodeDeviceConfigurationProto of a node.
+
+    `devices` has the number of devices of each configuration of the model, by name. `index` is the index of the node.
+    """
     name = given.configuration_id
     if not name:
         why = "the node's devices are those of a configuration of the model"
@@ -106,7 +110,11 @@ def _node_faults(given: Any, devices: Mapping[Any, int], body: Body, index: int,
 
 
 def _device_faults(spec: Any, count: int, shown: str) -> Iterator[Fault]:
-    """Yield the faults in the devices of a ShardingSpecProto; `count` is the configuration's, 0 if not known."""
+    """Yield (code, message, reason, help) for the faults in the devices of a ShardingSpecProto.
+
+    `count` is the number of devices of its configuration; if it is below 1, as for a configuration that is not known,
+    only repeated groups are faults. `shown` names the sharding in messages.
+    """
     groups = Counter(entry.key for entry in spec.index_to_device_group_map[:])
     for key, times in groups.items():
         if times > 1:
@@ -127,7 +135,11 @@ def _device_faults(spec: Any, count: int, shown: str) -> Iterator[Fault]:
 
 
 def _axis_faults(spec: Any, rank: int | None, shown: str) -> Iterator[Fault]:
-    """Yield the faults in the sharded dimensions of a ShardingSpecProto for a tensor whose rank may be known."""
+    """Yield (code, message, reason, help) for the faults in the sharded dimensions of a ShardingSpecProto.
+
+    `rank` is the rank of its tensor; if it is None, not known, axes out of range are no faults. `shown` names the
+    sharding in messages.
+    """
     seen: set[int] = set()
     for dimension in spec.sharded_dim:
         axis = dimension.axis
@@ -154,13 +166,14 @@ def _axis_faults(spec: Any, rank: int | None, shown: str) -> Iterator[Fault]:
 
 
 class _Ranks:
-    """The ranks of values as a model states them: in inputs, outputs, value_info and initializers."""
+    """The ranks of values, as inputs, outputs, value_info and initializers state them."""
 
     def __init__(self) -> None:
+        """Know no ranks; those of a body are read when one of its values is asked for."""
         self._ranks: dict[Body, dict[Any, int]] = {}
 
     def rank_of(self, name: Any, body: Body) -> int | None:
-        """Return the rank of a value that a body can use, None if it is not stated."""
+        """Return the rank of a value in a graph or function, or in a graph around it; None if it is not stated."""
         around: Body | None = body
         while around is not None:
             if around not in self._ranks:
@@ -172,7 +185,7 @@ class _Ranks:
 
 
 def _stated_ranks(body: Body) -> dict[Any, int]:
-    """Return the ranks that a body states, by value."""
+    """Return {value: rank} for the values whose rank a graph or function states itself."""
     proto = body.proto
     values = [*proto.value_info] if body.function else [*proto.value_info, *proto.output, *proto.input]
     ranks = {}

@@ -18,7 +18,7 @@ from opset.schemas.names import domain_name
 
 @CHECKER.rule("G401", Body)
 def check_function_identity(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding if a function has no name, or does not state its domain."""
+    """Yield a finding for each of name and domain that a function does not state; nothing for a graph."""
     if body.function:
         missing = [] if body.proto.name else ["name"]
         missing += [] if body.proto.HasField("domain") else ["domain"]
@@ -35,7 +35,7 @@ def check_functions_unique(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("M114", CheckContext)
 def check_recursion(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding if functions call each other in a cycle, in graphs of their nodes, too."""
+    """Yield a finding if functions call each other, or themselves, in a cycle. Graphs in their nodes count."""
     try:
         call_order(context.functions)
     except ModelError as error:
@@ -44,7 +44,7 @@ def check_recursion(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G402", Body)
 def check_attribute_names(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each attribute of a function without a name, or with the name of another one."""
+    """Yield a finding for each name that several attributes of a function have, and one if an attribute has no name."""
     for name, count in Counter(_attribute_names(body)).items():
         if not name:
             why = "a call gives a value to an attribute by its name"
@@ -70,7 +70,7 @@ def check_attributes_apart(body: Body, context: CheckContext) -> Iterator[Findin
 
 @CHECKER.rule("G403", Body)
 def check_defaults(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each default of a function's attribute that is a reference."""
+    """Yield a finding for each default of a function's attribute that refers to another attribute, not a value."""
     for default in body.proto.attribute_proto if body.function else ():
         if default.ref_attr_name:
             message = f"the default of the attribute {quote(default.name)} is a reference"
@@ -81,7 +81,10 @@ def check_defaults(body: Body, context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G305 G306", CheckContext)
 def check_default_values(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each default of a function's attribute that is malformed in itself."""
+    """Yield a finding for each default of a function's attribute with a missing or wrong type or value.
+
+    Defaults that are references, or have no name, are left out: other rules find them.
+    """
     for body in context.bodies:
         for default in body.proto.attribute_proto if body.function else ():
             fault = (
@@ -95,7 +98,7 @@ def check_default_values(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G404", Body)
 def check_outputs_unique(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each name of two outputs of a function."""
+    """Yield a finding for each name that several outputs of a function have."""
     names = body.output_names() if body.function else []
     for name, count in Counter(names).items():
         if name and count > 1:
@@ -106,7 +109,7 @@ def check_outputs_unique(body: Body, context: CheckContext) -> Iterator[Finding]
 
 @CHECKER.rule("W401", CheckContext, severity=WARNING)
 def check_domains_of_functions(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for the first function of each domain that the model does not import."""
+    """Yield one finding for each domain that has functions in the model, and that the model does not import."""
     found = {*context.imports(context.main)}
     for domain, name, _ in context.functions:
         if domain not in found:
@@ -118,9 +121,10 @@ def check_domains_of_functions(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G406", CheckContext)
 def check_compatibility(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each operator in a function that has another version by the model's imports.
+    """Yield a finding for an operator in a function that has another version there than by the model's imports.
 
-    Of a domain that the model does not import, the first function counts that does.
+    There is one finding for each operator and body. If the model does not import the domain, the function is compared
+    with the first function that does.
     """
     versions = dict(context.imports(context.main))
     owners = dict.fromkeys(versions, "the model")
@@ -150,8 +154,9 @@ class _Signature(NamedTuple):
     """How a function may be called.
 
     - `inputs`, `outputs`: their numbers;
-    - `attributes`: the attributes with their types, and `listed`, their names as a text;
-    - `required`: the attributes without a default that the operators in the function cannot do without.
+    - `attributes`: the types that each attribute may have, by name; {} if any is possible;
+    - `listed`: the names of the attributes as a text;
+    - `required`: attributes without a default that an operator in the function requires, with the operator's name.
     """
 
     inputs: int
@@ -163,12 +168,12 @@ class _Signature(NamedTuple):
 
 @CHECKER.rule("G321 G322 G324 G325 G326 G405", CheckContext)
 def check_calls(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each respect in which a node does not fit the function that it calls.
+    """Yield a finding for each way in which a node does not fit the function of the model that it calls.
 
     - G321, G322: it gives more inputs than the function has, or takes more outputs;
     - G324, G325: it gives an attribute that the function does not have, or one of another type;
     - G326: it leaves out an attribute that has no default and that an operator in the function requires;
-    - G405: the model has no such overload.
+    - G405: the model has no function with the overload that the node names.
     """
     overloads: dict[Operator, list[str]] = {}
     for domain, name, overload in context.functions:
@@ -190,7 +195,10 @@ def check_calls(context: CheckContext) -> Iterator[Finding]:
 
 
 def _overload_fault(key: FunctionKey, overloads: list[str], place: str) -> Finding:
-    """Return the finding for a node that names an overload that its function does not have."""
+    """Return the finding for a node that names an overload, `key`, which the model does not have.
+
+    `key` is (domain, name, overload). `overloads` are those that the function has, [] if there is no such function.
+    """
     message = f"no function {quote(key[1])} has the overload {quote(key[2])}"
     known = listing([each or "''" for each in overloads[:21]])
     why = f"the model has the overloads {known}" if overloads else "the model has no function of this name"
@@ -199,7 +207,10 @@ def _overload_fault(key: FunctionKey, overloads: list[str], place: str) -> Findi
 
 
 def _signature_of(function: Body, context: CheckContext) -> _Signature:
-    """Return how a function may be called; an attribute has the type of its default, and of all that refers to it."""
+    """Return how a function may be called.
+
+    An attribute may have the type of its default, and the types of the attributes in the function that refer to it.
+    """
     types: dict[str, set[str]] = {name: set() for name in _attribute_names(function)}
     for default in function.proto.attribute_proto:
         types[default.name].add(attribute_type(default))
@@ -221,7 +232,10 @@ def _signature_of(function: Body, context: CheckContext) -> _Signature:
 
 
 def _is_required(attribute: Any, operator: Operator, versions: Mapping[str, int], context: CheckContext) -> bool:
-    """Whether an operator requires an attribute at the versions that are imported."""
+    """Return whether an operator, (name, domain), requires an attribute at the versions that are imported.
+
+    The result is False if the operator or the attribute is not known.
+    """
     name, domain = operator
     if not _is_text(operator) or domain not in versions:
         return False
@@ -230,7 +244,7 @@ def _is_required(attribute: Any, operator: Operator, versions: Mapping[str, int]
 
 
 def _misfits(signature: _Signature, body: Body, index: int) -> Iterator[Finding]:
-    """Yield a finding for each respect in which a node does not fit a function."""
+    """Yield a finding for each way in which the node at `index` does not fit the function that it calls."""
     help = "correct the call, or the function"
     for code, words, given, most in (
         ("G321", "inputs", len(body.reads[index]), signature.inputs),
@@ -259,18 +273,18 @@ def _misfits(signature: _Signature, body: Body, index: int) -> Iterator[Finding]
 
 
 def _attribute_names(body: Body) -> list[str]:
-    """Return the names of a function's attributes, those with defaults last; a graph has none."""
+    """Return the names of a function's attributes, those with defaults last; [] for a graph."""
     if not body.function:
         return []
     return [*body.proto.attribute, *[default.name for default in body.proto.attribute_proto]]
 
 
 def _since(name: str, domain: str, version: int, registry: Registry) -> int | None:
-    """Return the version of an operator at a version of its domain, None if there is none."""
+    """Return the since_version of an operator at a version of its domain, None if it does not exist or is not known."""
     schema = registry.schema(name, version, domain) if domain in registry.domains else None
     return None if schema is None else schema.since_version
 
 
 def _is_text(operator: Operator) -> bool:
-    """Whether the name and domain of an operator are valid UTF-8."""
+    """Return whether the name and domain of an operator are text; names that are not valid UTF-8 are bytes."""
     return all(isinstance(word, str) for word in operator)

@@ -37,7 +37,7 @@ _TAG = re.compile(
 
 @CHECKER.rule("G201", Body)
 def check_graph_name(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding if a graph has no name."""
+    """Yield a finding if a graph has no name; nothing for a function, or if the model has no such graph."""
     if body.function or body.proto.name:
         return
     given = context.proto.HasField("graph") if body is context.main else body.owner or body.proto.ListFields()
@@ -60,7 +60,7 @@ def check_values_named(body: Body, context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G203 G204", Body)
 def check_interface(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each input or output of the main graph without a type, and each tensor without a shape."""
+    """Yield a finding for each input or output of the main graph that has no type, or is a tensor without shape."""
     if body is not context.main:
         return
     for role, values in ((INPUT, body.proto.input), (OUTPUT, body.proto.output)):
@@ -80,7 +80,10 @@ def check_interface(body: Body, context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G205 G206", Body)
 def check_initializers_named(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each initializer without a name, and each name of two, sparse ones among them."""
+    """Yield a finding for each name that several initializers have, and one if initializers have no name.
+
+    Sparse initializers count as well.
+    """
     names = _initializers(body)
     if len({*names, ""}) == len(names) + 1:
         return
@@ -97,14 +100,14 @@ def check_initializers_named(body: Body, context: CheckContext) -> Iterator[Find
 
 @CHECKER.rule("M106 M110 M112 M113", Body)
 def check_names(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each value that is defined twice, or is used and not defined before."""
+    """Yield a finding for each value that is defined twice, or is used before it is defined, or is not defined."""
     yield from definition_faults(body)
     yield from use_faults(body)
 
 
 @CHECKER.rule("G207", Body)
 def check_shadowing(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each value of a nested graph with the name of a value that is visible in it."""
+    """Yield a finding for each value of a nested graph that has the name of a value of a graph around it."""
     for name, index in shadowing_values(body, context):
         message = f"the value {quote(name)} has the name of a value of a graph around"
         why = "nodes in the graph see both, and readers differ in which they take"
@@ -113,9 +116,10 @@ def check_shadowing(body: Body, context: CheckContext) -> Iterator[Finding]:
 
 
 def shadowing_values(body: Body, context: CheckContext) -> Iterator[tuple[Any, int]]:
-    """Yield the values of a nested graph with the name of a value that is visible in it, with the index of their node.
+    """Yield (name, index of its node) for each value of a nested graph with the name of a value of a graph around it.
 
-    The initialization of training_info runs by itself: of the main graph, it sees the initializers alone.
+    The index is negative for inputs and initializers. Of the main graph, the initialization of training_info sees the
+    initializers alone.
     """
     if body.owner is None:
         return
@@ -128,7 +132,7 @@ def shadowing_values(body: Body, context: CheckContext) -> Iterator[tuple[Any, i
 
 @CHECKER.rule("G208", Body, until=3)
 def check_initializers_listed(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each initializer that is no input, before IR version 4."""
+    """Yield a finding for each initializer that is no input of its graph: a fault before IR version 4."""
     missing = {*_initializers(body)} - {*body.input_names(), ""}
     if missing:
         for name in _initializers(body):
@@ -140,7 +144,10 @@ def check_initializers_listed(body: Body, context: CheckContext) -> Iterator[Fin
 
 @CHECKER.rule("G209", Body, until=3)
 def check_initializers_last(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each initializer of a nested graph that its inputs list before an actual one."""
+    """Yield a finding for each initializer among a nested graph's inputs that stands before an input without value.
+
+    This is a fault before IR version 4, in which the node gives values to the first inputs.
+    """
     initializers = {*_initializers(body)} if body.owner is not None else ()
     inputs = body.input_names() if initializers else []
     last = max((index for index, name in enumerate(inputs) if name not in initializers), default=-1)
@@ -153,9 +160,10 @@ def check_initializers_last(body: Body, context: CheckContext) -> Iterator[Findi
 
 @CHECKER.rule("G210", Body)
 def check_nested_defaults(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each input of a nested graph that is an initializer as well.
+    """Yield a finding for each input of a nested graph that is an initializer, too, and gets a value from its node.
 
-    Up to IR version 3 all initializers are inputs: then one for each input to which the node passes a value.
+    Up to IR version 3 all initializers are inputs; it is then no fault if the node gives no value to the input, or if
+    that is not certain.
     """
     initializers = {*_initializers(body)} if body.owner is not None else ()
     for name in _given_inputs(body, initializers, context) if initializers else ():
@@ -167,9 +175,10 @@ def check_nested_defaults(body: Body, context: CheckContext) -> Iterator[Finding
 
 
 def _given_inputs(body: Body, initializers: Collection[str], context: CheckContext) -> list[str]:
-    """Return the inputs of a nested graph to which its node passes values, as far as that is certain.
+    """Return the inputs of a nested graph to which its node surely passes values.
 
-    Up to IR version 3, those are the first ones if more are passed than the graph has without an initializer.
+    From IR version 4 on, these are all. Before, they are as many of the first ones as the node passes values, but none
+    if the inputs without an initializer are enough for these, or if the number is not known.
     """
     names = body.input_names()
     if context.ir_version >= 4 or body.parent is None:
@@ -185,7 +194,7 @@ def _given_inputs(body: Body, initializers: Collection[str], context: CheckConte
 
 @CHECKER.rule("G211", Body)
 def check_value_info_unique(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each name that two entries of value_info have."""
+    """Yield a finding for each name that several entries of value_info have."""
     names = [value.name for value in body.proto.value_info]
     for name, count in _repetitions(names):
         place = f"{body.label}, {VALUE_INFO} {quote(name)}"
@@ -195,7 +204,7 @@ def check_value_info_unique(body: Body, context: CheckContext) -> Iterator[Findi
 
 @CHECKER.rule("W201", Body, severity=WARNING)
 def check_value_info_used(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each entry of value_info about a value that the body does not have."""
+    """Yield a finding for each entry of value_info about a value that neither the body nor a graph around it has."""
     here = body.definitions
     for value in body.proto.value_info:
         if value.name and value.name not in here and not is_visible(value.name, body):
@@ -205,18 +214,25 @@ def check_value_info_used(body: Body, context: CheckContext) -> Iterator[Finding
 
 
 class Statement(NamedTuple):
-    """The type and shape that one part of a graph states for a value; `role` is the part."""
+    """The type and shape that one part of a graph states for a value; None if it does not state one.
+
+    `role` is the part: "input", "output", "value_info", "initializer" or "sparse initializer".
+    """
 
     role: str
     type: str | None
     shape: Shape | None
 
     def __str__(self) -> str:
+        """Return the type and shape as text: "tensor(float) [N, 3]"; "a tensor" for a type that is not stated."""
         shape = "" if self.shape is None else f"[{', '.join(map(_size, self.shape))}]"
         return f"{self.type or 'a tensor'}{shape and ' '}{shape}"
 
     def contradicts(self, other: Statement) -> bool:
-        """Whether no value is of both types and shapes."""
+        """Return whether the types or the shapes exclude each other; one that is not stated excludes nothing.
+
+        Sizes exclude each other only if both are numbers.
+        """
         if self.type and other.type and self.type != other.type:
             return True
         if self.shape is None or other.shape is None:
@@ -238,7 +254,10 @@ def check_statements_agree(body: Body, context: CheckContext) -> Iterator[Findin
 
 
 def contradictions(body: Body) -> Iterator[tuple[str, Statement, Statement]]:
-    """Yield the names of values of which two parts of a graph state types that exclude each other, and both of them."""
+    """Yield (name, first statement, other one) for values of which two parts of a graph state other types or shapes.
+
+    A value is yielded once for each part that contradicts the first one. Nothing is yielded for a function.
+    """
     if body.function:
         return
     graph = body.proto
@@ -255,7 +274,7 @@ def contradictions(body: Body) -> Iterator[tuple[str, Statement, Statement]]:
 
 
 def _statements(graph: Any, names: Collection[str]) -> Iterator[tuple[str, Statement]]:
-    """Yield the statements of a GraphProto on values of these names, initializers first."""
+    """Yield (name, statement) for all that a GraphProto states about values with these names, initializers first."""
     for tensor in graph.initializer:
         if tensor.name in names:
             element = element_name(tensor.data_type)
@@ -270,13 +289,13 @@ def _statements(graph: Any, names: Collection[str]) -> Iterator[tuple[str, State
 
 
 def _size(size: int | str | None) -> str:
-    """Return a size of a shape for a message."""
+    """Return a size of a shape for a message; "?" for None."""
     return "?" if size is None else brief_name(str(size))
 
 
 @CHECKER.rule("G213", Body)
 def check_node_names(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each node with the name of an earlier one."""
+    """Yield a finding for each node that has the name of an earlier node of its body."""
     repeated = {name for name, _ in _repetitions(body.names)}
     seen: set[str] = set()
     for index, name in enumerate(body.names if repeated else ()):
@@ -292,7 +311,10 @@ def check_node_names(body: Body, context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G214", CheckContext)
 def check_features(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each feature that came with a later IR version than the model states."""
+    """Yield a finding for each feature that came with a later IR version than the model states.
+
+    Features that older readers skip are left out.
+    """
     for feature, place in context.late_features:
         if not feature.is_annotation:
             why = f"it came with IR version {feature.ir_version}, and readers of earlier ones misread it or refuse it"
@@ -302,7 +324,7 @@ def check_features(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G216", Body)
 def check_outputs_own(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each output of a nested graph that is a value of a graph around."""
+    """Yield a finding for each output of a nested graph that is a value of a graph around it."""
     for position in foreign_outputs(body):
         name = body.output_names()[position]
         message = f"the output {quote(name)} is a value of a graph around"
@@ -312,7 +334,7 @@ def check_outputs_own(body: Body, context: CheckContext) -> Iterator[Finding]:
 
 
 def foreign_outputs(body: Body) -> list[int]:
-    """Return the positions of the outputs of a nested graph that are values of a graph around it."""
+    """Return the positions of the outputs of a nested graph that are values of a graph around it; [] for any other."""
     if body.owner is None:
         return []
     here = body.definitions
@@ -322,7 +344,7 @@ def foreign_outputs(body: Body) -> list[int]:
 
 @CHECKER.rule("W202", CheckContext, severity=WARNING)
 def check_annotations(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each annotation that came with a later IR version than the model states."""
+    """Yield a warning for each feature that came with a later IR version, and that readers of older ones skip."""
     for feature, place in context.late_features:
         if feature.is_annotation:
             why = f"it came with IR version {feature.ir_version}, and readers of earlier ones skip it"
@@ -332,7 +354,7 @@ def check_annotations(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("W203", Body, severity=WARNING, optional=True)
 def check_identifiers(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each body with names that are no C identifiers."""
+    """Yield a finding for each body with a name that is no C identifier: its own, or of a value, node or attribute."""
     attributes = (attribute.name for each in body.attributes for attribute in each)
     own = [*body.proto.attribute, *[each.name for each in body.proto.attribute_proto]] if body.function else []
     names = chain([body.proto.name], body.definitions, body.names, attributes, own)
@@ -345,7 +367,7 @@ def check_identifiers(body: Body, context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("W204", Body, severity=WARNING, optional=True)
 def check_dimension_variables(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each body with dimension variables that are no C identifiers."""
+    """Yield a finding for each body that states types with dimension variables that are no C identifiers."""
     graph = body.proto
     lists = (graph.value_info,) if body.function else (graph.input, graph.output, graph.value_info)
     names = (name for value in chain(*lists) for name in _dimension_variables(value.type))
@@ -358,7 +380,7 @@ def check_dimension_variables(body: Body, context: CheckContext) -> Iterator[Fin
 
 @CHECKER.rule("W205", CheckContext, severity=WARNING, optional=True)
 def check_graph_names_unique(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each name of two graphs of the model."""
+    """Yield a finding for each graph that has the name of an earlier graph of the model."""
     seen: set[Any] = set()
     for body in context.bodies:
         name = "" if body.function else body.proto.name
@@ -371,7 +393,7 @@ def check_graph_names_unique(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("W206", Body, severity=WARNING, optional=True)
 def check_documentation(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding if a graph has no documentation."""
+    """Yield a finding if a graph has no doc_string; nothing for a function."""
     if not body.function and not body.proto.doc_string:
         why = "it tells people what the graph computes"
         yield Finding("W206", "the graph has no doc_string", body.label, why, "set its doc_string")
@@ -379,7 +401,7 @@ def check_documentation(body: Body, context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("W207", Body, severity=WARNING, optional=True)
 def check_markup(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each documentation of a model, body, node or value with HTML in it."""
+    """Yield a finding for each doc_string with HTML in it: of the model, a graph or function, a node or a value."""
     graph = body.proto
     lists = (graph.value_info,) if body.function else (graph.input, graph.output, graph.value_info)
     texts = [(graph.doc_string, body.label)]
@@ -396,7 +418,7 @@ def check_markup(body: Body, context: CheckContext) -> Iterator[Finding]:
 
 
 def _markup_finding(text: Any, place: str) -> Iterator[Finding]:
-    """Yield a finding if a text has HTML in it."""
+    """Yield a finding if a text has an HTML tag in it."""
     if isinstance(text, str) and (match := _TAG.search(text)):
         message = f"the doc_string has HTML in it: {brief_name(match[0])}"
         yield Finding("W207", message, place, "documentation is plain text or Markdown", "write it in Markdown")
@@ -411,19 +433,19 @@ def _initializers(body: Body) -> list[str]:
 
 
 def _repetitions(names: list[str]) -> list[tuple[str, int]]:
-    """Return the names, but the empty one, that stand in a list more than once, each with their number."""
+    """Return (name, count) for each name that is in a list more than once; "" is left out."""
     if len({*names}) == len(names):
         return []
     return [(name, count) for name, count in Counter(names).items() if count > 1 and name]
 
 
 def _is_identifier(name: Any) -> bool:
-    """Whether a name is an identifier by the syntax of C90."""
+    """Return whether a name is an identifier of C: ASCII letters, digits and underscores, with no digit in front."""
     return isinstance(name, str) and name.isascii() and name.isidentifier()
 
 
 def _dimension_variables(proto: Any) -> Iterator[str]:
-    """Yield the names of dimension variables in a TypeProto."""
+    """Yield the names of dimension variables in a TypeProto, also in sequences, optionals and maps."""
     while True:
         match proto.WhichOneof("value"):
             case "tensor_type" | "sparse_tensor_type" as kind:

@@ -14,7 +14,7 @@ from opset.errors import Finding, quote
 def check_inferred_types(inferred: Inferred, context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each stated type that contradicts the inferred one, and each node whose inputs do not fit.
 
-    A model that cannot be read by names and imports has other findings, and nothing is inferred.
+    Nothing is yielded for a model that cannot be read by names and imports: other rules report that.
     """
     if inferred.inference is None:
         return
@@ -31,7 +31,7 @@ def check_inferred_types(inferred: Inferred, context: CheckContext) -> Iterator[
 
 
 def _help_of_cast(missing: MissingCast) -> str:
-    """Return the help for a node that lacks a Cast: the input that differs, and what computes it."""
+    """Return the help for a node that lacks a Cast: which input to cast, what computes it, and to which type."""
     name, body = missing.name, missing.scope.body
     while name not in body.definitions and body.parent is not None:
         body = body.parent
@@ -42,7 +42,7 @@ def _help_of_cast(missing: MissingCast) -> str:
 
 @CHECKER.rule("W802", Inferred, severity=WARNING)
 def check_branches(inferred: Inferred, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each contradiction in a branch that a condition guards, or in a body that is never run."""
+    """Yield a warning for each contradiction of types in a branch under a condition, or a body that is never run."""
     if inferred.inference is not None:
         for finding in inferred.inference.findings_in_branches():
             help = finding.help or "see that the condition excludes it, or correct the branch"
@@ -51,7 +51,7 @@ def check_branches(inferred: Inferred, context: CheckContext) -> Iterator[Findin
 
 @CHECKER.rule("W801", Inferred, severity=WARNING)
 def check_inference_ended(inferred: Inferred, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding if the inference stopped, so that types and shapes behind that place were not compared."""
+    """Yield a warning if inference stopped early, so that types and shapes behind that place were not compared."""
     if inferred.inference is not None and inferred.inference.stopped:
         why = f"the inference stopped at {inferred.inference.stopped}"
         yield Finding("W801", "not all types and shapes were checked", "model", why, ALLOW_MORE)

@@ -27,7 +27,7 @@ def check_ir_version_given(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G102", CheckContext)
 def check_ir_version_known(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding if the IR version is none that was published."""
+    """Yield a finding if the model states an IR version that was never published."""
     if context.proto.HasField("ir_version") and not 1 <= context.ir_version <= newest_ir_version():
         why = f"versions 1 to {newest_ir_version()} are known"
         yield Finding("G102", f"the IR version {context.ir_version} is not known", "model", why, _WRITER)
@@ -35,7 +35,7 @@ def check_ir_version_known(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("M106 M107 M108 M109", CheckContext)
 def check_graph_and_imports(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding if the model has no graph, imports no operator set, or one in a way that cannot be read."""
+    """Yield a finding if the model has no graph, or if its imports, or a function's, are missing or cannot be read."""
     try:
         check_head(context.proto)
     except ModelError as error:
@@ -49,7 +49,7 @@ def check_graph_and_imports(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G104", Body)
 def check_domains_imported(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for the first node of each domain that the model, or the function, does not import."""
+    """Yield a finding for the first node of each domain that the model, or the function around it, does not import."""
     missing = {domain for _, domain in {*body.operators}} - context.imports(body).keys()
     for index, (_, domain) in enumerate(body.operators):
         if domain in missing:
@@ -63,7 +63,10 @@ def check_domains_imported(body: Body, context: CheckContext) -> Iterator[Findin
 
 @CHECKER.rule("C104", CheckContext)
 def check_imports_known(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each known domain that is imported at a version above the newest known one."""
+    """Yield a finding for each domain with schemas that is imported at a version above the newest known one.
+
+    The version after the newest one of the standard, which is in development, is no fault here.
+    """
     for holder, place in importers(context):
         for domain, version in _versions(holder):
             newest = context.registry.domains.get(domain)
@@ -75,7 +78,7 @@ def check_imports_known(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G105", CheckContext)
 def check_import_versions(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each domain without schemas that is imported at a version that no operator set has."""
+    """Yield a finding for each domain without schemas that is imported at a version below 1, or above MAX_VERSION."""
     for holder, place in importers(context):
         for domain, version in _versions(holder):
             if domain not in context.registry.domains and not 1 <= version <= MAX_VERSION:
@@ -86,7 +89,7 @@ def check_import_versions(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("W106", CheckContext, severity=WARNING)
 def check_imports_released(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each operator set of the standard that is imported while it is in development."""
+    """Yield a warning for each operator set of the standard that is imported at the version in development."""
     for holder, place in importers(context):
         for domain, version in _versions(holder):
             if _is_in_development(domain, version):
@@ -109,9 +112,9 @@ def check_imports_unique(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("W101", CheckContext, severity=WARNING)
 def check_imports_used(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for the domains that a model, or a function, imports and no node uses: exporters import many.
+    """Yield a finding for the model, and for each function, that imports domains which no node uses.
 
-    The model imports the domains of its functions, which gives them a version, also if functions alone call them.
+    ai.onnx, and the domains of the model's functions, count as used by the model.
     """
     places: dict[str, list[str]] = {}
     for _, place, domain in unused_imports(context):
@@ -126,7 +129,10 @@ def check_imports_used(context: CheckContext) -> Iterator[Finding]:
 
 
 def unused_imports(context: CheckContext) -> Iterator[tuple[Any, str, Any]]:
-    """Yield the domains that are imported and not used, but ai.onnx, each after what imports it and its place."""
+    """Yield (ModelProto or FunctionProto, its place, domain) for each domain that it imports and does not use.
+
+    ai.onnx, and the domains of the model's functions, count as used by the model.
+    """
     used = {id(context.proto): {domain for domain, _, _ in context.functions}}
     for body in context.bodies:
         used.setdefault(id(holder_of(body, context)), set()).update(domain for _, domain in {*body.operators})
@@ -138,7 +144,7 @@ def unused_imports(context: CheckContext) -> Iterator[tuple[Any, str, Any]]:
 
 @CHECKER.rule("W102", CheckContext, severity=WARNING)
 def check_metadata_keys(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each key of metadata that stands twice in one place."""
+    """Yield a finding for each key that stands more than once in the metadata of one model, graph, function or node."""
     for message, place in holders_of_metadata(context):
         for key, count in Counter(entry.key for entry in message.metadata_props).items():
             if count > 1:
@@ -147,7 +153,7 @@ def check_metadata_keys(context: CheckContext) -> Iterator[Finding]:
 
 
 def holders_of_metadata(context: CheckContext) -> Iterator[tuple[Any, str]]:
-    """Yield the model, its graphs and functions, and nodes with metadata, each with its place."""
+    """Yield (message, place) for the model, its graphs and functions, and its nodes with metadata."""
     yield context.proto, "model"
     for body in context.bodies:
         yield body.proto, body.label
@@ -156,7 +162,7 @@ def holders_of_metadata(context: CheckContext) -> Iterator[tuple[Any, str]]:
 
 @CHECKER.rule("W103", CheckContext, severity=WARNING, optional=True)
 def check_model_domain(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding if the model's domain is missing, or is no reversed DNS name."""
+    """Yield a finding if the model's `domain` is missing, or is no reversed DNS name, such as com.example.vision."""
     domain = context.proto.domain
     if not domain:
         why = "domain, model_version and the graph's name identify a model"
@@ -168,7 +174,7 @@ def check_model_domain(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("W104", CheckContext, severity=WARNING, optional=True)
 def check_producer(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding if the model does not name the tool that wrote it, or the version of the tool."""
+    """Yield a finding for each of producer_name and producer_version that the model does not state."""
     for field in ("producer_name", "producer_version"):
         if not getattr(context.proto, field):
             why = "it tells whom to ask about the model"
@@ -177,7 +183,7 @@ def check_producer(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("W105", CheckContext, severity=WARNING, optional=True)
 def check_operator_set_domains(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each imported domain that is no reversed DNS name."""
+    """Yield a finding for each imported domain that is no reversed DNS name, such as com.example."""
     for holder, place in importers(context):
         for domain, _ in _versions(holder):
             if domain and not _is_reversed_name(domain):
@@ -187,34 +193,37 @@ def check_operator_set_domains(context: CheckContext) -> Iterator[Finding]:
 
 
 def _is_in_development(domain: Any, version: int) -> bool:
-    """Whether a version of an operator set of the standard is the one after the newest that is known."""
+    """Return whether a version of a domain of the standard is the one after the newest that is known."""
     newest = default_registry().domains.get(domain)
     return newest is not None and version == newest + 1
 
 
 def importers(context: CheckContext) -> Iterator[tuple[Any, str]]:
-    """Yield the messages that import operator sets, with their places."""
+    """Yield (message, place) for the ModelProto and each FunctionProto: the messages that import operator sets."""
     yield context.proto, "opset_import"
     yield from ((body.proto, body.label) for body in context.bodies if body.function)
 
 
 def holder_of(body: Body, context: CheckContext) -> Any:
-    """Return the message whose imports hold for a body."""
+    """Return the message whose imports hold for a body: its FunctionProto, or else the ModelProto."""
     return body.root.proto if body.root.function else context.proto
 
 
 def _versions(holder: Any) -> list[tuple[Any, int]]:
-    """Return the domains that a message imports with their versions."""
+    """Return (domain, version) for each import of a ModelProto or FunctionProto."""
     return [(normalize_domain(entry.domain), entry.version) for entry in holder.opset_import]
 
 
 def domain_text(domain: Any) -> str:
-    """Return a domain for a message, the empty one as ai.onnx."""
+    """Return a domain in quotes for a message; "'ai.onnx'" for ""."""
     return f"'{brief_name(domain or 'ai.onnx')}'"
 
 
 def _is_reversed_name(domain: Any) -> bool:
-    """Whether a domain has at least two parts of letters, digits, hyphens and underscores."""
+    """Return whether a domain has at least two parts, with dots between them, of ASCII letters, digits, "-" and "_".
+
+    A part of hyphens and underscores alone does not count.
+    """
     parts = domain.split(".") if isinstance(domain, str) else []
     words = [part.replace("-", "").replace("_", "") for part in parts]
     return len(parts) > 1 and all(word.isascii() and word.isalnum() for word in words)

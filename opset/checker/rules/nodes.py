@@ -55,7 +55,7 @@ _SMALL = (0, *(number for word, (number, _) in FIELDS.items() if word.rstrip("s"
 
 @CHECKER.rule("G301", Body)
 def check_operator_named(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each node without an operator."""
+    """Yield a finding for each node that names no operator: its op_type is empty."""
     for index, (name, _) in enumerate(body.operators):
         if not name:
             why = "op_type says which operator a node calls"
@@ -83,9 +83,10 @@ WHY_OF_ATTRIBUTES = {
 
 
 def attribute_fault(attribute: Any, declared: set[str] | None, ir_version: int) -> tuple[str, str, str] | None:
-    """Return the code, the message and the help for an attribute that is malformed, None if it is not.
+    """Return (code, message, help) for an attribute that is malformed in itself, None if it is not.
 
-    `declared` are the attributes of the function that it is in, None outside of functions.
+    `declared` are the attributes of the function that it is in, None outside of functions. Faults are: no name, a
+    reference to nothing, no type or one that does not exist, and values that are missing or in a field of another type.
     """
     fields = [field.name for field, _ in attribute.ListFields()]
     values = [name for name in fields if name in _VALUE_FIELDS]
@@ -119,11 +120,13 @@ def attribute_fault(attribute: Any, declared: set[str] | None, ir_version: int) 
 
 @CHECKER.rule("G311 G313 G314", Body)
 def check_operators(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each node whose operator does not exist in a domain that has schemas.
+    """Yield a finding for each node whose operator does not exist at the version of its domain that is imported.
 
     - G311: the domain never had such an operator;
     - G313: the operator came with a later version than the model imports;
     - G314: the operator was withdrawn before.
+
+    Domains without schemas, and calls of the model's functions, are left out.
     """
     faults: dict[Operator, tuple[str, str, str, str] | None] = {}
     versions = context.imports(body)
@@ -149,7 +152,10 @@ def check_operators_known(body: Body, context: CheckContext) -> Iterator[Finding
 def _operator_fault(
     operator: Operator, versions: Mapping[str, int], context: CheckContext
 ) -> tuple[str, str, str, str] | None:
-    """Return the code, message, reason and help for an operator that does not exist at its import, None if it does."""
+    """Return (code, message, reason, help) for an operator that does not exist at the imported version, else None.
+
+    None is returned, too, if the domain is not imported or has no schemas. The operator is (name, domain).
+    """
     name, domain = operator
     registry = context.registry
     shown = brief_name(name) if not domain else f"{brief_name(domain)}.{brief_name(name)}"
@@ -178,7 +184,7 @@ def _operator_fault(
 
 @CHECKER.rule("G303 G304 G305 G306 G307 G308 G321 G322 G323 G324 G325 G326 G327 G328", Body)
 def check_signatures(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each malformed attribute, and each respect in which a node does not fit its operator.
+    """Yield a finding for each malformed attribute, and each way in which a node does not fit its operator.
 
     - G303: an attribute has no name;
     - G304: two attributes of a node have one name;
@@ -221,7 +227,12 @@ def check_signatures(body: Body, context: CheckContext) -> Iterator[Finding]:
 def form_of(
     operator: Operator, reads: Sequence[str], computes: Sequence[str], attributes: Sequence[Any]
 ) -> tuple[Any, ...]:
-    """Return what of a node decides whether it fits; None in it stands for an attribute that has no small value."""
+    """Return a key of a node: nodes with equal keys fit their operator alike, or do not.
+
+    The key has the operator, the number of inputs (or which of them are given), the number of outputs, and the
+    attributes. An attribute that is no number or text, such as a tensor, is None in it: nodes with such keys have to be
+    compared themselves.
+    """
     form: tuple[Any, ...] = (operator, tuple(map(bool, reads)) if "" in reads else len(reads), len(computes))
     if attributes:
         form += tuple([each.SerializeToString() if each.type in _SMALL else None for each in attributes])
@@ -229,9 +240,10 @@ def form_of(
 
 
 def _attribute_findings(body: Body, index: int, declared: set[str] | None, ir_version: int) -> Iterator[Finding]:
-    """Yield a finding for each attribute of a node that is malformed, whatever the operator.
+    """Yield a finding for each attribute of a node that is malformed, or has the name of an earlier one.
 
-    `declared` are the attributes of the function that the node is in, None outside of functions.
+    This does not depend on the operator. `declared` are the attributes of the function that the node is in, None
+    outside of functions.
     """
     names: set[str] = set()
     for attribute in body.attributes[index]:
@@ -244,7 +256,7 @@ def _attribute_findings(body: Body, index: int, declared: set[str] | None, ir_ve
 
 
 def _schema_of(operator: Operator, versions: Mapping[str, int], context: CheckContext) -> OpSchema | None:
-    """Return the schema of an operator at its import, None if there is none or it was withdrawn."""
+    """Return the schema of an operator, (name, domain), at its import; None if there is none or it was withdrawn."""
     name, domain = operator
     if domain not in versions or not isinstance(name, str) or not isinstance(domain, str):
         return None
@@ -255,9 +267,15 @@ def _schema_of(operator: Operator, versions: Mapping[str, int], context: CheckCo
 def node_findings(
     schema: OpSchema, version: int, body: Body, index: int, versions: Sequence[OpSchema] = ()
 ) -> Iterator[Finding]:
-    """Yield a finding for each respect in which one node does not fit its schema.
+    """Yield a finding for each way in which one node does not fit its schema: inputs, outputs, attributes, graphs.
 
-    Of the operator's `versions`, oldest first, a help names one that fits.
+    Args:
+        schema: The schema.
+        version: The version of its domain that the body imports.
+        body: The graph or function.
+        index: The index of the node.
+        versions: All versions of the operator, oldest first. The help for an unknown attribute names a newer one that
+            has it.
     """
     place = body.location(index)
     attributes = {each.name: each for each in body.attributes[index] if isinstance(each.name, str)}
@@ -293,7 +311,11 @@ def node_findings(
 
 
 def _misfit_help(code: str, schema: OpSchema, misfit: Misfit, versions: Sequence[OpSchema]) -> str:
-    """Return the help for a misfit; for an unknown attribute, the name that it is like."""
+    """Return the help for a way in which a node does not fit.
+
+    For an unknown attribute (G324), it is the known name that is alike, or the first newer version that has the
+    attribute.
+    """
     if code == "G324" and (guess := near_miss(misfit.name, schema.attributes)):
         return guess
     newer = (each for each in versions if each.since_version > schema.since_version and misfit.name in each.attributes)
@@ -306,7 +328,10 @@ def _misfit_help(code: str, schema: OpSchema, misfit: Misfit, versions: Sequence
 
 @CHECKER.rule("W301", Body, severity=WARNING)
 def check_internal_attributes(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for the first node of each operator with an attribute that only some runtime reads."""
+    """Yield a finding for the first node of each operator with an attribute whose name begins with "__".
+
+    Runtimes leave such attributes in models; others ignore them.
+    """
     seen: set[Operator] = set()
     for index, attributes in enumerate(body.attributes):
         for attribute in attributes:
@@ -323,7 +348,7 @@ _OF_WINDOWS = {"kernel_shape", "strides", "dilations", "pads", "output_padding",
 
 @CHECKER.rule("W303", Body, severity=WARNING)
 def check_windows_given(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each attribute that is about spatial axes, and is an empty list."""
+    """Yield a finding for each attribute with values for each spatial axis, such as `pads`, that is an empty list."""
     for index, attribute in empty_windows(body):
         message = f"the attribute {quote(attribute.name)} has no values"
         why = "it has values for each spatial axis; an empty list counts as none given, and some readers refuse it"
@@ -331,7 +356,10 @@ def check_windows_given(body: Body, context: CheckContext) -> Iterator[Finding]:
 
 
 def empty_windows(body: Body) -> Iterator[tuple[int, Any]]:
-    """Yield the attributes of a body that are about spatial axes and empty, each after the index of its node."""
+    """Yield (index of its node, attribute) for attributes with values for each spatial axis that are empty lists.
+
+    Such attributes are `kernel_shape`, `strides`, `dilations`, `pads`, `output_padding` and `output_shape`.
+    """
     ints = FIELDS["ints"][0]
     for index, attributes in enumerate(body.attributes):
         for each in attributes:
@@ -341,7 +369,10 @@ def empty_windows(body: Body) -> Iterator[tuple[int, Any]]:
 
 @CHECKER.rule("W304", Body, severity=WARNING)
 def check_flags(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each attribute that is a flag, and neither 0 nor 1."""
+    """Yield a finding for each attribute that is a flag by its schema, and is neither 0 nor 1.
+
+    Flags with a constraint of their own, references, and calls of the model's functions are left out.
+    """
     versions = context.imports(body)
     schemas = {operator: _schema_of(operator, versions, context) for operator in {*body.operators}}
     for index, (operator, attributes) in enumerate(zip(body.operators, body.attributes, strict=True)):
@@ -366,9 +397,10 @@ _AXES_SINCE = 13
 
 
 class ScalarAxes(NamedTuple):
-    """A node of a body, by its index `node`, whose axes are a scalar.
+    """A Squeeze or Unsqueeze whose axes are a constant scalar, though they should be a vector.
 
-    They are the value `name` that the node at `producer` of the body `holder` computes, -1 for an initializer of it.
+    The node is at index `node` of `body`. Its axes are the value `name` of the body `holder`: computed by the node at
+    `producer`, or an initializer if that is negative.
     """
 
     body: Body
@@ -389,7 +421,10 @@ def check_scalar_axes(body: Body, context: CheckContext) -> Iterator[Finding]:
 
 
 def scalar_axes(body: Body, context: CheckContext) -> Iterator[ScalarAxes]:
-    """Yield the nodes of a body whose axes should be a vector, and are a scalar initializer or Constant."""
+    """Yield the Squeeze and Unsqueeze nodes of a body whose input `axes` is a scalar initializer or Constant.
+
+    Nothing is yielded below version 13 of ai.onnx, in which axes are an attribute.
+    """
     if {*_WITH_AXES}.isdisjoint(body.operators) or context.imports(body).get("", 0) < _AXES_SINCE:
         return
     initializers: dict[Body, set[str]] = {}
@@ -411,7 +446,7 @@ def scalar_axes(body: Body, context: CheckContext) -> Iterator[ScalarAxes]:
 
 
 def _constant_scalars(body: Body, ir_version: int) -> set[str]:
-    """Return the names of a body's initializers that are scalars, and that no caller can replace."""
+    """Return the names of a body's scalar initializers that no caller can replace; none for a function."""
     if body.function:
         return set()
     scalars = {tensor.name for tensor in body.proto.initializer if not tensor.dims}
@@ -419,7 +454,7 @@ def _constant_scalars(body: Body, ir_version: int) -> set[str]:
 
 
 def _is_constant_scalar(body: Body, index: int) -> bool:
-    """Whether a node is a Constant of a scalar integer or tensor."""
+    """Return whether the node at `index` is a Constant of an integer, or of a tensor without dimensions."""
     return body.operators[index] == ("Constant", "") and any(
         (each.name == "value_int" and each.HasField("i"))
         or (each.name == "value" and each.HasField("t") and not each.t.dims)

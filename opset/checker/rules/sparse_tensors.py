@@ -20,13 +20,16 @@ _MOST: Final = SMALL // 8
 
 @CHECKER.rule("G521 G523 G524 G525 G526 G527", StoredSparseTensor)
 def check_sparse_tensor(stored: StoredSparseTensor, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each respect in which the parts of a sparse tensor do not fit together.
+    """Yield a finding for each way in which the parts of a sparse tensor do not fit together.
 
     - G521: it has no values;
-    - G523: its values have not one dimension;
+    - G523: its values do not have exactly one dimension;
     - G524: its dims are missing, or not positive;
     - G525: its indices are missing, of a wrong type or of a wrong shape;
-    - G526, G527: an index lies outside of the dims, or they are not ascending.
+    - G526: an index lies outside of the dims;
+    - G527: the indices are not ascending.
+
+    Large and external indices are not read.
     """
     sparse = stored.proto
     if not sparse.HasField("values"):
@@ -58,7 +61,10 @@ def check_sparse_tensor(stored: StoredSparseTensor, context: CheckContext) -> It
 
 
 def _shape_fault(sparse: Any, count: int, dims: Sequence[int]) -> str:
-    """Return the respect in which indices do not fit `count` values of a tensor, "" if they do."""
+    """Return why the indices of a SparseTensorProto do not fit its `count` values, as a sentence; "" if they do.
+
+    `dims` are the dims of the whole tensor, () if they are not known.
+    """
     indices = sparse.indices
     if not sparse.HasField("indices"):
         return "the sparse tensor has no indices" if count else ""
@@ -78,7 +84,7 @@ def _shape_fault(sparse: Any, count: int, dims: Sequence[int]) -> str:
 
 
 def _whole_count(dims: Sequence[int]) -> int | None:
-    """Return the number of elements of the whole tensor, None if its dims are not known or absurdly large."""
+    """Return the number of elements of the whole tensor, None if its dims are () or too large to be real."""
     try:
         return element_count(pb.TensorProto(dims=dims)) if dims else None
     except ModelError:
@@ -86,13 +92,16 @@ def _whole_count(dims: Sequence[int]) -> int | None:
 
 
 def _is_small(indices: Any) -> bool:
-    """Whether indices are in the model, and few enough to be read."""
+    """Return whether indices are in the model, and few enough to be read (_MOST)."""
     shape = indices.dims[:]
     return not external.is_external(indices) and 0 <= shape[0] * (shape[1] if shape[1:] else 1) <= _MOST
 
 
 def _index_faults(stored: StoredSparseTensor, numbers: list[Any], dims: Sequence[int]) -> Iterator[Finding]:
-    """Yield a finding for the first index outside of the dims, and the first one that is not above the one before."""
+    """Yield a finding for the first index outside of the dims, and for the first one that is not above the one before.
+
+    `numbers` are the elements of the indices, flattened.
+    """
     linear = len(stored.proto.indices.dims) == 1
     limits = [_whole_count(dims)] if linear else dims
     width = len(limits)

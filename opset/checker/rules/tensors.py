@@ -34,13 +34,13 @@ _EXPORT: Final = "export the model again: the dims or the data are wrong"
 
 @CHECKER.rule("G501 G502 G503 G504 G509 G511 G512 G513 M201 M202 M203 M204 M205 M206 M207 M209", StoredTensor)
 def check_tensor_data(stored: StoredTensor, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each respect in which a tensor's type, dims and data do not fit together.
+    """Yield a finding for each way in which a tensor's type, dims and data do not fit together.
 
     - G501: it states no element type, or none that exists;
     - G502, G503: values are in several fields, or in a field of another type;
     - G504: an external tensor holds values as well;
-    - G509: a segment lies outside the dims;
-    - G511, G512: the checksum is none, or the file has another one;
+    - G509: a segment has no bounds, or lies outside the dims;
+    - G511, G512: the checksum is malformed, or the file has another one;
     - G513: the location of a file is absolute;
     - M201 to M207, M209: external data cannot be used, or the size of the data does not fit.
     """
@@ -67,7 +67,10 @@ def check_tensor_data(stored: StoredTensor, context: CheckContext) -> Iterator[F
 
 
 def _is_plain(tensor: Any, element: Element) -> bool:
-    """Whether a tensor is of the usual form, raw_data alone of the right size, in the message; others may be right."""
+    """Return whether a tensor has no fault for sure: raw_data of the right size in the message, and nothing else.
+
+    Tensors of other forms may be right, too.
+    """
     raw, dims = tensor.raw_data, tensor.dims[:]
     return (
         bool(raw and element.bits)
@@ -81,7 +84,10 @@ def _is_plain(tensor: Any, element: Element) -> bool:
 
 
 def _at(stored: StoredTensor, error: ModelError) -> Iterator[Finding]:
-    """Yield the findings of an error at the place of a tensor; raise it again if it is about reading itself."""
+    """Yield the findings of an error about a tensor, at the tensor's place.
+
+    The error is raised again if one of its codes is not in _RECOVERED.
+    """
     for finding in error.findings:
         if finding.code not in _RECOVERED:
             raise error
@@ -97,7 +103,11 @@ def _element_type_fault(stored: StoredTensor) -> Finding:
 
 
 def _field_faults(stored: StoredTensor, element: Element | None, fields: list[str]) -> Iterator[Finding]:
-    """Yield a finding if values are in several fields, or in one that is not for their type."""
+    """Yield a finding if values are in several fields, and one for each field that is not for their type.
+
+    `fields` are the fields that hold values. `element` is the element type; if it is None, not known, any field will
+    do.
+    """
     if len(fields) > 1:
         message = f"the tensor holds values in {listing(fields)}"
         yield Finding("G502", message, stored.place, "readers take them from different fields", "keep one of them")
@@ -110,7 +120,7 @@ def _field_faults(stored: StoredTensor, element: Element | None, fields: list[st
 
 
 def _segment_faults(stored: StoredTensor, count: int) -> Iterator[Finding]:
-    """Yield a finding if the bounds of a segment are missing, or lie outside of the elements."""
+    """Yield a finding if a bound of the tensor's segment is missing, or lies outside of its `count` elements."""
     segment = stored.proto.segment
     missing = [name for name in ("begin", "end") if not segment.HasField(name)]
     if missing:
@@ -125,7 +135,10 @@ def _segment_faults(stored: StoredTensor, count: int) -> Iterator[Finding]:
 def _size_faults(
     stored: StoredTensor, element: Element, count: int, held: dict[str, tuple[int, int]]
 ) -> Iterator[Finding]:
-    """Yield a finding M206 if the one field that holds values has too few or too many for `count` elements."""
+    """Yield a finding M206 if the one field that holds values has too few or too many for `count` elements.
+
+    `held` has the least and the greatest possible number of entries by field; nothing is yielded for several fields.
+    """
     if len(held) > 1:
         return
     field, (least, most) = next(iter(held.items()), (element.field, (0, 0)))
@@ -140,14 +153,20 @@ def _size_faults(
 
 
 def _entries(element: Element, count: int) -> int:
-    """Return how many entries of its field the elements of a type take."""
+    """Return how many entries `count` elements of a type take in its field: two for a complex number.
+
+    Elements of 2 and 4 bits are packed, so that an entry has 8 bits.
+    """
     if element.name.startswith("complex"):
         return 2 * count
     return -(-count * element.bits // 8) if element.bits in (2, 4) else count
 
 
 def _external_faults(stored: StoredTensor, context: CheckContext, fields: list[str]) -> Iterator[Finding]:
-    """Yield a finding for each fault of a tensor's external data; faults of a file are reported once."""
+    """Yield a finding for each fault of a tensor's external data.
+
+    A fault of a whole file is reported once for all its tensors. `fields` are the fields that hold values in the model.
+    """
     tensor, files = stored.proto, context.data_files
     if fields:
         message = f"the tensor is external, and holds values in {listing(fields)}"
@@ -174,12 +193,16 @@ def _external_faults(stored: StoredTensor, context: CheckContext, fields: list[s
 
 
 def _is_absolute(location: Any) -> bool:
-    """Whether a path begins at a root, on any system."""
+    """Return whether a path begins at a root, on any system: "/", a backslash, or a drive letter."""
     return isinstance(location, str) and _ROOT.match(location) is not None
 
 
 def _checksum_faults(stored: StoredTensor, context: CheckContext, segment: Segment | None) -> Iterator[Finding]:
-    """Yield a finding if a checksum has the wrong form, or, if files are to be read, differs from the file's."""
+    """Yield a finding if the stated checksum is malformed, or differs from the digest of the file.
+
+    The file is read only if `verify_checksums` is set. `segment` is the tensor's part of the file, None if there is no
+    file. Nothing is yielded without a checksum.
+    """
     stated = next((entry.value for entry in stored.proto.external_data if entry.key == "checksum"), None)
     if stated is None:
         return
@@ -200,12 +223,14 @@ def _checksum_faults(stored: StoredTensor, context: CheckContext, segment: Segme
 
 @CHECKER.rule("G505 G506 G507 G508", StoredTensor)
 def check_tensor_values(stored: StoredTensor, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding if values do not have the form that their type asks for, in small tensors inside the model.
+    """Yield a finding if values do not have the form that their type asks for.
 
     - G505: a string is not UTF-8, begins with a byte order mark, or ends with NUL;
     - G506: a boolean is neither 0 nor 1;
     - G507: a number is beyond the range of the element type;
     - G508: bits of raw_data that belong to no element are set.
+
+    External tensors are not read, and numbers only in small tensors.
     """
     tensor = stored.proto
     if tensor.data_type not in _VALUES_CHECKED or external.is_external(tensor):
@@ -245,7 +270,10 @@ _VALUES_CHECKED: Final = frozenset(
 
 
 def _number_range(element: Element) -> tuple[int, int]:
-    """Return the least and the greatest number that the field of a type may hold: floats stand there by their bits."""
+    """Return the least and the greatest number that the field of a type may hold, such as (0, 1) for bool.
+
+    Small floats are in the field by their bits, as unsigned integers.
+    """
     if element.number == BOOL:
         return 0, 1
     if element.bits in (2, 4):  # a byte of packed elements, which some writers take as a signed one
@@ -256,7 +284,7 @@ def _number_range(element: Element) -> tuple[int, int]:
 
 
 def _raw_bytes(model: ModelParts, tensor: Any) -> bytes:
-    """Return the raw_data of a tensor inside the model if it is small, else nothing."""
+    """Return the raw_data of a tensor inside the model, b"" if it has more than SMALL bytes."""
     segment = raw_range(model, tensor)
     if segment is not None:
         return segment.read() if segment.size <= SMALL else b""
@@ -271,7 +299,7 @@ def _bool_fault(stored: StoredTensor) -> Finding:
 
 
 def _string_faults(stored: StoredTensor) -> Iterator[Finding]:
-    """Yield a finding for the first string of a tensor that is not plain UTF-8."""
+    """Yield a finding for the first string of a tensor that is not UTF-8, begins with a BOM, or ends with NUL."""
     for index, value in enumerate(stored.proto.string_data):
         try:
             text = value.decode()
@@ -291,7 +319,7 @@ def _string_faults(stored: StoredTensor) -> Iterator[Finding]:
 
 
 def _unused_bits_faults(stored: StoredTensor, element: Element, model: ModelParts) -> Iterator[Finding]:
-    """Yield a finding if bits behind the last element of a packed tensor are set."""
+    """Yield a finding if bits behind the last element of a packed tensor, in the last byte of its raw_data, are set."""
     used = element_count(stored.proto) * element.bits % 8
     segment = raw_range(model, stored.proto)
     data = stored.proto.raw_data if segment is None else b""
@@ -305,7 +333,7 @@ def _unused_bits_faults(stored: StoredTensor, element: Element, model: ModelPart
 
 @CHECKER.rule("W501 W502 W503", StoredTensor, severity=WARNING)
 def check_tensor_references(stored: StoredTensor, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for what readers of a tensor ignore, or take differently.
+    """Yield a finding for each part of a tensor that readers ignore, or take differently.
 
     - W501: it is a segment of a greater tensor;
     - W502: it has entries of external data, and is not external;
@@ -331,7 +359,7 @@ def check_tensor_references(stored: StoredTensor, context: CheckContext) -> Iter
 
 @CHECKER.rule("W504", StoredTensor, severity=WARNING, optional=True)
 def check_offsets(stored: StoredTensor, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding if external data does not begin at a multiple of the size of a page."""
+    """Yield a finding if external data does not begin at a multiple of 4096 bytes, the size of a page."""
     if external.is_external(stored.proto):
         try:
             offset = external.reference(stored.proto).offset
@@ -345,7 +373,7 @@ def check_offsets(stored: StoredTensor, context: CheckContext) -> Iterator[Findi
 
 @CHECKER.rule("W505", CheckContext, severity=WARNING)
 def check_files_reachable(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding if the model has external data and no path, so that nothing is said of the files."""
+    """Yield a warning if the model has external data and did not come from a path, so that no file was checked."""
     if context.model.folder is None and (locations := external.locations(context.proto)):
         message = f"the files of external data were not checked: {listing([*map(safe_text, locations)], 3)}"
         why = "their paths begin at the model's folder, and the model did not come from a path"

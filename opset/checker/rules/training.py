@@ -19,7 +19,7 @@ QUANTIZATION_KEYS = ("SCALE_TENSOR", "ZERO_POINT_TENSOR")
 
 
 class _Step(NamedTuple):
-    """An entry of training_info with its place, and its graphs if it has them."""
+    """An entry of training_info with its place, and its two graphs; a graph is None if the entry does not have it."""
 
     place: str
     info: Any
@@ -29,7 +29,7 @@ class _Step(NamedTuple):
 
 @CHECKER.rule("G701", CheckContext, since=7)
 def check_initialization_inputs(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each initialization that takes inputs."""
+    """Yield a finding for each initialization graph of training_info that takes inputs."""
     for step in _steps(context):
         if step.initialization is not None and (names := step.initialization.input_names()):
             message = f"the initialization takes {len(names):,} inputs, {quote(names[0])} first"
@@ -42,9 +42,9 @@ def check_initialization_inputs(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G702", CheckContext, since=7)
 def check_initialization_reads(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each value that an initialization uses, and that the main graph computes or takes as input.
+    """Yield a finding for each use of a value of the main graph, except its initializers, in an initialization graph.
 
-    Initializers of the main graph are variables of the whole model, which every graph may use.
+    Such a value is computed or an input, and has no value when the initialization runs.
     """
     main = context.main.definitions
     variables = _initializers(context.main)
@@ -62,9 +62,9 @@ def check_initialization_reads(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G703 G704 G705", CheckContext, since=7)
 def check_bindings(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each binding that cannot be carried out.
+    """Yield a finding for each binding of a variable in training_info that cannot be carried out.
 
-    - G703: its variable is bound before, for an update by any step, for an initialization by the same one;
+    - G703: the variable is bound twice: for updates in all of training_info, for initialization in one entry of it;
     - G704: its key is no initializer of the main graph or the algorithm;
     - G705: its value is no output of the graph that computes it.
     """
@@ -95,7 +95,10 @@ _WHY_VALUE = "a variable takes its new value from an output"
 
 
 def _keys(bindings: Any, bound: set[Any], place: str) -> Iterator[tuple[Any, Any, list[Finding]]]:
-    """Yield the keys and values of bindings, each with the finding if it is among those bound before, and add it."""
+    """Yield (key, value, findings) for each binding; there is one finding (G703) if the key is in `bound`, else none.
+
+    Each key is added to `bound`.
+    """
     for entry in bindings:
         fault = []
         if entry.key in bound:
@@ -107,7 +110,7 @@ def _keys(bindings: Any, bound: set[Any], place: str) -> Iterator[tuple[Any, Any
 
 
 def _key_faults(key: Any, known: bool, place: str) -> Iterator[Finding]:
-    """Yield a finding if the key of a binding is not known as an initializer."""
+    """Yield a finding (G704) if the key of a binding is "", or not `known` as an initializer."""
     if not known or not key:
         message = f"{quote(key)} is bound, and is no initializer of the main graph or of the algorithm"
         help = "add the initializer; an input cannot be a variable without one"
@@ -116,7 +119,7 @@ def _key_faults(key: Any, known: bool, place: str) -> Iterator[Finding]:
 
 @CHECKER.rule("G706 G707", CheckContext, since=7)
 def check_combined_graph(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each name that stands for two things in the graph of the main graph and an algorithm.
+    """Yield a finding for each name that has two meanings if the main graph and an algorithm run as one graph.
 
     - G706: both define a value of the name; an input of one and an initializer of the other are one value;
     - G707: both state a type of it in value_info.
@@ -149,11 +152,11 @@ def check_combined_graph(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("G711 G712 G713 G714", Body, since=5)
 def check_annotations(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each quantization annotation that cannot be followed.
+    """Yield a finding for each quantization annotation of a graph that cannot be followed.
 
     - G711: the tensor that it is about does not exist;
-    - G712: a scale or zero point that it names does not exist; what other keys mean is not known;
-    - G713: the tensor has an annotation before;
+    - G712: a scale or zero point that it names does not exist; tensors of other keys are not checked;
+    - G713: an earlier annotation is about the same tensor;
     - G714: a key stands twice.
     """
     seen: set[Any] = set()
@@ -182,7 +185,7 @@ def check_annotations(body: Body, context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("W701", Body, severity=WARNING, since=5)
 def check_annotation_keys(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for the first annotation with each key that the specification does not name."""
+    """Yield a finding for the first annotation with each key that is neither SCALE_TENSOR nor ZERO_POINT_TENSOR."""
     seen: set[Any] = {*QUANTIZATION_KEYS}
     for annotation in body.proto.quantization_annotation if not body.function else ():
         for entry in annotation.quant_parameter_tensor_names:
@@ -195,7 +198,7 @@ def check_annotation_keys(body: Body, context: CheckContext) -> Iterator[Finding
 
 
 def _steps(context: CheckContext) -> list[_Step]:
-    """Return the entries of training_info with their graphs."""
+    """Return the entries of training_info, in order, with their places and graphs."""
     graphs = {body.name: body for body in context.bodies if body.parent is not None and body.owner is None}
     places = [(f"training_info[{number}]", info) for number, info in enumerate(context.proto.training_info)]
     return [
@@ -205,13 +208,13 @@ def _steps(context: CheckContext) -> list[_Step]:
 
 
 def _initializers(body: Body) -> set[Any]:
-    """Return the names of a graph's initializers, sparse ones, too."""
+    """Return the names of a graph's initializers, dense and sparse."""
     dense = {tensor.name for tensor in body.proto.initializer}
     return dense | {sparse.values.name for sparse in body.proto.sparse_initializer}
 
 
 def _is_defined(name: Any, body: Body | None) -> bool:
-    """Whether a body, or one around it, defines a value."""
+    """Return whether a body, or a graph around it, defines a value."""
     while body is not None:
         if name in body.definitions:
             return True
@@ -220,7 +223,7 @@ def _is_defined(name: Any, body: Body | None) -> bool:
 
 
 def _is_defined_inside(name: Any, body: Body) -> bool:
-    """Whether a body, or one around it up to the outermost, defines a value; the main graph is not asked."""
+    """Return whether a body defines a value, or a graph around it up to the outermost below the main graph."""
     while name not in body.definitions:
         if body.owner is None or body.parent is None:
             return False

@@ -42,14 +42,17 @@ Faults = Callable[[Any], Iterator[TypeFault]]
 
 
 def _check_all(body: Body, context: CheckContext, faults_of: Faults) -> Iterator[Finding]:
-    """Yield the faults of all types that a body states, at each of their places."""
+    """Yield a finding for each fault of a type that a body states, at each place that states the type.
+
+    `faults_of` yields the faults of a TypeProto.
+    """
     for stated in context.types[body]:
         for code, message, why, help in faults_of(stated.proto):
             yield from (Finding(code, message, place, why, help) for place in stated.places())
 
 
 def _parts(proto: Any) -> Iterator[Any]:
-    """Yield a type and those inside it: of elements, of a map's values."""
+    """Yield a TypeProto and the types inside it, from outside to inside: of elements, of a map's values."""
     while True:
         yield proto
         kind = proto.WhichOneof("value")
@@ -62,7 +65,7 @@ def _parts(proto: Any) -> Iterator[Any]:
 
 
 def _dims(proto: Any) -> Sequence[Any]:
-    """Return the dimensions that a type itself states."""
+    """Return the dimensions of a tensor type; () for any other type, or without a shape."""
     kind = proto.WhichOneof("value")
     dims: Sequence[Any] = getattr(proto, kind).shape.dim[:] if kind in ("tensor_type", "sparse_tensor_type") else ()
     return dims
@@ -70,22 +73,22 @@ def _dims(proto: Any) -> Sequence[Any]:
 
 @CHECKER.rule("G601 G602 G603 G604 G605 G606 G607 G609", Body)
 def check_types(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each type of a body that is malformed.
+    """Yield a finding for each fault of a type that a body states.
 
     - G601: it says nothing;
     - G602: the element type of a tensor is missing or does not exist;
-    - G603: the keys of a map are of no type that keys have;
+    - G603: the type of a map's keys is neither an integer of 8 to 64 bits nor string;
     - G604: a sequence, optional or map does not name the type inside it;
-    - G605: an optional holds neither tensor, sequence nor map;
+    - G605: an optional holds another optional, or an opaque type;
     - G606: a dimension is negative;
-    - G607: a dimension variable stands for several dimensions;
+    - G607: the name of a dimension variable is "*", which would stand for several dimensions;
     - G609: an opaque type has no name.
     """
     yield from _check_all(body, context, _type_faults)
 
 
 def _type_faults(proto: Any) -> Iterator[TypeFault]:
-    """Yield the faults of a type and of those inside it."""
+    """Yield the faults of a TypeProto and of the types inside it."""
     outer = ""
     for part in _parts(proto):
         kind = part.WhichOneof("value") or ""
@@ -98,7 +101,10 @@ def _type_faults(proto: Any) -> Iterator[TypeFault]:
 
 
 def _part_faults(proto: Any, kind: str) -> Iterator[TypeFault]:
-    """Yield the faults of a type itself."""
+    """Yield the faults of a TypeProto itself, without the types inside it.
+
+    `kind` is the name of the field that it holds, such as "tensor_type", "" if none.
+    """
     match kind:
         case "tensor_type" | "sparse_tensor_type":
             number = getattr(proto, kind).elem_type
@@ -129,7 +135,7 @@ def _part_faults(proto: Any, kind: str) -> Iterator[TypeFault]:
 
 
 def _dim_faults(dims: Sequence[Any]) -> Iterator[TypeFault]:
-    """Yield the faults of the dimensions of a shape."""
+    """Yield a fault for each dimension of a shape that is negative or named "*"."""
     for axis, dim in enumerate(dims):
         if dim.dim_value < 0:
             why = "a dimension is at least 0; one that is not known has neither dim_value nor dim_param"
@@ -146,7 +152,7 @@ def check_variables_named(body: Body, context: CheckContext) -> Iterator[Finding
 
 
 def _empty_variables(proto: Any) -> Iterator[TypeFault]:
-    """Yield the first dimension variable of a type whose name is empty."""
+    """Yield a fault for the first dimension variable in a type whose name is ""."""
     for part in _parts(proto):
         for axis, dim in enumerate(_dims(part)):
             if not dim.dim_param and dim.HasField("dim_param"):
@@ -157,12 +163,12 @@ def _empty_variables(proto: Any) -> Iterator[TypeFault]:
 
 @CHECKER.rule("W604", Body, severity=WARNING)
 def check_ranks(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each type of more dimensions than are compared."""
+    """Yield a finding for each type with more than MAX_RANK dimensions, which inference does not compare."""
     yield from _check_all(body, context, _great_ranks)
 
 
 def _great_ranks(proto: Any) -> Iterator[TypeFault]:
-    """Yield a fault for each part of a type that has more dimensions than inference follows."""
+    """Yield a fault for each tensor type within a type that has more than MAX_RANK dimensions."""
     for part in _parts(proto):
         rank = len(_dims(part))
         if rank > MAX_RANK:
@@ -177,7 +183,7 @@ def check_variables_identifiers(body: Body, context: CheckContext) -> Iterator[F
 
 
 def _odd_variables(proto: Any) -> Iterator[TypeFault]:
-    """Yield the first dimension variable of a type whose name is no identifier of C."""
+    """Yield a fault for the first dimension variable in a type whose name is neither a C identifier, "" nor "*"."""
     for part in _parts(proto):
         for dim in _dims(part):
             name = dim.dim_param
@@ -195,7 +201,7 @@ def check_denotations(body: Body, context: CheckContext) -> Iterator[Finding]:
 
 
 def _odd_denotations(proto: Any) -> Iterator[TypeFault]:
-    """Yield the denotations of a type and of its dimensions that are not defined."""
+    """Yield a fault for each denotation of a type, or of one of its dimensions, that the standard does not define."""
     why = "those that are defined have a meaning that readers know"
     for part in _parts(proto):
         if part.denotation and part.denotation not in _TYPE_DENOTATIONS:
@@ -209,7 +215,10 @@ def _odd_denotations(proto: Any) -> Iterator[TypeFault]:
 
 @CHECKER.rule("G610", Body)
 def check_opaque_values(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each node of an operator with a schema that reads or computes a value of an opaque type."""
+    """Yield a finding for each node that uses a value of an opaque type, if its operator has a schema.
+
+    Only values whose type the same body states are known.
+    """
     lists = [body.proto.value_info] if body.function else [body.proto.value_info, body.proto.input, body.proto.output]
     opaque = {value.name for values in lists for value in values if value.type.HasField("opaque_type")}
     if not opaque:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from opset.budget import BudgetExceeded, Limits
 from opset.errors import Finding, InferenceError, UsageError, quote, safe_text
+from opset.file_names import list_paths
 from opset.inference.axes.edits import AxisSource, Edits
 from opset.inference.axes.places import Place
 from opset.inference.axes.tracking import Tracking, TrackingStopped, follow
@@ -34,7 +35,7 @@ _NAME = re.compile(r"[^\W\d]\w*")
 
 
 class _Axis(NamedTuple):
-    """An axis of an input that is to have another size; `before` is its size in the model."""
+    """An axis of an input that is to have another size; `before` is the size that the model states."""
 
     input: str
     axis: int
@@ -62,10 +63,11 @@ def change_sizes(
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package; it is not changed.
         sizes: Numbers, or names of variables, by name of a size: "x.0" for the first size of input x, or a dim_param. A
-            name of an output, "y.0", says along which of its axes the slices lie, if several are possible.
+            name of an output, "y.0", with the new size says along which of its axes the slices lie, if several are
+            possible.
         schemas: Folders of operator YAML, for domains of your own.
         allow_external_roots: Folders outside the model's own from which external data may be read.
-        limits: How much the work may take.
+        limits: How much the work may take. Without them, that is in proportion to the model.
 
     Returns:
         A ModelProto of the onnx package if `model` is one, else an opset.Model.
@@ -73,11 +75,12 @@ def change_sizes(
     Raises:
         ModelError: The model is malformed.
         SchemaError: A file in `schemas` has faults.
-        UsageError: U103 if a name in `sizes` is not in the model, or a new size is not valid.
+        UsageError: U103 if a name in `sizes` is not in the model, a new size is not valid, or an output does not get
+            the size that is given for it.
         InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output, I401
             if `limits` do not suffice.
     """
-    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    loaded = load(model, allow_external_roots=list_paths(allow_external_roots))
     registry = registry_with(schemas)
     return with_sizes(loaded, sizes, registry, limits)[0].as_given()
 
@@ -85,7 +88,7 @@ def change_sizes(
 def with_sizes(
     model: Model, sizes: Mapping[str, int | str], registry: Registry, limits: Limits | None = None
 ) -> tuple[Model, list[str]]:
-    """Return the model with the new sizes, and a line of text for each change.
+    """Return the model with the new sizes, and a line of text for each change of a node.
 
     A size that the model states as a number changes if every node treats the slices along its axis independently. A
     variable that gets a number is replaced by it.
@@ -94,11 +97,11 @@ def with_sizes(
         model: the model; it is not changed.
         sizes: the new sizes by name, as in `change_sizes`.
         registry: the operators.
-        limits: how much the work may take.
+        limits: how much the work may take; without them, that is in proportion to the model.
 
     Raises:
-        UsageError: U103 if a new size is not valid, a variable is to have another name, or no input has a name in
-            `sizes`.
+        UsageError: U103 if a new size is not valid, a variable is to have another name, an output does not get the size
+            that is given for it, or no input has a name in `sizes`.
         InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output, I401
             if `limits` do not suffice.
     """
@@ -110,20 +113,21 @@ def with_sizes(
 def resize(
     model: Model, sizes: Mapping[str, int | str], registry: Registry, limits: Limits | None = None
 ) -> tuple[Model, dict[str, int], list[str]]:
-    """Change the sizes that a model states as numbers; variables are left for the caller to bind.
+    """Return a model with other sizes instead of numbers that it states; variables are left for the caller to bind.
 
     Args:
         model: the model; it is not changed.
         sizes: the new sizes by name, as in `change_sizes`.
         registry: the operators.
-        limits: how much the work may take.
+        limits: how much the work may take; without them, that is in proportion to the model.
 
     Returns:
         The resized model, or `model` itself if no size changes; the numbers for variables, by name of the size; and a
-        line of text for each change.
+        line of text for each change of a node. Names of numbers that the model does not have are not reported.
 
     Raises:
-        UsageError: U103 if a new size is not valid, or a variable is to have another name.
+        UsageError: U103 if a new size is not valid, a variable is to have another name, or an output does not get the
+            size that is given for it.
         InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output, I401
             if `limits` do not suffice.
     """
@@ -148,7 +152,7 @@ def resize(
             if not free:
                 same.append([])
             (free or same[-1:])[0].append(axis)
-    if named and not groups:
+    if named and not known:
         check_dim_names(named, variables, stated)  # sizes of outputs follow from those of inputs
     notes: list[str] = []
     for (size, _), all_axes in groups.items():
@@ -156,6 +160,8 @@ def resize(
             wanted = {outputs[name][0]: outputs[name][1] for name, given in named.items() if given == size}
             model, made = _resize_axes(model, axes, size, wanted, registry, limits)
             notes += made
+    changed = [size for size, _ in groups]
+    _check_output_sizes(model, {name: size for name, size in named.items() if size not in changed}, rest)
     return model, {name: size for name, size in rest.items() if not isinstance(size, str)}, notes
 
 
@@ -185,7 +191,7 @@ def _check_sizes(
 
     Args:
         sizes: the new sizes, by name of the old size: "x.0", or the name of a variable.
-        rest: the sizes that remain for variables: all in `sizes` but axes in `known` and axes of outputs.
+        rest: the sizes that are neither in `known` nor of outputs, and so are meant for variables.
         known: the axes whose sizes the model states as numbers, by name.
         variables: the names of sizes that are variables.
     """
@@ -210,6 +216,31 @@ def _check_sizes(
         raise UsageError(findings)
 
 
+def _check_output_sizes(model: Model, named: Mapping[str, int | str], numbers: Mapping[str, int | str]) -> None:
+    """Raise UsageError U103 if an output has another size than a caller gives for it.
+
+    Sizes that the model states as expressions, or not at all, are not checked.
+
+    Args:
+        model: the model after its inputs were resized.
+        named: the sizes that the caller gives, by name such as "y.0" for the first size of output y.
+        numbers: the numbers that variables are to get, by name.
+    """
+    findings = []
+    for value in model.proto.graph.output:
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim):
+            name = f"{value.name}.{axis}"
+            stated: Any = dim.dim_value if dim.HasField("dim_value") else dim.dim_param
+            size = numbers.get(stated, stated)
+            is_name = isinstance(size, str) and _NAME.fullmatch(size)
+            if name in named and size != named[name] and (isinstance(size, int) or is_name):
+                message = f"{safe_text(str(named[name]))} is no size for {quote(name)}"
+                why = f"its size follows from inputs, and is {size}"
+                findings.append(Finding("U103", message, why=why, help="leave it out, or give an input this size"))
+    if findings:
+        raise UsageError(findings)
+
+
 def _resize_axes(
     model: Model,
     axes: Sequence[_Axis],
@@ -218,11 +249,11 @@ def _resize_axes(
     registry: Registry,
     limits: Limits | None,
 ) -> tuple[Model, list[str]]:
-    """Return a model in which `axes` have another size, and a line of text for each change.
+    """Return a model in which `axes` have another size, and a line of text for each change of a node.
 
     Args:
         model: the model; it is not changed.
-        axes: axes of inputs that hold the same slices, and so get the same size.
+        axes: axes of inputs that hold the same slices, and so get the same size; all have the same old size.
         size: the new size, a number or the name of a variable.
         wanted: the axis of an output along which the slices must lie, by name of the output.
         registry: the operators.
@@ -244,10 +275,12 @@ def _resize_axes(
     before = axes[0].before
 
     def make(told: Sequence[int]) -> Tracking:
+        """Return a new pass that makes these decisions, without changes so far."""
         edits = Edits(source, after, index.opsets.get("", 1), names.restart(), labels)
         return Tracking(engine, places, before, after, edits, told)
 
     def accept(tracking: Tracking) -> None:
+        """Raise TrackingStopped if the outputs of a finished pass are not wanted."""
         _check_outputs(engine, tracking, before, wanted)
 
     try:
@@ -272,9 +305,14 @@ def _resize_axes(
 def _check_outputs(engine: Engine, tracking: Tracking, before: int, wanted: Mapping[str, int]) -> None:
     """Raise TrackingStopped if an output lacks the resized axis, or has it along another axis than `wanted` says.
 
-    `wanted` has axes by name of the output; an output in it must have the resized axis. Any other output may lack the
-    axis in two cases: no size of the output is `before`, the size of the axis in the model; or the elements of the
-    output are known in the resized model.
+    An output that is not in `wanted` may lack the axis in two cases: none of its sizes is the old one, or its elements
+    are known in the resized model.
+
+    Args:
+        engine: the inference of the model.
+        tracking: the finished pass.
+        before: the old size of the axis.
+        wanted: axes, counted from 0, by name of the output.
     """
     scope = next(iter(engine.scopes.values()))
     for name in scope.body.output_names():
@@ -298,7 +336,7 @@ def _check_outputs(engine: Engine, tracking: Tracking, before: int, wanted: Mapp
 def _error_of(stopped: TrackingStopped, axes: Sequence[_Axis], size: int | str, place: str) -> InferenceError:
     """Return the error that `axes` cannot get the size `size`, because following them stopped at `place`.
 
-    The code is I501 if a node is in the way, I502 if the outputs are.
+    The code is I501 if a node is in the way, I502 if the outputs are. `place` is the location as messages show it.
     """
     names = " and ".join(quote(axis.name) for axis in axes)
     help = stopped.help or "export the model at the size that you need, or change the model before this node"
@@ -308,7 +346,7 @@ def _error_of(stopped: TrackingStopped, axes: Sequence[_Axis], size: int | str, 
 
 
 def _apply_changes(graph: Any, tracking: Tracking, size: int | str, lists_inputs: bool) -> None:
-    """Make the changes of a pass in a GraphProto and in the graphs of its nodes, and write the new size into types.
+    """Make the changes of a pass in a GraphProto and its subgraphs, in place, and write the new size into types.
 
     With `lists_inputs`, new initializers of this graph are inputs, too.
     """
@@ -319,7 +357,10 @@ def _apply_changes(graph: Any, tracking: Tracking, size: int | str, lists_inputs
 
 
 def _state_sizes(graph: Any, tracking: Tracking, size: int | str) -> None:
-    """Write the new size into the types of all values of a GraphProto that have the resized axis."""
+    """Write the new size, in place, into the types of all values of a GraphProto that have the resized axis.
+
+    `size` is a number or the name of a variable.
+    """
     for value in (*graph.input, *graph.output, *graph.value_info):
         place = tracking.places.get(value.name)
         if place is None:
@@ -341,9 +382,10 @@ def _state_sizes(graph: Any, tracking: Tracking, size: int | str) -> None:
 
 
 def _check_resized(engine: Engine, resized: Model, registry: Registry, axes: Sequence[_Axis], size: int | str) -> None:
-    """Raise InferenceError I501 if inference finds a contradiction in the resized model that the model did not have.
+    """Raise InferenceError I501 if inference finds a fault in the resized model that the model did not have.
 
-    `engine` is the inference of the model as it was.
+    `engine` is the inference of the model as it was; `axes` and `size`, the resized axes and their new size, are for
+    the message.
     """
     again = Engine(resized, registry, {}, default_budget(resized.proto.ByteSize(), Limits()))
     again.run()

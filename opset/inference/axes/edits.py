@@ -21,7 +21,10 @@ _INTS = 7  # AttributeProto.INTS
 
 @dataclass(frozen=True)
 class AxisSource:
-    """The origin of the resized axis's new size: `number`, or if that is None, an axis of an input at run time."""
+    """How nodes get the new size of the resized axis: it is `number`, or the size of an input's axis at run time.
+
+    `number` is None if the new size is a variable.
+    """
 
     input: str
     axis: int
@@ -29,7 +32,10 @@ class AxisSource:
 
 
 class Edits:
-    """The changes of one graph of the model; its nodes are named by their index before any change."""
+    """The changes of one graph of the model, collected first, and made by `apply`.
+
+    Nodes are named by their index before any change.
+    """
 
     def __init__(
         self, source: AxisSource, after: Dim, opset: int, names: FreshNames, labels: Mapping[int, str]
@@ -37,7 +43,7 @@ class Edits:
         """Begin without changes.
 
         Args:
-            source: the origin of the new size.
+            source: how nodes get the new size.
             after: the variable that stands for the new size.
             opset: the opset version of the model.
             names: the source of new names.
@@ -57,9 +63,9 @@ class Edits:
         """A line for each constant that follows, and each value that is repeated."""
 
     def for_subgraph(self, labels: Mapping[int, str]) -> Edits:
-        """Return an Edits without changes for a graph of a node, whose notes are added to the notes of this Edits.
+        """Return an Edits without changes for a subgraph, which adds its notes to the same list of notes.
 
-        `labels` are the names of the graph's nodes for notes, by index.
+        `labels` are the names of the subgraph's nodes for notes, by index.
         """
         made = Edits(self._source, self._after, self._opset, self._names, labels)
         made.notes = self.notes
@@ -72,7 +78,7 @@ class Edits:
     def with_new_size(self, size: Size) -> Size:
         """Return a size in which the variable for the new size is replaced by the new number.
 
-        It is returned unchanged if the new size is itself a variable.
+        It is returned unchanged if the new size is to be a variable of the model.
         """
         if self._source.number is None:
             return size
@@ -82,15 +88,20 @@ class Edits:
     # -- changes --
 
     def replace(self, index: int, position: int, name: str, what: str, why: str) -> None:
-        """Replace the input at `position` of the node at `index` by the value `name`, and add a note.
+        """Record that the node at `index` reads the value `name` at its input `position`, and add a note.
 
-        The note says that `what`, the input as messages name it, changes with the axis, and the reason `why`.
+        Args:
+            index: the index of the node.
+            position: the index of the input.
+            name: the name of the new value.
+            what: the input as messages name it, such as "shape 's'".
+            why: the reason in words, such as "repeated".
         """
         self._replaced.setdefault(index, {})[position] = name
         self.notes.append(f"{self._labels[index]}: {what} follows: {why}")
 
     def set_attribute(self, index: int, name: str, elements: Sequence[Size], why: str) -> None:
-        """Set an attribute of the node at `index` to these integers, and add a note with the reason `why`.
+        """Record that an attribute of the node at `index` becomes these integers, and add a note with the reason `why`.
 
         Raises Blocked if an element is still no number after the new size is put in.
         """
@@ -101,10 +112,10 @@ class Edits:
         self.notes.append(f"{self._labels[index]}: attribute {name} follows: {why}")
 
     def vector(self, stem: str, elements: Sequence[Size], dtype: str | None) -> str:
-        """Return the name of a value that holds a list of integers.
+        """Return the name of a value that holds a list of integers, as a new constant or computed by new nodes.
 
-        The value is a new constant if all elements are numbers after the new size is put in. Otherwise, new nodes
-        compute it at run time from the shape of the input. The same list of the same type is made only once.
+        It is a constant if all elements are numbers after the new size is put in. Otherwise, new nodes compute it at
+        run time from the shape of the model's input. The same list of the same type is made only once.
 
         Args:
             stem: the beginning of the name.
@@ -132,7 +143,9 @@ class Edits:
         return name
 
     def expand(self, index: int, name: str, vector: Sequence[Size]) -> str:
-        """Return the name of a new value: the value `name`, expanded to the shape `vector` before the node at `index`.
+        """Return the name of a new value: the value `name`, expanded by a new Expand before the node at `index`.
+
+        `vector` is the shape, in which 1 keeps the size of the value.
 
         Raises:
             Blocked: the model's opset has no Expand, or no value can hold the shape.
@@ -145,7 +158,7 @@ class Edits:
     def first_slice(self, index: int, name: str, axis: int) -> str:
         """Return the name of a new value, the first slice of the value `name` along `axis`.
 
-        A new Slice before the node at `index` computes it.
+        A new Slice before the node at `index` computes it; the slice keeps the axis, with size 1.
         """
         if self._opset < 10:
             return self._add(index, "Slice", [name], name, starts=[0], ends=[1], axes=[axis])
@@ -155,9 +168,10 @@ class Edits:
         return self._add(index, "Slice", [name, *lists], name)
 
     def _multiple(self, size: Size) -> str:
-        """Return the name of a value that nodes compute at run time: a list whose one element is `size`.
+        """Return the name of a list with the one element `size`, which new nodes compute at run time.
 
-        Raises Blocked if `size` is no multiple of the new size, which is read from the shape of the input.
+        Raises Blocked if `size` is no multiple of the new size, which the nodes read from the shape of the model's
+        input.
         """
         factor = quotient(size, self._after)
         if not isinstance(factor, int):
@@ -171,7 +185,10 @@ class Edits:
         return self._add(0, "Mul", [self._made["axis"], self._constant("factor", [factor])], "size")
 
     def _constant(self, stem: str, numbers: Sequence[Any], dtype: str | None = None) -> str:
-        """Return the name of a new initializer, a list of numbers of the element type `dtype`, None for int64."""
+        """Record a new initializer, a list of numbers of the element type `dtype`, and return its name.
+
+        `dtype` None stands for int64. The name begins with `stem`.
+        """
         name = self._names.fresh(f"{stem}_resized")
         self._tensors.append(make_tensor(name, NUMBERS[dtype or "int64"], [len(numbers)], numbers))
         return name
@@ -203,7 +220,7 @@ class Edits:
     # -- the result --
 
     def apply(self, graph: Any, lists_inputs: bool) -> None:
-        """Make the changes in a GraphProto, and remove the constants that nothing reads any more.
+        """Make the recorded changes in a GraphProto, in place, and remove the constants that nothing reads any more.
 
         With `lists_inputs`, as IR version 3 asks, new initializers are inputs, too.
         """
@@ -231,7 +248,10 @@ class Edits:
 
 
 def _drop_unused(graph: Any, names: set[str]) -> None:
-    """Remove the constants called `names` that nothing reads any more, and their value_info, from a GraphProto."""
+    """Remove from a GraphProto the constants called `names` that nothing reads any more, and their value_info.
+
+    They are initializers and Constant nodes.
+    """
     read = names_read(graph.node).union(value.name for value in (*graph.output, *graph.input))
     unused = names - read
     _delete(graph.initializer, [tensor.name in unused for tensor in graph.initializer])
@@ -240,9 +260,9 @@ def _drop_unused(graph: Any, names: set[str]) -> None:
 
 
 def _delete(messages: Any, chosen: Sequence[bool]) -> None:
-    """Delete the messages of a repeated field at the positions where `chosen` is True.
+    """Delete from a repeated field the messages at the positions at which `chosen` is True.
 
-    `remove` would compare messages, and read their weights.
+    The method `remove` would compare messages, and read their weights.
     """
     for position in reversed([number for number, is_chosen in enumerate(chosen) if is_chosen]):
         del messages[position]

@@ -19,26 +19,29 @@ _MOST_AXES = 4
 
 
 class Pass(Follower, Protocol):
-    """The part of a pass, a Tracking, that is used for graphs."""
+    """The part of a Tracking (one pass through a graph along the resized axis) that is used for subgraphs."""
 
     scope: Scope
     edits: Edits
 
     def follow_into(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Pass:
-        """Return the finished pass over the graph in an attribute of the node at `index`.
+        """Return the finished pass over the subgraph in an attribute of the node at `index`.
 
-        `places` are the places of the resized axis in the graph's inputs, by name.
+        `places` are the places of the resized axis in the subgraph's inputs, by name; None for an input without it.
+        Raises Blocked or TrackingStopped if the axis cannot be followed.
         """
 
     def enter_unused(self, index: int, attribute: str) -> None:
-        """Follow the axis through a graph that is never run, as far as that is possible."""
+        """Follow the axis through a subgraph that is never run; it stays as it is if that is not possible."""
 
     def is_shared(self, name: str) -> bool:
-        """Whether a value is the same in the model and in the resized one."""
+        """Whether the value `name` is the same in the model and in the resized one."""
 
 
 def carry_into_graphs(tracking: Any, index: int, operator: tuple[str, str], call: Call) -> Sequence[Place | None]:
-    """Return the places of the resized axis in the outputs of a node with graphs, None for an output without it.
+    """Return the places of the resized axis in the outputs of an If, Loop, Scan or SequenceMap.
+
+    The place is None for an output without the axis, which is followed through the subgraphs of the node.
 
     Args:
         tracking: the pass over the graph that the node is in.
@@ -47,8 +50,8 @@ def carry_into_graphs(tracking: Any, index: int, operator: tuple[str, str], call
         call: the node with the types of its inputs.
 
     Raises:
-        Blocked: the node does not carry the axis.
-        TrackingStopped: a node in one of its graphs does not.
+        Blocked: the node does not carry the axis, or is of another operator.
+        TrackingStopped: a node in one of its subgraphs does not.
     """
     carry = _CARRY.get(operator)
     if carry is None:
@@ -76,7 +79,7 @@ def _carry_through_if(tracking: Pass, index: int, call: Call) -> Sequence[Place 
 
 
 def _carry_through_loop(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
-    """Return the places of the resized axis in the outputs of a Loop: in its last states, then in its stacked outputs.
+    """Return the places of the resized axis in the outputs of a Loop: final states first, then stacked outputs.
 
     Raises Blocked if the number of iterations depends on the axis, or if a state has the axis at another place after an
     iteration.
@@ -93,7 +96,7 @@ def _carry_through_loop(tracking: Pass, index: int, call: Call) -> Sequence[Plac
 
 
 def _carry_through_scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
-    """Return the places of the resized axis in the outputs of a Scan: in its last states, then in its stacked outputs.
+    """Return the places of the resized axis in the outputs of a Scan: final states first, then stacked outputs.
 
     Raises Blocked if the node scans along the axis, if a state has the axis at another place after an iteration, or for
     Scan of opset 8.
@@ -151,7 +154,7 @@ _CARRY = {
 
 
 def _body(tracking: Pass, index: int) -> Any:
-    """Return the body of a Loop, Scan or SequenceMap. Raises Blocked if nothing is known of it."""
+    """Return the body of the Loop, Scan or SequenceMap at `index`. Raises Blocked if nothing is known of it."""
     scope = tracking.scope.subgraphs.get((index, "body"))
     if scope is None:
         raise Blocked("nothing is known of its body")
@@ -159,10 +162,16 @@ def _body(tracking: Pass, index: int) -> Any:
 
 
 def _initial_places(tracking: Pass, index: int, call: Call, positions: Sequence[int]) -> list[Place | None]:
-    """Return the place of the resized axis in each state with which a loop begins; None for a state without the axis.
+    """Return the place of the resized axis in each initial state of a loop, None for a state without it.
 
-    The states are the inputs at `positions`. A state without the axis may be repeated along it: the pass decides this,
-    as it decides between places. Raises Blocked if a state holds sizes that depend on the axis.
+    A state without the axis may be repeated along it: the pass decides this, as it decides between places, and the node
+    is changed accordingly. Raises Blocked if a state holds sizes that depend on the axis.
+
+    Args:
+        tracking: the pass over the graph that the node is in.
+        index: the index of the node.
+        call: the node.
+        positions: the indices of the inputs that are states.
     """
     step = AxisStep(tracking, index, call, ())
     found: list[Place | None] = []
@@ -185,13 +194,13 @@ def _initial_places(tracking: Pass, index: int, call: Call, positions: Sequence[
 
 
 def _check_states(before: Sequence[Place | None], after: Sequence[Place | None]) -> None:
-    """Raise Blocked if the places of the resized axis in the states before and after a turn of a loop differ."""
+    """Raise Blocked if the resized axis has another place in a state after an iteration of a loop than before."""
     if [*before] != [*after]:
         raise Blocked("its states have the slices at other places after a turn, or some have none")
 
 
 def _output_places(inner: Pass) -> list[Place | None]:
-    """Return the places of the resized axis in the outputs of a graph, None for an output without it.
+    """Return the places of the resized axis in the outputs of a subgraph that was followed, None for one without it.
 
     Raises Blocked if an output holds sizes that depend on the axis.
     """
@@ -202,5 +211,5 @@ def _output_places(inner: Pass) -> list[Place | None]:
 
 
 def _behind_new_axis(place: Place | None, axis: int) -> Place | None:
-    """Return a place as it is after a new axis was inserted at `axis`; None for None."""
+    """Return a place as it is after a new axis is inserted at `axis`, counted from 0; None for None."""
     return None if place is None else place._replace(axis=place.axis + (place.axis >= axis))

@@ -19,7 +19,8 @@ __all__ = ["CARRIERS", "Blocked", "Carrier", "Chosen", "Place", "carries", "plac
 class Place(NamedTuple):
     """The axis of a value that holds the resized axis: it has `outer` times N times `inner` elements, in this order.
 
-    N is the size of the resized axis.
+    N is the size of the resized axis, an axis of the model's inputs such as the batch. `outer` and `inner` are 1 unless
+    the axis is merged with others: an axis of batch * heads has inner = heads. `axis` is counted from 0.
     """
 
     axis: int
@@ -28,11 +29,11 @@ class Place(NamedTuple):
 
     @property
     def is_own(self) -> bool:
-        """Whether the axis holds only the resized axis, not merged with others."""
+        """Whether the axis holds only the resized axis, not merged with others: `outer` and `inner` are 1."""
         return self.outer == 1 and self.inner == 1
 
     def size(self, count: Size) -> Size:
-        """Return the size of this axis if the resized axis has `count` elements."""
+        """Return the size of this axis if the resized axis has `count` elements: outer * count * inner."""
         return self.outer * count * self.inner
 
 
@@ -41,13 +42,14 @@ Chosen = TypeVar("Chosen", bound=Place | None)
 
 
 class Blocked(Exception):
-    """A node cannot carry the resized axis to its outputs; the arguments are the reason, and a help line if any."""
+    """A node cannot carry the resized axis to its outputs; the arguments are the reason, and maybe a line of help."""
 
 
 class Carrier(NamedTuple):
     """How an operator carries the resized axis to its outputs.
 
-    `function` takes a Step and returns places; `sizes` are the inputs that may hold sizes that depend on the axis.
+    `function` takes an AxisStep and returns places; `sizes` are the indices of inputs that may hold sizes that depend
+    on the axis.
     """
 
     function: Callable[[Any], Sequence[Place | None] | Place | None]
@@ -59,7 +61,7 @@ CARRIERS: dict[tuple[str, str], Carrier] = {}
 
 
 def carries(*operators: str, domain: str = "", sizes: tuple[int, ...] = ()) -> Callable[[Any], Any]:
-    """Return a decorator that registers a function by which operators carry the resized axis to their outputs.
+    """Return a decorator that registers a function in CARRIERS, by which operators carry the resized axis to outputs.
 
     Args:
         operators: the names of the operators.
@@ -68,10 +70,12 @@ def carries(*operators: str, domain: str = "", sizes: tuple[int, ...] = ()) -> C
 
     Returns:
         A decorator for a function that takes an AxisStep. The function returns the place in each output, or one place
-        that all outputs have; None stands for an output that does not have the resized axis.
+        that all outputs have; None stands for an output that does not have the resized axis. The decorator returns the
+        function.
     """
 
     def register(function: Any) -> Any:
+        """Register the function for the operators, and return it."""
         for operator in operators:
             CARRIERS[operator, domain] = Carrier(function, sizes)
         return function
@@ -80,7 +84,7 @@ def carries(*operators: str, domain: str = "", sizes: tuple[int, ...] = ()) -> C
 
 
 def quotient(whole: Size | None, part: Size | None) -> Size | None:
-    """Return the quotient of two sizes, or None if `part` does not certainly divide `whole`."""
+    """Return whole / part, or None if `part` does not certainly divide `whole`, is 0, or a size is None."""
     if whole is None or part is None or part == 0:
         return None
     try:
@@ -91,7 +95,10 @@ def quotient(whole: Size | None, part: Size | None) -> Size | None:
 
 
 def places_in(shape: Sequence[Size], place: Place, count: Size, target: Sequence[Size]) -> list[Place]:
-    """Return the places that the resized axis may have after elements are arranged as another shape.
+    """Return the places that the resized axis may have after elements are arranged as another shape, as by Reshape.
+
+    A place has as many elements in front of the axis, and behind it, as there were before: axis 1 of [5, N, 8] becomes
+    axis 1 of [5, 2*N, 4], with inner 2.
 
     Args:
         shape: the shape before.
@@ -101,7 +108,7 @@ def places_in(shape: Sequence[Size], place: Place, count: Size, target: Sequence
 
     Returns:
         The places, the best first: the same axis with nothing else merged, then other axes with nothing else merged,
-        then axes that are merged with others.
+        then axes that are merged with others. The list is empty if the axis cannot be kept, or a size is 0.
     """
     before = product(shape[: place.axis]) * place.outer
     behind = product(shape[place.axis + 1 :]) * place.inner

@@ -13,7 +13,7 @@ from opset.inference.building.types import Type
 
 
 class Follower(Protocol):
-    """The part of a pass, a Tracking, that its steps use."""
+    """The part of a Tracking (one pass through a graph along an axis) that the steps of its nodes use."""
 
     places: dict[str, Place]
     sized: dict[str, Constant]
@@ -22,24 +22,26 @@ class Follower(Protocol):
     edits: Edits
 
     def choose(self, candidates: Sequence[Chosen]) -> Chosen:
-        """Return the candidate that the decisions of this pass take."""
+        """Return one of the candidates, as the decisions that were given to this pass say."""
 
     def input_label(self, call: Call, index: int) -> str:
-        """Return an input's parameter name and value name, as messages show them."""
+        """Return an input's parameter name and value name, as messages show them: "shape 's'"."""
 
     def has_equal_slices(self, name: str, axis: int) -> bool:
         """Whether all slices of the value `name` along `axis` are certainly equal."""
 
     def is_empty_sequence(self, name: str) -> bool:
-        """Whether a value is certainly a sequence without elements."""
+        """Whether the value `name` is certainly a sequence without elements."""
 
 
 class AxisStep:
-    """A node through which an axis is followed, as the function of its operator (its carrier) sees it.
+    """A node through which the resized axis, such as the batch, is followed, as the function of its operator sees it.
+
+    Its methods also record changes of the node, which are made in the resized model.
 
     - `call`: the node, with the types and elements of the model as it is;
-    - `outputs`: the types of its outputs;
-    - `before`, `after`: the old and the new size of the resized axis.
+    - `outputs`: the types of its outputs, None if unknown;
+    - `before`, `after`: the old size of the resized axis, and the variable that stands for the new one.
     """
 
     def __init__(self, tracking: Follower, index: int, call: Call, outputs: Sequence[Type | None]) -> None:
@@ -55,15 +57,28 @@ class AxisStep:
 
     @property
     def count(self) -> int:
-        """The number of inputs."""
+        """The number of inputs that the node lists, including those left out between others."""
         return len(self.call.names)
 
     def place(self, index: int) -> Place | None:
-        """Return the place of the resized axis in the input at `index`, or None if the input does not have it."""
+        """Return the place of the resized axis in the input at `index`.
+
+        The result is None if the input does not have the axis, or is absent.
+        """
         return self._tracking.places.get(self.call.names[index]) if self.call.has(index) else None
 
+    def data_place(self) -> Place:
+        """Return the place of the resized axis in the first input.
+
+        Raises Blocked if the first input does not have the axis: then another input has it.
+        """
+        place = self.place(0)
+        if place is None:
+            raise Blocked(f"{self._name(0)} does not have it, and another input does")
+        return place
+
     def own_place(self, index: int) -> Place | None:
-        """Return the place of the resized axis in an input, or None if the input does not have it.
+        """Return the place of the resized axis in the input at `index`, or None if the input does not have it.
 
         Raises Blocked if the resized axis is merged with another axis in the input.
         """
@@ -73,18 +88,18 @@ class AxisStep:
         return place
 
     def shape(self, index: int) -> tuple[Size, ...]:
-        """Return the shape of an input in the model as it is. Raises Blocked if its rank is not known."""
+        """Return the shape of the input at `index` in the model as it is. Raises Blocked if its rank is not known."""
         shape = self.call.shape(index)
         if shape is None:
             raise Blocked(f"the rank of {self._name(index)} is not known")
         return shape
 
     def shape_after(self, index: int) -> tuple[Size, ...]:
-        """Return the shape of an input in the resized model. Raises Blocked if its rank is not known."""
+        """Return the shape of the input at `index` in the resized model. Raises Blocked if its rank is not known."""
         return self._shape_after(self.shape(index), self.place(index))
 
     def output_shape(self, index: int = 0) -> tuple[Size, ...]:
-        """Return the shape of an output in the model as it is. Raises Blocked if it is not fully known."""
+        """Return the shape of an output in the model as it is. Raises Blocked if a size or the rank is not known."""
         type_ = self.outputs[index] if index < len(self.outputs) else None
         shape = [size for size in type_.shape if size is not None] if type_ is not None and type_.shape else []
         if type_ is None or type_.shape is None or len(shape) < len(type_.shape):
@@ -92,7 +107,10 @@ class AxisStep:
         return tuple(shape)
 
     def output_after(self, place: Place, index: int = 0) -> tuple[Size, ...]:
-        """Return the shape of an output in the resized model, if it has the resized axis at `place`."""
+        """Return the shape of an output in the resized model, if it has the resized axis at `place`.
+
+        Raises Blocked if its shape in the model is not fully known.
+        """
         return self._shape_after(self.output_shape(index), place)
 
     def elements(self, index: int) -> Constant | None:
@@ -108,10 +126,10 @@ class AxisStep:
         return sized or self.call.constant(index)
 
     def numbers(self, index: int, attribute: str = "") -> tuple[Size, ...] | None:
-        """Return the integers of an input in the resized model, or of `attribute` if the input is absent.
+        """Return the integers of an input in the resized model, or of the attribute `attribute` if the input is absent.
 
-        The result is None if both are absent. Raises Blocked if elements of the input are not known, or if it has the
-        resized axis.
+        An integer attribute gives a tuple of one. The result is None if both are absent. Raises Blocked if elements of
+        the input are not known, or if it has the resized axis.
         """
         if not self.call.has(index):
             given = self.call.attribute(attribute) if attribute else None
@@ -122,7 +140,7 @@ class AxisStep:
         return tuple([size for size in data.values if isinstance(size, int | Dim)])
 
     def is_empty_sequence(self, index: int) -> bool:
-        """Whether an input is certainly a sequence without elements."""
+        """Whether the input at `index` is certainly a sequence without elements."""
         return self._tracking.is_empty_sequence(self.call.names[index])
 
     def axis(self, axis: int, rank: int) -> int:
@@ -130,7 +148,7 @@ class AxisStep:
         return axis + rank * (axis < 0)
 
     def require_shared(self, *indices: int) -> None:
-        """Raise Blocked if an input at `indices`, which the node uses for all slices, has the resized axis."""
+        """Raise Blocked if an input at one of `indices` has the resized axis, since the node uses it for all slices."""
         for index in indices:
             if self.place(index) is not None:
                 raise Blocked(f"{self._name(index)} has it, and is used for all of them")
@@ -146,23 +164,30 @@ class AxisStep:
     # -- what changes --
 
     def choose(self, candidates: Sequence[Place]) -> Place:
-        """Return one of several possible places; another pass tries another if a later node cannot carry the axis."""
+        """Return one of several possible places.
+
+        If a later node cannot carry the axis, the model is followed again with another choice.
+        """
         return self._tracking.choose(candidates)
 
     def set_elements(self, index: int, elements: Sequence[Size], why: str) -> None:
-        """Replace the integer input at `index` by these elements, which may depend on the new size; `why` is noted.
+        """Change the node: its integer input at `index` gets these elements, which may depend on the new size.
 
-        Raises Blocked if the new size is a variable, and an element is neither a number nor a multiple of it.
+        `why` becomes part of a note for the user. Raises Blocked if the new size is a variable, and an element is
+        neither a number nor a multiple of it.
         """
         name = self._tracking.edits.vector(self.call.names[index], elements, self.call.dtype(index))
         self._tracking.edits.replace(self._index, index, name, self._name(index), why)
 
     def set_attribute(self, name: str, elements: Sequence[Size], why: str) -> None:
-        """Replace an attribute by these integers; `why` is noted. Raises Blocked if one would have to be a variable."""
+        """Change the node: an attribute gets these integers, and `why` becomes part of a note for the user.
+
+        Raises Blocked if an integer would have to be a variable.
+        """
         self._tracking.edits.set_attribute(self._index, name, elements, why)
 
     def can_repeat(self, index: int, axis: int) -> bool:
-        """Whether an input that lacks the resized axis can be repeated along `axis`.
+        """Whether the input at `index`, which lacks the resized axis, can be repeated along `axis`.
 
         Its size along `axis` must be the old size of the resized axis, and its slices there must certainly be equal.
         """
@@ -172,7 +197,9 @@ class AxisStep:
         return self.before == 1 or self._tracking.has_equal_slices(self.call.names[index], axis)
 
     def repeat(self, index: int, axis: int) -> None:
-        """Repeat an input that lacks the resized axis, so that it has the new size along `axis`.
+        """Change the node: its input at `index`, which lacks the resized axis, gets the new size along `axis`.
+
+        A new Expand repeats the first slice.
 
         Raises:
             Blocked: the size of the input along `axis` is not the old size, its slices along `axis` are not certainly
@@ -189,12 +216,18 @@ class AxisStep:
         self._tracking.edits.replace(self._index, index, made, self._name(index), "repeated")
 
     def narrow(self, index: int, axis: int) -> None:
-        """Replace the input at `index` by its first slice along `axis`. Raises Blocked if its slices may differ."""
+        """Change the node: its input at `index` becomes the first slice of this input along `axis`.
+
+        Raises Blocked if its slices may differ.
+        """
         name = self._narrow(index, axis)
         self._tracking.edits.replace(self._index, index, name, self._name(index), "one slice for all")
 
     def _narrow(self, index: int, axis: int) -> str:
-        """Return the name of a new value, an input's first slice along `axis`. Raises Blocked if slices may differ."""
+        """Return the name of a new value, the first slice of an input along `axis`, which a new node computes.
+
+        Raises Blocked if its slices may differ.
+        """
         name = self.call.names[index]
         if not self._tracking.has_equal_slices(name, axis):
             raise Blocked(
@@ -210,5 +243,5 @@ class AxisStep:
         return (*shape[: place.axis], place.size(self.after), *shape[place.axis + 1 :])
 
     def _name(self, index: int) -> str:
-        """Return an input's parameter name and value name, as messages show them."""
+        """Return an input's parameter name and value name, as messages show them: "shape 's'"."""
         return self._tracking.input_label(self.call, index)

@@ -27,7 +27,7 @@ MAX_STEPS_BACK = 64
 
 
 class TrackingStopped(Exception):
-    """An axis cannot be followed beyond a node, for the reason `why`; `help` says what to do.
+    """The resized axis cannot be followed beyond a node, for the reason `why`; `help` says what to do.
 
     - `index`: the index of the node in the main graph, -1 if the outputs are in the way;
     - `place`: the node as messages show it, if it is in a graph of the node at `index`; else "".
@@ -42,22 +42,24 @@ class TrackingStopped(Exception):
 
 
 class Tracking:
-    """One pass over the nodes of a graph, in which decisions between places are made as the caller told.
+    """One pass over the nodes of a graph, which follows the resized axis from the inputs, and collects changes.
+
+    If the axis may be in several places after a node, the pass takes the one that the caller told.
 
     - `scope`: the types of the graph; `inner`: the passes over graphs of its nodes, by index and attribute;
     - `places`: the places of the resized axis, by name of the value;
     - `sized`: the elements in the resized model of values whose elements depend on the axis, by name of the value;
-    - `options`: the number of places of each decision so far, with decisions in graphs of nodes.
+    - `options`: the number of candidates of each decision so far, with decisions in graphs of nodes.
     """
 
     def __init__(
         self, engine: Engine, places: Mapping[str, Place], before: int, after: Dim, edits: Edits, told: Sequence[int]
     ) -> None:
-        """Begin a pass at the inputs.
+        """Begin a pass over the main graph; `run` follows the axis.
 
         Args:
             engine: the inference of the model.
-            places: the places of the axis in inputs.
+            places: the places of the axis in inputs, by name.
             before: the size of the axis in the model.
             after: the variable that stands for its new size.
             edits: collects the changes.
@@ -76,13 +78,13 @@ class Tracking:
         self.inner: dict[tuple[int, str], Tracking] = {}
 
     def follow_into(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Tracking:
-        """Return the finished pass over the graph in an attribute of the node at `index`.
+        """Return the finished pass over the subgraph in an attribute of the node at `index`, and keep it in `inner`.
 
-        `places` are the places of the axis in the graph's inputs, by name.
+        `places` are the places of the axis in the subgraph's inputs, by name; None for an input without it.
 
         Raises:
-            Blocked: nothing is known of the graph.
-            TrackingStopped: a node in the graph stands in the way.
+            Blocked: nothing is known of the subgraph.
+            TrackingStopped: a node in the subgraph stands in the way.
         """
         scope = self.scope.subgraphs.get((index, attribute))
         if scope is None:
@@ -110,9 +112,9 @@ class Tracking:
         return made
 
     def enter_unused(self, index: int, attribute: str) -> None:
-        """Follow the axis through a graph that is never run, since a runtime may look at its constants.
+        """Follow the axis through a subgraph that is never run, since a runtime may look at its constants.
 
-        If the axis cannot be followed to the end, the graph stays as it is.
+        If the axis cannot be followed to the end, the subgraph stays as it is, and nothing is raised.
         """
         options, notes = len(self.options), len(self.edits.notes)
         try:
@@ -122,7 +124,7 @@ class Tracking:
             del self.options[options:], self.edits.notes[notes:]
 
     def run(self) -> None:
-        """Let each node carry the axis, in order. Raises TrackingStopped at the first node that cannot."""
+        """Follow the axis through each node in order. Raises TrackingStopped at the first node that cannot carry it."""
         body = self.scope.body
         for index, reads in enumerate(body.reads):
             try:
@@ -131,7 +133,7 @@ class Tracking:
                 raise TrackingStopped(index, *map(str, blocked.args)) from None
 
     def is_shared(self, name: str) -> bool:
-        """Whether a value is the same in the model and in the resized one."""
+        """Whether the value `name` is the same in the model and in the resized one, so far as it was followed."""
         return name not in self.places and name not in self.sized
 
     def choose(self, candidates: Sequence[Chosen]) -> Chosen:
@@ -146,11 +148,14 @@ class Tracking:
         return candidates[number]
 
     def input_label(self, call: Call, index: int) -> str:
-        """Return an input's parameter name and value name, as messages show them."""
+        """Return an input's parameter name and value name, as messages show them: "shape 's'"."""
         return f"{call.parameter(index)} {quote(call.names[index])}"
 
     def has_equal_slices(self, name: str, axis: int) -> bool:
-        """Whether the slices of a value of the model along an axis are certainly equal."""
+        """Whether the slices of the value `name` of the model along `axis` are certainly equal.
+
+        Constants are compared, and the nodes that compute the value are followed back through a few kinds of operators.
+        """
         body = self.scope.body
         producers = body.definitions
         for _ in range(MAX_STEPS_BACK):
@@ -186,7 +191,7 @@ class Tracking:
         return False
 
     def is_empty_sequence(self, name: str) -> bool:
-        """Whether a value is certainly a sequence without elements."""
+        """Whether the value `name` is certainly a sequence without elements, made by SequenceEmpty."""
         if self._parent is not None and name not in self.scope.types:
             return self._parent.is_empty_sequence(name)
         index = self.scope.body.definitions.get(name, -1)
@@ -195,7 +200,11 @@ class Tracking:
     # -- nodes --
 
     def _carry_through_node(self, index: int, reads: Sequence[str]) -> None:
-        """Let the node at `index` carry the axis to its outputs. Raises Blocked if it cannot."""
+        """Store the places that the axis has in the outputs of one node, and the changes that the node needs for it.
+
+        `index` is the index of the node, `reads` are the names of its inputs. Raises Blocked if the node cannot carry
+        the axis.
+        """
         body = self.scope.body
         has_graphs = next(subgraphs(body.nodes[index]), None) is not None
         if all(map(self.is_shared, names_read([body.nodes[index]]) if has_graphs else reads)):
@@ -225,7 +234,7 @@ class Tracking:
         self._keep_places(index, [found] * len(outputs) if isinstance(found, Place) or found is None else found)
 
     def _keep_places(self, index: int, places: Sequence[Place | None]) -> None:
-        """Store the places of the resized axis in a node's outputs, None for an output without it.
+        """Store in `places` the places of the resized axis in a node's outputs, None for an output without it.
 
         Raises Blocked if the size of an output along the axis is not certainly the size that its place means.
         """
@@ -235,10 +244,9 @@ class Tracking:
                 self.places[name] = place
 
     def _compute_sizes(self, index: int, call: Call) -> bool:
-        """Compute the elements of a node's outputs in the resized model, and record those that the resizing changes.
+        """Compute the elements of a node's outputs in the resized model, and store those that differ in `sized`.
 
-        They are recorded in `sized`, by name of the output. Returns False, and records nothing, if an element is not
-        known.
+        The node computes with sizes, as Shape does. Returns False, and stores nothing, if an element is not known.
         """
         types: list[Type | None] = []
         for name, type_ in zip(call.names, call.types, strict=True):
@@ -249,6 +257,7 @@ class Tracking:
             types.append(type_)
 
         def constant(position: int) -> Constant | None:
+            """Return the elements of an input in the resized model, None if they are unknown."""
             name = call.names[position]
             if name in self.places:
                 return None
@@ -271,7 +280,7 @@ class Tracking:
 def _check_place(name: str, type_: Type | None, place: Place, before: Size) -> None:
     """Raise Blocked unless the value `name` certainly has, along the axis of `place`, the size that `place` means.
 
-    Sequences are not checked. `before` is the size of the resized axis in the model.
+    Sequences are not checked. `type_` is the type of the value; `before` is the size of the resized axis in the model.
     """
     if type_ is not None and type_.kind == "seq":
         return
@@ -281,7 +290,10 @@ def _check_place(name: str, type_: Type | None, place: Place, before: Size) -> N
 
 
 def _slices_are_equal(model: Any, tensor: Any, axis: int) -> bool:
-    """Whether all slices of a TensorProto along an axis have the same bytes; False if they cannot be compared."""
+    """Whether all slices of a TensorProto along an axis have the same bytes; False if they cannot be read or are large.
+
+    `model` is the model, from whose files external data is read.
+    """
     dims = list(tensor.dims)
     count = 1
     for size in dims:
@@ -307,7 +319,7 @@ def follow(make: Callable[[Sequence[int]], Tracking], accept: Callable[[Tracking
     at another place of an output, it is not certain which of the two is meant, and TrackingStopped is raised.
 
     Args:
-        make: makes a pass with the given decisions.
+        make: makes a pass with the given decisions: for each, the position of the candidate to take.
         accept: raises TrackingStopped if the outputs of a pass are not wanted.
         limit: the greatest number of passes in one search; there is a search for each other decision.
 
@@ -339,7 +351,8 @@ def _search(
 ) -> tuple[tuple[Tracking, list[int]] | None, TrackingStopped | None]:
     """Return the first pass that comes to the end, with its decisions, and the error of the pass that came farthest.
 
-    The error is a TrackingStopped. Either result is None if there is none.
+    A decision is the position of the candidate to take. The first result is None if no pass comes to the end, the
+    second one if no pass failed.
 
     Args:
         make: makes a pass with the given decisions.

@@ -45,6 +45,7 @@ class Function:
     __slots__ = ("_hash", "arguments", "name", "size", "text")
 
     def __init__(self, name: str, arguments: tuple[Size, ...]) -> None:
+        """Store name and arguments. Raises TooComplex for too many parts, or a number beyond 64 bits."""
         self.name = name
         self.arguments = arguments
         self.size: int = 1 + sum(argument.size if isinstance(argument, Dim) else 1 for argument in arguments)
@@ -86,6 +87,7 @@ class Dim:
     __slots__ = ("_hash", "_text", "size", "terms")
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
+        """Store terms, which are in canonical order. Raises TooComplex for too many, or a number beyond 64 bits."""
         self.terms = terms
         self._hash = hash(terms)
         self._text = ""
@@ -117,6 +119,7 @@ class Dim:
     __repr__ = __str__
 
     def __add__(self, other: Size) -> Size:
+        """Return the sum, an int if no variable is left."""
         if not isinstance(other, int | Dim):
             return NotImplemented
         terms = dict(self.terms)
@@ -136,6 +139,7 @@ class Dim:
         return -self + other
 
     def __mul__(self, other: Size) -> Size:
+        """Return the product. Raises TooComplex if it is too large."""
         if not isinstance(other, int | Dim):
             return NotImplemented
         terms: dict[Monomial, int] = {}
@@ -368,7 +372,7 @@ def parse_size(text: str) -> Size | None:
 
 
 def _fits_64_bits(number: int) -> bool:
-    """Whether both a number and its negative fit into 64 bits with a sign, so that its absolute value does."""
+    """Whether the absolute value of a number is below 2**63, so that the number and its negative fit into 64 bits."""
     return abs(number) < _LIMIT
 
 
@@ -397,7 +401,7 @@ def _size_of_atom(atom: Atom) -> Dim:
 
 
 def _only_atom(size: Size) -> Atom | None:
-    """Return the variable (its name) or Function that a size is, without a factor or further term; else None."""
+    """Return the name of the variable, or the Function, if a size is one alone, such as N; None for 2*N or N + 1."""
     if isinstance(size, Dim) and len(size.terms) == 1:
         monomial, coefficient = size.terms[0]
         if coefficient == 1 and len(monomial) == 1:
@@ -406,7 +410,7 @@ def _only_atom(size: Size) -> Atom | None:
 
 
 def _flatten(name: str, sizes: Iterable[Size]) -> Iterator[Size]:
-    """Yield the sizes, but the arguments of each that is a function called `name`: M, N, 3 for "max", max(M, N), 3.
+    """Yield the sizes, and for a size that is a function called `name` its arguments: for "max", M and N for max(M, N).
 
     Functions within the arguments are not taken apart.
     """

@@ -174,7 +174,7 @@ def squeeze_shape(shape: Shape, axes: Sequence[int]) -> Shape:
 
 
 def concat_shapes(shapes: Sequence[Shape], axis: int) -> Shape:
-    """Return the shape of at least one tensor joined along `axis`, which is counted from 0.
+    """Return the shape of tensors joined along `axis`, which is counted from 0; `shapes` has at least one.
 
     The size along `axis` is the sum, None if unknown. A size along another axis is the most precise that a tensor has
     there: a number, then a symbolic size, then None. Raises Violation C2 if the ranks differ, or sizes along another
@@ -296,10 +296,10 @@ def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequen
 
 
 def check_indices_shape(shape: Sequence[Size], indices: Sequence[Size], axis: int) -> None:
-    """Raise Violation C2 if indices, as of GatherElements, have another rank than the data or are certainly larger.
+    """Raise Violation C2 if the indices, as of GatherElements, do not fit the data.
 
-    Sizes along `axis` (counted from 0) are not compared. `shape` is the shape of the data, `indices` the shape of the
-    indices.
+    They do not fit if their rank is another one, or if they are certainly larger along an axis other than `axis`, which
+    is counted from 0. `shape` is the shape of the data, `indices` the shape of the indices.
     """
     fits = len(indices) == len(shape) and all(
         number == axis or at_most(size, limit) is not False

@@ -217,8 +217,8 @@ def type_to_proto(type_: Type) -> Any:
 def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
     """Set in a TypeProto, in place, the parts that it leaves open and that `type_` knows.
 
-    An inferred number also replaces a dim_param. With `overwrite`, parts that differ from `type_` are replaced, too;
-    without it, nothing is set below a part that is of another kind, such as a tensor instead of a sequence. Denotations
+    A number in `type_` also replaces a dim_param. With `overwrite`, parts that differ from `type_` are replaced, too.
+    Without it, a part of another kind, such as a tensor type for a sequence, stays with all that is in it. Denotations
     stay.
     """
     while type_.kind in _LAYERS:
@@ -287,10 +287,10 @@ def map_sizes(type_: Type | None, replace: Callable[[Size | None], Size | None])
 def combine_types(
     stated: Type | None, inferred: Type | None, better: Callable[[Size, Size], bool]
 ) -> tuple[Type | None, str]:
-    """Return what a stated and an inferred type together tell, and "" or a sentence on how they contradict each other.
+    """Return one type that joins what a stated and an inferred type say, and "" or how they contradict each other.
 
-    If they do, the contradicting part of the result is the inferred one. Otherwise, an unknown part of one type is
-    taken from the second type.
+    If they contradict each other, the parts that do are the inferred ones. An unknown part of one type is taken from
+    the second type.
 
     Args:
         stated: the type that the model states, None if it states none.

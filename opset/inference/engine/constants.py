@@ -32,7 +32,7 @@ class ConstantElements:
         self._model = model
 
     def find(self, scope: Scope, name: str) -> Constant | None:
-        """Return the elements of the value `name`, which is visible in a scope; None if they are unknown.
+        """Return the elements of the value `name`, which is visible in a scope's graph or function; None if unknown.
 
         Elements of initializers and Constants are read from the model, and cached; they count as unknown if they are
         too many to compute with, or cannot be read.
@@ -71,8 +71,8 @@ class ConstantElements:
         """Return the elements of a value that is passed into or out of a subgraph or function, or None.
 
         Elements that a node computed are passed. Elements of initializers and Constants are passed only if they can be
-        sizes: if they are int64, int32 or bool, and at most MAX_PASSED. The result is None otherwise, if they are
-        unknown or too many, or if half of the budget is used up.
+        sizes: if they are int64, int32 or bool, and at most MAX_PASSED. The result is None if the elements are not
+        passed, are unknown or too many, or half of the budget is used up.
 
         Args:
             scope: the scope in which the value is visible.
@@ -90,7 +90,9 @@ class ConstantElements:
     def compute_elements(
         self, call: Call, hook: Hook, types: Sequence[Type | None], followed: Sequence[int]
     ) -> tuple[Constant | None, ...]:
-        """Return the elements of a node's outputs, computed by the operator's data function.
+        """Return the elements of a node's outputs, computed by the operator's data function; () if nothing is computed.
+
+        An output that is large, or has a size that is no number, is None.
 
         Args:
             call: the node.
@@ -99,11 +101,6 @@ class ConstantElements:
             followed: the indices of the inputs whose elements were computed by nodes or passed in, not read from
                 weights. If there are none, elements of float types are computed only if all inputs have at most
                 MAX_FLOATS elements.
-
-        Returns:
-            The elements of each output that the function returns, None for one that is large, or has a size that is no
-                number.
-            The result is () if nothing is computed.
 
         Raises:
             Exception: any error of a wrong data function that a user registered.
@@ -137,7 +134,7 @@ class ConstantElements:
     def _output_constant(self, type_: Type | None, elements: Sequence[Any] | None) -> Constant | None:
         """Return the computed `elements` of an output of type `type_` as a Constant, and charge the budget for them.
 
-        The result is None if no element is known, the shape is not, or has more or fewer elements.
+        The result is None if no element is known, or if their number is not certainly the number that the type means.
         """
         shape = type_.shape if type_ is not None else None
         count = small_element_count(shape)

@@ -104,7 +104,7 @@ class Engine:
         If the budget is used up, `stopped` has the place and the reason, and later values stay unknown.
 
         Raises:
-            InferenceError: hooks of a user's domain cannot be used.
+            InferenceError: the rules or Python files of a user's domain cannot be used.
             BudgetExceeded: the budget is used up, and the engine was made with `limited`.
         """
         with charge_to(self.budget):
@@ -174,9 +174,9 @@ class Engine:
             return (None,) * len(node.output)
 
     def call_of(self, scope: Scope, index: int, types: Sequence[Type | None]) -> Call | None:
-        """Return the node at `index` of an inferred graph or function as a Call with these input types.
+        """Return the node at `index` of an inferred graph or function as a Call with these types of inputs.
 
-        A Call is what the rules of operators take. The result is None if the node's operator has no schema.
+        A Call is the form in which rules of operators take a node. The result is None if the operator has no schema.
         """
         inference = scope.operators.get(scope.body.operators[index])
         if inference is None or inference.schema is None:

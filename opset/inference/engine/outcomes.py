@@ -123,12 +123,13 @@ def signature_types(
 def complete_results(
     raw: Any, by_signature: Sequence[Type | None], call: Call
 ) -> tuple[tuple[Type | None, ...], tuple[Problem, ...]]:
-    """Return the types of a node's outputs, and the problems with the result of its rule.
+    """Return the type of each output of a node, None if unknown, and the problems with the result of its rule.
 
     Args:
-        raw: the result of the rule: a shape, a type or None, or a list of these, one for each output.
+        raw: the result of the rule: a shape, a type or None, or a list of these, one for each output; a list may be
+            shorter.
         by_signature: the type of each output by the operator's signature, None if unknown. It gives the element type of
-            a shape, and replaces None.
+            a shape, and stands for each output for which the rule has no result.
         call: the node; a doubt is added if a rank is too great.
     """
     results = raw if isinstance(raw, list) else [raw]
@@ -168,7 +169,10 @@ def _result_as_type(result: Any, base: Type | None) -> Type:
 
 
 def _as_size(size: Any) -> Size | None:
-    """Return a size of a rule's result, a numpy integer as an int, or None. Raises TypeError for any other value."""
+    """Return a size of a rule's result: an int, a Dim or None as it is, a numpy integer as an int.
+
+    Raises TypeError for any other value.
+    """
     return size if size is None or size.__class__ is int or isinstance(size, Dim) else index_of(size)
 
 
@@ -201,11 +205,10 @@ def _unfit_problem(schema: OpSchema, why: str) -> Problem:
 
 
 def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]:
-    """Return the problems of a node that an exception of its operator's rule or data function (`hook`) shows.
+    """Return the problem that an exception of an operator's rule or data function (`hook`) means, as a tuple of one.
 
-    There is at most one. The result is () if the exception only means that something is unknown; the reason is then
-    added to the doubts of `call`. Raises the exception itself if it is no fault of the node or of a user's function,
-    such as BudgetExceeded.
+    The result is () if the exception only means that something is unknown; the reason is then added to the doubts of
+    `call`. Raises the exception itself if neither the node nor a user's function is at fault, as for BudgetExceeded.
     """
     schema = call.schema
     if isinstance(error, (BudgetExceeded, OpsetError, MemoryError)):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from opset.budget import BudgetExceeded, Limits
 from opset.errors import Finding, FindingList, InferenceError, quote
+from opset.file_names import list_paths
 from opset.html_text import MOST_ROWS, Table, findings_table, html_of, missing_attribute, one_line
 from opset.inference.building.dimensions import Dim, Size
 from opset.inference.building.types import Type, unwrap_layers
@@ -51,7 +52,7 @@ class Value:
 
     @property
     def place(self) -> str:
-        """The node's path, as messages show it."""
+        """The location of the node, as messages show it: "graph 'g', node 'up1' (Resize)"."""
         return self.body.location(self.index)
 
     @property
@@ -84,7 +85,7 @@ class Gap:
 
     @property
     def place(self) -> str:
-        """The node's path, as messages show it."""
+        """The location of the node, as messages show it: "graph 'g', node 'up1' (Resize)"."""
         return self.body.location(self.index)
 
 
@@ -111,6 +112,7 @@ class Inference:
     """
 
     def __init__(self, engine: Engine) -> None:
+        """Collect the findings and notes of an inference that has run."""
         self._engine = engine
         self.model = engine.model
         self.index = engine.index
@@ -186,7 +188,7 @@ class Inference:
         return frozenset(self._engine.sizes.variables)
 
     def values(self) -> Iterator[Value]:
-        """Yield a Value for each output of each node in graphs, and in functions once for each different call."""
+        """Yield a Value for each named output of each node: in a graph once, in a function once per different call."""
         for values in self.by_node():
             yield from values
 
@@ -214,8 +216,8 @@ class Inference:
     def gaps(self) -> list[Gap]:
         """The values that are not fully known, in node order, with the reasons.
 
-        Outputs of nodes with an input of unknown rank are left out unless the node itself has a problem, and graphs
-        that are never run are, too.
+        Outputs of a node with an input of unknown rank are left out, unless the node itself has a problem. Graphs that
+        are never run are left out, too.
         """
         return [gap for scope in self._engine.all_scopes() if not scope.unused for gap in _gaps_in(scope)]
 
@@ -277,7 +279,7 @@ def infer(
         InferenceError: I401 if `limits` do not suffice, I501 or I502 if a size cannot be changed, I301 or I302 if
             functions or rules of a domain in `schemas` cannot be used.
     """
-    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    loaded = load(model, allow_external_roots=list_paths(allow_external_roots))
     limits = limits or Limits()
     registry = registry_with(schemas)
     notes: list[str] = []
@@ -321,7 +323,8 @@ def infer_strictly(model: Model, index: ModelIndex, registry: Registry, limits: 
 
     Raises:
         ModelError: The functions of the model call each other in a cycle.
-        InferenceError: I401 if `limits` do not suffice, or hooks of a user's domain cannot be used.
+        InferenceError: I401 if `limits` do not suffice, I301 or I302 if functions or rules of a user's domain cannot be
+            used.
     """
     limits = limits or Limits()
     budget = default_budget(model.proto.ByteSize(), limits)
@@ -332,7 +335,10 @@ def infer_strictly(model: Model, index: ModelIndex, registry: Registry, limits: 
 
 
 def _run_engine(engine: Engine) -> None:
-    """Run an engine's inference. Raises InferenceError I401 if the caller's limits do not suffice."""
+    """Run an engine's inference, as far as its budget allows.
+
+    Raises InferenceError I401 if limits that the caller gave do not suffice.
+    """
     try:
         engine.run()
     except BudgetExceeded as exhausted:
@@ -353,7 +359,8 @@ def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package; it is not changed.
         check_type: Whether inputs of nodes are checked against the signatures of their operators.
-        strict_mode: Whether any contradiction or misfit is an error.
+        strict_mode: Whether any finding of the inference is an error, such as a stated type that contradicts what is
+            inferred, or a node that does not fit its operator.
         data_prop: Whether elements are followed through shape arithmetic.
 
     Returns:
@@ -361,8 +368,8 @@ def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False
 
     Raises:
         ModelError: The model is malformed.
-        InferenceError: With `check_type`, inputs have types that the operator does not take; with `strict_mode`,
-            anything does not fit together.
+        InferenceError: With `check_type`, inputs have types that the operator does not take; with `strict_mode`, there
+            are any findings.
     """
     inference = infer(model, check_type=check_type, data_prop=data_prop)
     wrong = FindingList(finding for finding in _findings_of(inference._engine) if strict_mode or finding.code == "I202")

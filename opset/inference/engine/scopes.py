@@ -65,7 +65,10 @@ class Scope:
     """How the stated type of a value contradicts the inferred one, by name of the value."""
 
     def without_local(self, size: Size | None) -> Size | None:
-        """Return `size`, or None if it contains a variable that has a meaning only inside of this graph or function."""
+        """Return `size`, or None if it contains a variable that has a meaning only inside of this graph or function.
+
+        None gives None.
+        """
         return None if size is None or not self.local.isdisjoint(variables(size)) else size
 
     def reads(self, index: int) -> Sequence[str]:
@@ -108,9 +111,9 @@ class Scope:
         return self.computed_elements(name) is not None
 
     def resolve_attribute(self, attribute: Any) -> Any:
-        """Return the AttributeProto itself, or the AttributeProto of the function's call to which it refers.
+        """Return an AttributeProto, or the attribute of the function's call to which it refers (`ref_attr_name`).
 
-        The result is None if it refers to an attribute that the call does not have, and that has no default.
+        The result is None if the call does not have this attribute, and it has no default.
         """
         if not attribute.ref_attr_name:
             return attribute

@@ -90,9 +90,9 @@ class StatedTypes:
     def read_type(self, scope: Scope, proto: Any) -> Type | None:
         """Return the type that a TypeProto in a scope's graph or function states, or None if it states none.
 
-        Its variables are recorded in the scope; one that appears first inside a loop is local, as it may have another
-        value in each iteration. Symbolic sizes that a function states become unknown, since its variables are not those
-        in the graph that calls it.
+        Its variables are recorded in the scope. One that appears first inside a loop has a meaning only there, as it
+        may have another value in each iteration. Symbolic sizes that a function states become unknown, since its
+        variables are not the variables of the graph that calls it.
         """
         type_ = type_from_proto(proto, self._sizes.read_dimension)
         if scope.body.root.function:
@@ -117,7 +117,7 @@ class StatedTypes:
         return size
 
     def combine_computed(self, scope: Scope, name: str, inferred: Type | None) -> Type | None:
-        """Return what the stated and the inferred type of the computed value `name` together tell.
+        """Return one type that joins what the stated and the inferred type of the computed value `name` say.
 
         If they contradict each other, the inferred type counts, and this is stored in `scope.conflicts`; if not, an
         earlier conflict of the value is removed.
@@ -130,12 +130,13 @@ class StatedTypes:
         return type_
 
     def combine(self, scope: Scope, proto: Any, inferred: Type | None) -> tuple[Type | None, str]:
-        """Return what a TypeProto and an inferred type together tell, and "" or how they contradict each other.
+        """Return one type that joins what a TypeProto and an inferred type say, and "" or how they contradict.
 
-        If they do, the inferred type counts.
+        If they contradict each other, the inferred type counts. `proto` is in the graph or function of `scope`.
         """
 
         def is_better(stated: Size, inferred: Size) -> bool:
+            """Return whether an inferred symbolic size is preferred to the stated one."""
             if isinstance(stated, int) or has_function(inferred, "broadcast"):
                 return False
             # Inside a loop, variables from outside are worth more than those that the body alone states.
@@ -149,7 +150,7 @@ class StatedTypes:
         return combine_types(map_sizes(stated, lambda size: None) if self._inputs_only else stated, inferred, is_better)
 
     def find_element_conflict(self, scope: Scope, proto: Any, inferred: Type | None) -> str:
-        """Return how a TypeProto contradicts an inferred type, or ""; shapes are not compared."""
+        """Return how a TypeProto contradicts an inferred type, or "" if it does not; shapes are not compared."""
         return combine_types(drop_shapes(self.read_type(scope, proto)), inferred, lambda stated, inferred: False)[1]
 
 

@@ -29,7 +29,10 @@ from opset.model.graph.walking import subgraphs
 
 @dataclass(eq=False)
 class SubgraphInference:
-    """Infers nodes with subgraphs; their rules request which subgraph is to be inferred with which types of inputs."""
+    """Infers nodes with subgraphs, such as If and Loop.
+
+    The rule of the operator requests which subgraph is to be inferred, with which types of inputs.
+    """
 
     _nodes: NodeInference
     _constants: ConstantElements

@@ -55,9 +55,10 @@ def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
 
 
 def _graph_of(roots: Sequence[Any], key: Any) -> Any:
-    """Return the GraphProto in a model for the `key` of a scope: (index in `roots`,) or (key around, node, attribute).
+    """Return the GraphProto that belongs to the `key` of a scope, from `roots` and the graphs in their nodes.
 
-    The result is None if the graph is in a function, or was passed to one by a call.
+    A key is (index in `roots`,), or for a subgraph (key of the scope around, index of the node, attribute). The result
+    is None if the graph is in a function, or was passed to one by a call.
     """
     steps = []
     while len(key) == 3:
@@ -123,7 +124,10 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
 
 
 def _type_field(type_: Type | None) -> tuple[bytes, int]:
-    """Return a type encoded as a field of a ValueInfoProto, and its length in bytes; (b"", 0) if nothing is known."""
+    """Return the bytes of a ValueInfoProto's field with this type, and the length of the type alone.
+
+    The result is (b"", 0) if not even the element type is known.
+    """
     _, inside = unwrap_layers(type_)
     if type_ is None or inside is None or inside.element is None:
         return b"", 0

@@ -1,4 +1,4 @@
-"""Types and shapes of attention, rotary embeddings, and caches of keys and values."""
+"""Types and shapes of attention, and of caches of keys and values."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def attention_23(call: Call) -> list[Any]:
 
 
 def _quotient(size: MaybeSize, parts: MaybeSize) -> MaybeSize:
-    """Return `size // parts`, or None if one of them is unknown or `parts` is 0."""
+    """Return `size // parts`, or None if one of them is unknown (None) or `parts` is 0."""
     return None if size is None or not parts else size // parts
 
 

@@ -161,7 +161,7 @@ def gather_nd_11(call: Call) -> Shape:
 
 @data("GatherND")
 def gather_nd_11_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the elements of the slices at the index tuples, or None if the data or an index is unknown."""
+    """Return the elements of the slices at the index tuples in row-major order; None if data or an index is unknown."""
     constant = call.constant(0)
     indices = call.constant(1)
     numbers = _known_integers(call.elements(1))

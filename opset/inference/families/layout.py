@@ -197,7 +197,8 @@ def tile_6(call: Call) -> Shape:
 def tile_1(call: Call) -> Shape:
     """Return the input's shape with one size multiplied: the second input is the factor, the third the axis.
 
-    If the axis is unknown, sizes that may be multiplied are None. Raises Unknown if the rank is unknown.
+    A size is None if it is unknown. If the axis is unknown, this holds for all sizes, except 0, unless the factor is 1.
+    Raises Unknown if the rank is unknown.
     """
     shape = call.require_shape(0)
     tiles, axis = call.element(1), call.element(2)

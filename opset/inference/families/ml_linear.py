@@ -1,4 +1,4 @@
-"""Output types of linear models, scaling and normalisation."""
+"""Output types of linear models, scaling and normalization."""
 
 from __future__ import annotations
 

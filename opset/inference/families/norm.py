@@ -1,4 +1,4 @@
-"""Types and shapes of normalisation and dropout."""
+"""Types and shapes of normalization."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ def _span_between(first: Element, last: Element) -> float | None:
 def _elements_of_input(call: Call, index: int) -> tuple[Element, ...] | None:
     """Return the elements of the input at `index`, or () if it is absent; if only their number is known, each is None.
 
-    Returns None if not even their number is known, or if they are more than 1024.
+    Returns None if not even their number is known, or if they are unknown and more than 1024.
     """
     if not call.has(index):
         return ()

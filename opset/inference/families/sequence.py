@@ -156,7 +156,7 @@ def optional_15(call: Call) -> Type:
     if call.has(0):
         return optional(call.type(0))
 
-    def size_if_number(dim: Any) -> Size | None:  # names in an attribute are no names of the graph
+    def size_if_number(dim: Any) -> Size | None:
         """Return a Dimension's number, or None for a name or a negative number."""
         number: int = dim.dim_value
         return number if dim.HasField("dim_value") and number >= 0 else None

@@ -1,4 +1,4 @@
-"""Output types of optimizers and gradients, which are the types of the tensors that they update or derive by."""
+"""Output types of optimizers, which are the types of the tensors that are updated, and of Gradient."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ infer("Adam", domain=DOMAIN)(partial(_types_of_update, 4))
 
 @infer("Gradient", domain=DOMAIN)
 def gradient_1(call: Call) -> list[Type]:
-    """Return the types of the derivatives, which are the types of the inputs that the attribute `xs` names.
+    """Return the types of the derivatives by each input in the attribute `xs`, which are the types of these inputs.
 
     Raises Violation C1 if the node does not have an input for each name in `xs` and `zs`, C2 if an input of `xs`
     certainly does not hold floats.

@@ -131,5 +131,5 @@ for _name, _function in _OF_NUMBERS.items():
 
 @data("Not")
 def not_1_data(call: Call) -> Any:
-    """Return the negation of each element, or None if the elements are not known."""
+    """Return the negation of each element, or None if the input is unknown; an unknown element stays None."""
     return map_elements(call, lambda x: not x)

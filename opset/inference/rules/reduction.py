@@ -64,5 +64,5 @@ def stated_axes(call: Call) -> tuple[Element, ...] | None:
 
 
 def _one_or_unknown(size: Size) -> int | None:
-    """Return 1 for a size of 1, else None: the size of an axis of which it is unknown whether it is reduced to 1."""
+    """Return the size of an axis that may or may not be reduced to 1: 1 if it is 1 already, else None."""
     return 1 if size == 1 else None

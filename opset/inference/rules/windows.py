@@ -24,7 +24,7 @@ _QUANTIZED = ("ConvInteger", "QLinearConv")
 
 
 class SlidingWindows(NamedTuple):
-    """How windows move over the spatial axes of an input: a number for each axis in each field, and `auto_pad`.
+    """How windows move over the spatial axes of an input; each field but `auto_pad` has a number for each axis.
 
     `begins` and `ends` are the pads; they are 0 unless `auto_pad` is "NOTSET".
     """
@@ -151,7 +151,10 @@ def window_counts(windows: SlidingWindows, sizes: Sequence[Size | None], ceil_mo
         return [apply_to_sizes(ceil_div, size, stride) for size, stride in zip(sizes, windows.strides, strict=True)]
 
     def count(size: Size, kernel: Size, stride: int, dilation: int, begin: int, end: int) -> Size:
-        """Return the number of windows along one axis; `begin` and `end` are its pads. Raises Violation C4 as above."""
+        """Return the number of windows along one axis, whose pads are `begin` and `end`.
+
+        Raises Violation C4 if a window certainly does not fit.
+        """
         reach = (kernel - 1) * dilation + 1
         room = size + begin + end - reach
         if less(room, 1 - stride if ceil_mode else 0):

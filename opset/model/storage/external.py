@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 from opset.errors import Finding, FindingList, ModelError, UsageError, quote
+from opset.file_names import list_paths
 from opset.model.limits import MAX_OFFSET
 from opset.model.storage.encoding import data_size, tensor_error, tensor_label
 from opset.model.storage.source import (
@@ -65,7 +66,7 @@ class Folder:
         self._own = [resolve_links(self.path)]
         if os.path.islink(path):
             self._own.append(os.path.dirname(resolve_links(path)))
-        self._allowed = [resolve_links(os.fsdecode(root)) for root in allowed]
+        self._allowed = [resolve_links(os.fsdecode(root)) for root in list_paths(allowed)]
 
     def file(self, location: str, where: str) -> DataFile:
         """Return the file at a location.

@@ -13,6 +13,7 @@ import numpy as np
 
 from opset.budget import Budget, Limits
 from opset.errors import Finding, FindingList, RunError, listing, quote
+from opset.file_names import list_paths
 from opset.model.storage.container import ModelLike, load
 from opset.opsets.registry import Schemas, registry_with
 from opset.preparation import Freeze, read_model
@@ -66,7 +67,7 @@ class ReferenceEvaluator:
             ModelError: if the model cannot be read or is malformed.
             UsageError: U103 for a name in `dims` that no input has, or in `freeze` that no initializer has.
         """
-        self.model = load(model, allow_external_roots=tuple(allow_external_roots))
+        self.model = load(model, allow_external_roots=list_paths(allow_external_roots))
         self.registry = registry_with(schemas)
         self.limits = limits or Limits()
         notes: list[str] = []

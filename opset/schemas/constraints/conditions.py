@@ -19,6 +19,7 @@ The guide `opset explain schemas` has the grammar of patterns and conditions.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -40,6 +41,8 @@ from opset.schemas.constraints.grammar import (
     ranked_input,
     terms_of,
 )
+from opset.schemas.constraints.signature import declared_text
+from opset.schemas.constraints.wording import conditions_text
 from opset.schemas.model import Condition, OpSchema
 from opset.schemas.yaml.fields import MAX_ENTRIES, Fields
 from opset.schemas.yaml.reader import Findings, YamlNode
@@ -62,6 +65,21 @@ def sort_by_label(constraints: Mapping[str, str]) -> dict[str, str]:
 def _label_order(label: str) -> tuple[int, str]:
     """Return a sort key for labels: shorter ones first, so that C2 comes before C10."""
     return len(label), label
+
+
+def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, str]:
+    """Return the texts of all constraints of a version by label, such as {"C1": "axis >= 0"}, sorted by label.
+
+    `stated` are the texts that the YAML states, by label. A constraint without one gets a text derived from its
+    conditions and from attributes that name it.
+    """
+    made: dict[str, list[str]] = {}
+    for attribute in schema.attributes.values():
+        if attribute.constraint:
+            made.setdefault(attribute.constraint, []).append(declared_text(schema.inputs, attribute))
+    for label, conditions in itertools.groupby(schema.conditions, key=lambda each: each.label):
+        made.setdefault(label, []).append(conditions_text(conditions, schema))
+    return sort_by_label({label: "; ".join(texts) for label, texts in made.items()} | {**stated})
 
 
 class ConditionReader(Fields):
@@ -141,10 +159,11 @@ class ConditionReader(Fields):
         return self.phrase(node)
 
     def read_where(self, node: YamlNode) -> tuple[tuple[str, str], ...]:
-        """Return the premises in a `where` mapping as pairs, such as ("mode", "linear") or ("rank(X)", "2").
+        """Return the entries of a `where` mapping as pairs, such as ("mode", "linear") or ("rank(X)", "2").
 
-        A premise is left out, with a finding, if its name is unknown, its condition is malformed, or its attribute is a
-        list. A condition that has names, and not only numbers, is a finding, too, but its premise is returned.
+        Each entry is a premise: other conditions are checked only if it holds. A premise is left out, with a finding,
+        if its name is unknown, its condition is malformed, or its attribute is a list. A condition that has names, and
+        not only numbers, is a finding, too, but its premise is returned.
         """
         premises: list[tuple[str, str]] = []
         for name, each in self.mapping(node).items():

@@ -32,14 +32,16 @@ class TypeFields(Fields):
     """
 
     def __init__(self, findings: Findings, sets: TypeSets, complete: bool = True) -> None:
+        """Take the named type sets that the YAML may use; faults are added to `findings`."""
         super().__init__(findings)
         self.sets, self.complete, self.unknown = sets, complete, 0
 
     def types(self, node: YamlNode) -> tuple[str, ...]:
         """Return the types, sorted, for which a type expression such as "floats", or a list of them, stands.
 
-        Type expressions are described at `expand`. An unknown one is left out, with a finding if `self.complete`.
-        For an empty list, or one with more than MAX_TYPES types, a finding is added, and () is returned.
+        Type expressions are described at `expand`. An unknown one is left out, with a finding if `self.complete`. For
+        an empty list, or one with more than MAX_TYPES types, a finding is added, and () is returned. If the node is the
+        name of a set, the types of the set are returned as they are.
         """
         if isinstance(node.value, str) and node.value in self.sets:
             return self.sets[node.value]
@@ -55,9 +57,10 @@ class TypeFields(Fields):
         return tuple(sorted(types))
 
     def expand_types(self, node: YamlNode, expression: str) -> set[str]:
-        """Return the types that one type expression stands for.
+        """Return the types for which one type expression stands, such as {"tensor(float)"} for "float"; set() for "".
 
-        For an unknown type expression, an empty set is returned, with a finding about `node` if `complete`.
+        For an unknown type expression, `self.unknown` is increased by 1, and an empty set is returned. If
+        `self.complete`, a finding about `node` is added.
         """
         if not expression:
             return set()
@@ -72,9 +75,10 @@ class TypeFields(Fields):
         return types
 
     def emulate(self, node: YamlNode) -> dict[str, str]:
-        """Return the wider element type by which each emulated element type is computed, by the emulated one.
+        """Return the entries of an `emulate` mapping: by element type, the wider element type by which it is computed.
 
-        A key in the YAML may be a type set; then all element types in the set are computed by the wider one.
+        An example is {"bfloat16": "float"}. A key in the YAML may be a type set; then each element type in the set gets
+        an entry. Faults are added as findings.
         """
         found: dict[str, str] = {}
         for key, each in self.mapping(node).items():
@@ -83,9 +87,9 @@ class TypeFields(Fields):
         return found
 
     def elements(self, node: YamlNode) -> tuple[str, ...]:
-        """Return the element types that a type expression, or a list of them, stands for.
+        """Return the element types, such as "float", for which a type expression, or a list of them, stands.
 
-        For a type that is no tensor, a finding is added.
+        If one of the types is no tensor, a finding is added; the text that stands for it in the result has no meaning.
         """
         types = self.types(node)
         if not all(each.startswith("tensor(") for each in types):
@@ -131,7 +135,8 @@ class Changes(TypeFields):
     def adapter(self, node: YamlNode | None) -> str:
         """Return the text that declares an adapter: "derived", "written" or "impossible: REASON"; "" without a node.
 
-        For anything else, a finding is added. Another text is returned all the same; a node that is no text gives "".
+        For any other text, a finding is added, and the text is returned nevertheless. A node that is no text gives "",
+        with findings.
         """
         text = self.text(node)
         if node is not None and text not in ("derived", "written") and not re.match(r"impossible: \S", text):
@@ -139,12 +144,13 @@ class Changes(TypeFields):
         return text
 
     def parameter_change(self, node: YamlNode) -> dict[str, Any]:
-        """Return the declared changes of inputs, or of outputs, by key such as "added".
+        """Return the declared changes of inputs, or of outputs, by key, such as {"added": ["axes"]}.
 
-        The form of each change is described in opset/schemas/diff.py.
+        The form of each change is described in opset/schemas/diff.py. Faults are added as findings.
         """
 
         def names(each: YamlNode) -> list[str]:
+            """Return the names in a YAML list; "" for each item that is no name, with a finding."""
             return [self.name(item) for item in self.items(each)]
 
         readers: dict[str, Callable[[YamlNode], Any]] = {
@@ -162,17 +168,19 @@ class Changes(TypeFields):
     def attribute_change(
         self, name: str, node: YamlNode, attribute: Attribute | None, up: str, declared: dict[str, AttributeChange]
     ) -> dict[str, Any]:
-        """Return what the `change:` block says about an attribute's type, default and being required.
+        """Return the part of an attribute's entry in a `change:` block that `signature_diff` has, too.
 
-        All that the block says besides, such as `old` or `ignored`, is added to `declared`.
+        The result has the keys "added", "removed", "type", "default" and "required" that the entry has. All else that
+        the entry says, such as `old` or `ignored`, is added to `declared`. Faults are added as findings.
 
         Args:
             name: The attribute.
             node: Its entry in the `change:` block.
             attribute: The attribute as the newer version has it, None if the newer version does not have it.
             up: How the adapter to the newer version is made: "derived", "written" or "impossible: REASON".
-            declared: Gets the AttributeChange, by name. If the attribute is new and no `old` value is stated, its
-                default is taken as the `old` value, unless the adapter up is "written".
+            declared: Gets the AttributeChange, by name, if the attribute is new or the entry says anything else. If the
+                attribute is new and no `old` value is stated, its default is taken as the `old` value, unless `up` is
+                "written".
         """
         fields = self.mapping(node, ATTRIBUTE_CHANGE_KEYS)
         came = "added" in fields
@@ -202,8 +210,8 @@ class Changes(TypeFields):
     def old_value(self, node: YamlNode, attribute: Attribute | None) -> Any:
         """Return the declared `old` value of an attribute; if the type of the attribute forbids it, add a finding.
 
-        A mapping {"all": element} stands for any list of this element. If the attribute is None, the value may have any
-        type.
+        For an attribute that is a list, {"all": element} stands for any list of this element, and is returned as a
+        mapping. If the attribute is None, the value may have any type.
         """
         if attribute is None or attribute.type not in ATTRIBUTE_TYPES:  # reported elsewhere
             return self.any_value(node)
@@ -215,15 +223,18 @@ class Changes(TypeFields):
         return {key: self.value(each, attribute.type.removesuffix("s")) for key, each in entries.items()} or None
 
     def diff_value(self, node: YamlNode) -> Any:
-        """Return a value in the form of `signature_diff`: tuples as lists, floats as the nearest float32."""
+        """Return the value at a node in the form of `signature_diff`: a list stays a list.
+
+        A float becomes the nearest float32.
+        """
         value = self.any_value(node)
         return list(value) if isinstance(value, tuple) else value
 
     def type_change(self, node: YamlNode) -> str | list[str]:
-        """Return the declared change of a type constraint: "new", "gone", or a list of types with + or - before each.
+        """Return the declared change of a type constraint: "new", "gone", or a list such as ["+tensor(bool)"].
 
-        The list has first the added types (+), then the removed ones (-), each sorted. For anything else, a finding is
-        added.
+        The list has first the added types (+), then the removed ones (-), each sorted; names of type sets are replaced
+        by their types. For anything else, a finding is added, and it is left out, or "" returned.
         """
         if not isinstance(node.value, list):
             return self.choice(node, ("new", "gone"))

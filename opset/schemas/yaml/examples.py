@@ -35,7 +35,7 @@ from contextlib import suppress
 from typing import Any
 
 from opset.model.elements import NUMBERS
-from opset.schemas.model import UNBOUNDED, Docs, Example, ExampleValue, OpSchema, example_versions
+from opset.schemas.model import SIGNATURE, UNBOUNDED, Docs, Example, ExampleValue, OpSchema, example_versions
 from opset.schemas.names import near_miss
 from opset.schemas.type_sets import expand
 from opset.schemas.yaml.likeness import Likeness
@@ -49,6 +49,8 @@ _NAME = re.compile(r"[A-Za-z0-9_]{1,80}")
 _COUNT = re.compile(r"(-?[0-9]{1,19})\.\.(-?[0-9]{1,19})")
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,19}")
 _COMPLEX = re.compile(r"[-+0-9.einfaj]{1,80}")
+_DECLARE = "declare the signature, and remove 'unknown'"
+"""The advice on an example of a version whose signature is not known."""
 
 
 class Examples(Likeness):
@@ -76,7 +78,10 @@ class Examples(Likeness):
         """The keys of the examples above by name, with the keys that each takes over by `like`."""
 
     def read(self, node: YamlNode) -> tuple[Example, ...]:
-        """Return the examples in a YAML list; faults are added as findings."""
+        """Return the examples in a YAML list; faults are added as findings.
+
+        Of examples with the same name, which is a fault, only the last one is returned.
+        """
         examples: dict[str, Example] = {}
         for each in self.items(node):
             example = self.example(each)
@@ -86,7 +91,7 @@ class Examples(Likeness):
         return tuple(examples.values())
 
     def example(self, node: YamlNode) -> Example:
-        """Return one example; faults become findings.
+        """Return one example; faults are added as findings, and parts with faults have their default or a substitute.
 
         It is a fault, too, if the example does not fit the signature of a version for which it holds.
         """
@@ -133,8 +138,8 @@ class Examples(Likeness):
     def inherit_keys(self, fields: dict[str, YamlNode]) -> dict[str, YamlNode]:
         """Return all keys of an example: its own, and the keys inherited from the earlier example that `like` names.
 
-        If no earlier example has this name, a finding is added, and only its own keys are returned. The result is also
-        kept, since later examples may be `like` this one.
+        If no earlier example has this name, a finding is added, and only its own keys are returned. The result is added
+        to `self.complete` by the example's name, since later examples may be `like` this one.
         """
         like = self.name(fields.get("like"))
         if like and like in self.complete:  # an example may lack its name
@@ -154,9 +159,9 @@ class Examples(Likeness):
         return 0.0
 
     def check_label(self, node: YamlNode, label: str, versions: Sequence[OpSchema]) -> None:
-        """Add a finding about the first of `versions` that has no constraint `label`.
+        """Add a finding if a version has no constraint with a label; only the first such version is named.
 
-        `node` is the YAML node of the label, the key `error` of an example.
+        `label` is the text at `node`, the key `error` of an example.
         """
         for schema in versions:
             known = self.constraints[schema.since_version]
@@ -170,8 +175,8 @@ class Examples(Likeness):
     ) -> None:
         """Add a finding if a version does not take an example's inputs, in number or type; likewise for its outputs.
 
-        Only the first such version is named. The finding is at `inputs` or `outputs` in `fields`, the example's values
-        by key. If this key is missing, it is at `node`, the example itself.
+        Only the first such version is named. The finding is at the YAML node of `inputs` or `outputs` in `fields`, the
+        keys of the example. If this key is missing, it is at `node`, the example itself.
         """
         for side, values in (("input", example.inputs), ("output", example.outputs or ())):
             at = fields.get(f"{side}s", node)
@@ -179,11 +184,15 @@ class Examples(Likeness):
             any(self.report_misfit(at, side, values, schema) for schema in versions)
 
     def report_misfit(self, at: YamlNode, side: str, values: Sequence[ExampleValue | None], schema: OpSchema) -> bool:
-        """Return whether a version does not take values as its inputs or outputs; if so, add a finding.
+        """Return whether values cannot be the inputs, or outputs, of a version, by their number or types.
 
-        `side` is "input" or "output", `at` the YAML node of the values.
+        If they cannot, a finding is added. Absent values (None) fit any input or output. `side` is "input" or "output",
+        `at` the YAML node of the values.
         """
         since, parameters = schema.since_version, getattr(schema, f"{side}s")
+        if schema.unknown == SIGNATURE and values:
+            self.findings.add("S105", f"the {side}s of version {since} are not known", at, _DECLARE)
+            return True
         least, most = getattr(schema, f"min_{side}"), getattr(schema, f"max_{side}")
         if not least <= len(values) <= most:
             count = f"{least}" if least == most else f"at least {least}" if most == UNBOUNDED else f"{least} to {most}"
@@ -191,7 +200,8 @@ class Examples(Likeness):
             return True
         for index, value in enumerate(values):
             parameter = parameters[min(index, len(parameters) - 1)]
-            if value is not None and value.type not in schema.allowed_types(parameter):
+            allowed = schema.allowed_types(parameter)
+            if value is not None and value.type not in allowed and (allowed or not schema.unknown):
                 help = "an example holds for all versions from 'since' to 'until'"
                 message = f"{parameter.name} cannot be {value.type} at version {since}"
                 self.findings.add("S105", message, at.value[index], help)
@@ -201,7 +211,7 @@ class Examples(Likeness):
     # Attributes.
 
     def attributes(self, example: YamlNode, node: YamlNode | None, versions: Sequence[OpSchema]) -> dict[str, Any]:
-        """Return the attributes of an example by name.
+        """Return the values of an example's attributes by name.
 
         An attribute that one of the versions does not have is left out, with a finding. For each attribute that a
         version requires and that is missing, a finding is added, too.
@@ -219,8 +229,11 @@ class Examples(Likeness):
             for schema in versions:
                 if name not in schema.attributes:
                     message = f"version {schema.since_version} has no attribute {name!r}"
+                    help = near_miss(name, schema.attributes)
+                    if schema.unknown == SIGNATURE:
+                        message, help = f"the attributes of version {schema.since_version} are not known", _DECLARE
                     assert node is not None
-                    self.findings.add("S107", message, node.keys[name], near_miss(name, schema.attributes))
+                    self.findings.add("S107", message, node.keys[name], help)
                     break
             else:
                 for type_ in sorted({schema.attributes[name].type for schema in versions}):
@@ -233,8 +246,9 @@ class Examples(Likeness):
     def attribute(self, node: YamlNode, type_: str) -> Any:
         """Return the value of an attribute from its YAML node; `type_` is the type of the attribute, such as "ints".
 
-        A tensor is an ExampleValue, a graph its text, a type_proto its text such as "tensor(float)". If the YAML is
-        wrong, a finding is added.
+        A tensor is an ExampleValue, a graph its text, a type_proto its text such as "tensor(float)"; a list of these,
+        or of numbers or strings, is a list. If the YAML is wrong, a finding is added, and a substitute such as 0, "" or
+        None returned.
         """
         if type_.endswith("s"):
             return [self.attribute(each, type_[:-1]) for each in self.items(node)]
@@ -252,17 +266,18 @@ class Examples(Likeness):
     # Values.
 
     def values(self, node: YamlNode, unknown: bool = False) -> tuple[ExampleValue | None, ...]:
-        """Return the values in a YAML list, None for an absent value.
+        """Return the values in a YAML list; None for an absent value, which is null.
 
         For a wrong value, a finding is added, and None stands in its place. If `unknown`, the elements of a tensor may
-        be null: then any elements are right.
+        be null: then it has a shape, and any elements are right.
         """
         return tuple(None if each.value is None else self.read_content(each, unknown) for each in self.items(node))
 
     def read_content(self, node: YamlNode, unknown: bool = False) -> ExampleValue | None:
-        """Return the value that a mapping {TYPE: CONTENT} stands for; if it is wrong, add a finding and return None.
+        """Return the value that a mapping {TYPE: CONTENT} stands for, such as {float: [1, 2]}.
 
-        If `unknown`, the elements of a tensor may be null: then any elements are right.
+        If it is wrong, a finding is added, and None or a value with substitutes is returned. If `unknown`, the elements
+        of a tensor may be null: then it has a shape, and any elements are right.
         """
         fields = self.mapping(node)
         key = self.type_key(node, fields, ("shape",))
@@ -277,9 +292,9 @@ class Examples(Likeness):
         return self.content(fields[key], type_, unknown)
 
     def type_key(self, node: YamlNode, fields: dict[str, YamlNode], others: Sequence[str]) -> str | None:
-        """Return the key of a value's mapping that names its type: the only key that is not in `others`.
+        """Return the key of a value's mapping that names its type: the only key in `fields` that is not in `others`.
 
-        If there is no such key, or more than one, add a finding about `node` and return None.
+        If there is no such key, or more than one, add a finding about `node`, the mapping, and return None.
         """
         keys = [key for key in fields if key not in others]
         if len(keys) == 1:
@@ -302,9 +317,11 @@ class Examples(Likeness):
         return type_
 
     def content(self, node: YamlNode, type_: str, unknown: bool) -> ExampleValue | None:
-        """Return the value of type `type_` that a node stands for; if it is wrong, add a finding and return None.
+        """Return the value of type `type_` that a node stands for, such as a list for "seq(tensor(float))".
 
-        If `unknown`, the elements of a tensor may be null: then any elements are right.
+        If the node is wrong, a finding is added, and None or a value with substitutes is returned; for a sparse tensor
+        or an unknown type, None. If `unknown`, the elements of a tensor may be null: then it has a shape, and any
+        elements are right.
         """
         kind, _, inner = type_.removesuffix(")").partition("(")
         if kind == "tensor" and isinstance(node.value, dict):
@@ -331,9 +348,9 @@ class Examples(Likeness):
         return None
 
     def map_key(self, node: YamlNode, element: str) -> str | int:
-        """Return the key of a map as a str, or as an int if the type `element` of keys is an integer type.
+        """Return the key of a map as a str if `element`, the type of keys, is "string", else as an int.
 
-        If it is no such integer, add a finding and return 0.
+        If it is no integer, or not one of this type, add a finding and return 0.
         """
         text = str(node.value)
         if element == "string":
@@ -345,7 +362,7 @@ class Examples(Likeness):
         return key
 
     def sparse(self, node: YamlNode) -> ExampleValue | None:
-        """Return the sparse tensor that a mapping of elements, indices and shape stands for.
+        """Return the sparse tensor for which a mapping stands: {float: [5, 6], indices: [0, 7], shape: [10]}.
 
         If a key is missing, or the numbers of elements and indices differ, add a finding and return None. For an
         element that its type does not have, add a finding and use 0 or None in its place.
@@ -372,9 +389,14 @@ class Examples(Likeness):
     def tensor(self, node: YamlNode, type_: str, shape: YamlNode | None, unknown: bool = False) -> ExampleValue:
         """Return a tensor of type `type_`; for wrong elements or a wrong number of them, add a finding.
 
-        The elements are a scalar, or nested lists. If there is a `shape`, they may also be a flat list or a count such
-        as `0..23`, which stands for the numbers from 0 to 23. If `unknown`, the elements may be null: then any elements
-        are right.
+        Wrong elements are replaced by substitutes. If `unknown`, the elements may be null: then any elements are right.
+
+        Args:
+            node: The elements: a scalar or nested lists. With a `shape`, they are a flat list, or one element for all.
+                A count such as `0..23` stands for the numbers from 0 to 23.
+            type_: The type, such as "tensor(float)".
+            shape: The YAML node of the shape; None if the elements have their shape by themselves.
+            unknown: Whether null may stand for the elements; only with a `shape`.
         """
         element = type_[len("tensor(") : -1]
         wanted = None if shape is None else self.shape(shape)
@@ -404,9 +426,10 @@ class Examples(Likeness):
         return ExampleValue(type_, content, wanted)
 
     def flatten(self, node: YamlNode) -> tuple[list[YamlNode], tuple[int, ...]]:
-        """Return the elements of nested lists in row-major order, and the shape.
+        """Return the elements of nested lists in row-major order, and the shape: (2, 3) for two lists of three.
 
-        If lists of one level have different lengths, add a finding and return ([], (0,)).
+        If lists of one level have different lengths, add a finding and return ([], (0,)). A SchemaError ends reading if
+        there are too many elements for the budget.
         """
         level, shape = [node], list[int]()
         while level and isinstance(level[0].value, list):
@@ -437,7 +460,8 @@ class Examples(Likeness):
     def shape(self, node: YamlNode) -> tuple[int, ...]:
         """Return the sizes in a YAML list.
 
-        If there are more than MAX_RANK, or one is not from 0 to MAX_DIMENSION, add a finding and return ().
+        If there are more than MAX_RANK, or one is not from 0 to MAX_DIMENSION, add a finding and return (). An item
+        that is no whole number counts as 0, with a finding.
         """
         shape = tuple(self.number(each) for each in self.items(node))
         if len(shape) > MAX_RANK or not all(0 <= each <= MAX_DIMENSION for each in shape):

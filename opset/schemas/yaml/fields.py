@@ -29,6 +29,7 @@ class Fields:
     """
 
     def __init__(self, findings: Findings) -> None:
+        """Take the list to which faults are added."""
         self.findings = findings
 
     def mapping(self, node: YamlNode, known: Sequence[str] = (), required: Sequence[str] = ()) -> dict[str, YamlNode]:
@@ -71,7 +72,7 @@ class Fields:
     def phrase(self, node: YamlNode | None) -> str:
         """Return the text of a node; if it is empty or no text, add a finding and return "".
 
-        If the node is None, "" is returned without a finding.
+        Unlike with `text`, an empty text is a fault. If the node is None, "" is returned without a finding.
         """
         text = self.text(node)
         if node is not None and node.value == "":
@@ -79,17 +80,21 @@ class Fields:
         return text
 
     def grounds(self, fields: dict[str, YamlNode]) -> tuple[str, str]:
-        """Return the texts of the keys `stated` and `chosen`, "" for a missing one; if both exist, add a finding."""
+        """Return the texts of the keys `stated` and `chosen`, "" for a missing one; if both exist, add a finding.
+
+        `stated` is the clause of the standard that says so, `chosen` the reason for a choice that the standard leaves
+        open.
+        """
         stated, chosen = self.phrase(fields.get("stated")), self.phrase(fields.get("chosen"))
         if stated and chosen:
             self.findings.add("S103", "what is stated is not chosen", fields["chosen"], "leave one of them out")
         return stated, chosen
 
     def span(self, fields: dict[str, YamlNode], known: Collection[int]) -> tuple[int | None, int | None]:
-        """Return the versions at the keys `since` and `until`, None for a missing key.
+        """Return the versions at the keys `since` and `until` of an entry, None for a missing key.
 
-        `known` are the legal versions. For any other version, a finding is added, and None stands in its place. A
-        finding is also added if `until` is before `since`.
+        `fields` are the keys of the entry, `known` the legal versions. For any other version, a finding is added, and
+        None stands in its place. A finding is also added if `until` is before `since`.
         """
         found: dict[str, int] = {}
         for key in [each for each in ("since", "until") if each in fields]:
@@ -125,7 +130,7 @@ class Fields:
     def limit_entries(self, node: YamlNode, what: str) -> YamlNode:
         """Return a list or mapping; if it has more than MAX_ENTRIES entries, add a finding and leave out the rest.
 
-        `what` names the entries in the finding, such as "versions".
+        Any other node is returned unchanged. `what` names the entries in the finding, such as "versions".
         """
         if isinstance(node.value, list | dict) and len(node.value) > MAX_ENTRIES:
             self.findings.add("S102", f"there are at most {MAX_ENTRIES} {what}", node)
@@ -187,19 +192,25 @@ class Fields:
         return ""
 
     def report_wrong(self, node: YamlNode, wanted: str, help: str = "") -> None:
-        """Add the finding S105 about a node: "WANTED has to stand here"; `help` is advice to the user."""
+        """Add the finding S105 about a node: "WANTED has to stand here", with the text in `wanted`.
+
+        `help` is advice to the user.
+        """
         self.findings.add("S105", f"{wanted} has to stand here", node, help)
 
     def report_unknown(self, node: YamlNode, what: str, name: str, known: Iterable[str]) -> None:
-        """Add the finding S107 about a node: "there is no WHAT NAME"; its help suggests similar names in `known`."""
+        """Add the finding S107 about a node: "there is no WHAT NAME", such as "there is no input 'Y'".
+
+        Its help suggests similar names in `known`.
+        """
         self.findings.add("S107", f"there is no {what} {name[:MAX_KEY]!r}", node, near_miss(name, known))
 
     def value(self, node: YamlNode, type_: str) -> Any:
         """Return the value of an attribute from its YAML node; `type_` is the type of the attribute, such as "ints".
 
-        A list becomes a tuple, a float the nearest float32. For a wrong value, a finding is added, and 0, 0.0 or ""
-        returned. For a type whose values YAML cannot state as a default, such as "graph", a finding is added, and None
-        returned.
+        A list becomes a tuple, a float the nearest float32. For a wrong value, a finding is added, and (), 0, 0.0 or ""
+        is returned. For a type whose values YAML cannot state as a default, such as "graph", a finding is added, and
+        None is returned.
         """
         if type_ in ("ints", "floats", "strings"):
             return tuple([self.value(each, type_[:-1]) for each in self.items(node)])
@@ -224,7 +235,10 @@ class Fields:
             return 0.0
 
     def any_value(self, node: YamlNode) -> Any:
-        """Return the value of a node of any type: lists as tuples, floats as the nearest float32."""
+        """Return the value of a node without checking its type: lists as tuples, floats as the nearest float32.
+
+        A mapping is returned as a dict. A float that is too large for float32 is 0.0, with a finding.
+        """
         if isinstance(node.value, list):
             return tuple(self.any_value(each) for each in node.value)
         if isinstance(node.value, dict):
@@ -232,16 +246,20 @@ class Fields:
         return self.round_float(node, node.value) if isinstance(node.value, float) else node.value
 
     def read_named(self, node: YamlNode | None, read_one: Callable[[YamlNode], T]) -> dict[str, T]:
-        """Return the entries of a mapping, with the result of `read_one` for each value; {} if the node is None."""
+        """Return the entries of a mapping by key, with the result of `read_one` for each value.
+
+        If the node is None, {} is returned; if it is no mapping, {} with a finding.
+        """
         return {} if node is None else {key: read_one(value) for key, value in self.mapping(node).items()}
 
     def pair(self, read_one: Callable[[YamlNode], Any]) -> Callable[[YamlNode], list[Any]]:
-        """Return a function that reads a list `[old, new]` from a YAML node, each of the two items by `read_one`.
+        """Return a function that reads a list `[old, new]` from a YAML node, and each of the two items by `read_one`.
 
-        If the node is no such list, the function adds a finding and returns [].
+        If the node is no list of two items, the function adds a finding and returns [].
         """
 
         def read_pair(node: YamlNode) -> list[Any]:
+            """Return both items of a list, each read by `read_one`; for anything else, add a finding and return []."""
             if isinstance(node.value, list) and len(node.value) == 2:
                 return [read_one(each) for each in node.value]
             self.report_wrong(node, "a list of the old and the new value")

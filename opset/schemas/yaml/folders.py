@@ -20,9 +20,10 @@ def domain_of(path: Path) -> str:
 
 
 def operator_files(folder: Path) -> list[Path]:
-    """Return the files `<domain>/<Operator>.yaml` of a folder, sorted.
+    """Return the files `<domain>/<Operator>.yaml` of a folder, sorted; entries of other forms are skipped.
 
-    Raises SchemaError S101 if the folder cannot be read, or has more than MAX_FILES of them.
+    Raises SchemaError S101 if the folder, or a folder in it, cannot be read or has more than MAX_FILES entries, or if
+    there are more than MAX_FILES operator files.
     """
     files: list[Path] = []
     try:
@@ -42,7 +43,10 @@ def operator_files(folder: Path) -> list[Path]:
 
 
 def siblings(domain: Path) -> list[Path]:
-    """Return the operator files in the folder of one domain, sorted; [] if the folder cannot be read."""
+    """Return the YAML files in the folder of one domain, sorted.
+
+    The result is [] if the folder cannot be read, or has more than MAX_FILES entries.
+    """
     try:
         return sorted(path for path in _list_folder(domain) if path.suffix == ".yaml")
     except (OSError, ValueError):

@@ -28,9 +28,10 @@ def dump_operator(operator: Operator) -> str:
 
 
 def canonical_document(operator: Operator) -> dict[str, Any]:
-    """Return an operator's YAML document as plain data, with keys in canonical order.
+    """Return an operator's YAML document as plain data, with keys in canonical order, as it is written to a file.
 
-    Keys that `like` would inherit are left out.
+    Keys that a version or an example would inherit by `like` are left out. Examples get a `like` if that makes them
+    much shorter.
     """
     document: dict[str, Any] = _order_keys(operator.root.plain(), OPERATOR_KEYS)
     complete = {since: _order_version(version) for since, version in complete_versions(operator.root).items()}
@@ -50,7 +51,7 @@ def canonical_document(operator: Operator) -> dict[str, Any]:
 
 
 def _order_version(version: dict[str, Any]) -> dict[str, Any]:
-    """Return a version with its keys in canonical order, also in parameters, attributes and function bodies."""
+    """Return a version with its keys in canonical order; likewise its parameters, attributes and function bodies."""
     ordered: dict[str, Any] = _order_keys(version, VERSION_KEYS)
     for key, keys in (("inputs", PARAMETER_KEYS), ("outputs", PARAMETER_KEYS), ("function", BODY_KEYS)):
         if ordered.get(key):
@@ -78,9 +79,10 @@ def _lay_out_graphs(example: dict[str, Any], graphs: Set[str]) -> dict[str, Any]
 
 
 def _shorten_examples(examples: list[dict[str, Any]], complete: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return examples for YAML; an example is written as `like` an earlier one if that saves at least SAVED characters.
+    """Return examples for YAML: one is written as `like` an earlier one if that saves at least SAVED characters.
 
-    `complete` has the same examples with all their keys.
+    Others stay as they are. `examples` have the keys that they have in YAML now, `complete` the same examples with all
+    keys that they inherit. Only the last RECENT examples above are compared.
     """
     above: dict[str, tuple[dict[str, Any], dict[str, str]]] = {}
     cost: dict[str, int] = {}
@@ -103,18 +105,19 @@ def _shorten_examples(examples: list[dict[str, Any]], complete: list[dict[str, A
 
 
 def _yaml_parts(example: dict[str, Any]) -> dict[str, str]:
-    """Return the YAML text of each key of an example except `name`, by key.
+    """Return the YAML text of each key of an example except `name`, by key, for `_written_length`.
 
-    Each attribute counts as a key of its own, "attributes NAME". `_written_length` takes the result.
+    Each attribute counts as a key of its own: {"attributes axis": "1", "inputs": "[{float: [1]}]"}.
     """
     attributes = {f"attributes {name}": flow(value) for name, value in (example.get("attributes") or {}).items()}
     return attributes | {key: flow(each) for key, each in example.items() if key not in ("name", "attributes")}
 
 
 def _written_length(own: dict[str, str], other: dict[str, str]) -> int:
-    """Return the number of characters that an example takes if it is written as `like` the example `other`.
+    """Return how many characters of YAML an example takes if it is written as `like` an earlier example `other`.
 
-    Both arguments are results of `_yaml_parts`. If `other` is {}, the example is written without `like`.
+    Keys that are equal in both are not written then. `own` and `other` are results of `_yaml_parts`. If `other` is {},
+    the example is written without `like`.
     """
     written = sum(len(key) + len(text) + 4 for key, text in own.items() if other.get(key) != text)
     return written + sum(len(key) + len(": null, ") for key in other if key not in own)

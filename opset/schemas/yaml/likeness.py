@@ -26,11 +26,14 @@ class Likeness(Fields):
     """Completes versions and examples that have the key `like` by the keys that they inherit."""
 
     def complete_version(self, fields: Mapping[str, YamlNode], other: Mapping[str, YamlNode]) -> dict[str, YamlNode]:
-        """Return all keys of a version: its own, and the keys that it inherits from the version `other`.
+        """Return all keys of a version: its own, and the keys that it inherits from the version `other` by `like`.
 
-        `fields` are its own keys; a key with null is left out. `other` has all its keys, inherited ones included; its
-        keys in OWN_KEYS are not inherited. Keys in DEPTHS are inherited entry by entry, inputs and outputs by the names
-        of parameters.
+        Keys in DEPTHS are inherited entry by entry, inputs and outputs by the names of parameters. Faults are added as
+        findings.
+
+        Args:
+            fields: The keys that the version has in YAML; one with null is left out of the result.
+            other: All keys of the other version, inherited ones included; its keys in OWN_KEYS are not inherited.
         """
         found = self._inherit(fields, other, OWN_KEYS, DEPTHS)
         for key in PARAMETERS:
@@ -39,9 +42,10 @@ class Likeness(Fields):
         return found
 
     def complete_example(self, fields: Mapping[str, YamlNode], other: Mapping[str, YamlNode]) -> dict[str, YamlNode]:
-        """Return all keys of an example: its own, `fields`, and the keys that it inherits from the example `other`.
+        """Return all keys of an example: its own, and the keys that it inherits from the example `other` by `like`.
 
-        `other` has all its keys, inherited ones included; its keys in EXAMPLE_OWN_KEYS are not inherited.
+        `fields` are the keys that the example has in YAML; one with null is left out of the result. `other` has all
+        keys of the other example, inherited ones included; its keys in EXAMPLE_OWN_KEYS are not inherited.
         """
         return self._inherit(fields, other, EXAMPLE_OWN_KEYS, EXAMPLE_DEPTHS)
 
@@ -52,11 +56,16 @@ class Likeness(Fields):
         own: Collection[str],
         depths: Mapping[str, int],
     ) -> dict[str, YamlNode]:
-        """Return the keys in `fields`, and the keys that only `other` has.
+        """Return the keys in `fields` with their values, and the keys that only `other` has.
 
-        Keys in `own` are never inherited. If both have a key of `depths`, its entries are merged, as many levels deep
-        as `depths` says; for any other key, the value in `fields` counts alone. Raises SchemaError if the budget is
-        used up.
+        The size of the inherited keys is charged to the budget; raises SchemaError if that is used up.
+
+        Args:
+            fields: The keys of a version or example in YAML, `like` included.
+            other: All keys of the version or example that it is like.
+            own: The keys that are never inherited.
+            depths: Keys whose entries are merged if both have the key, with the number of levels. For any other key,
+                the value in `fields` counts alone.
         """
         shared = {key: each for key, each in other.items() if key not in own}
         self.findings.charge(sum(each.size() for each in shared.values()), fields["like"])
@@ -94,8 +103,9 @@ class Likeness(Fields):
     def _parameters(self, key: str, node: YamlNode, other: YamlNode | None) -> YamlNode:
         """Return the list of inputs or outputs at `node`, each completed by the parameter of the same name in `other`.
 
-        An item may be a bare name: then the parameter in `other` is taken as a whole. If `other` has no parameter of
-        this name, the item is left out, and a finding is added. `key` is "inputs" or "outputs".
+        An item may be a bare name: then the parameter in `other` is taken as a whole; if there is none of this name,
+        the item is left out, and a finding is added. A mapping gets the keys that it lacks. `key` is "inputs" or
+        "outputs".
         """
         others = [] if other is None else self.items(other)
         known = {name: each for each in others if (name := _parameter_name(each))}
@@ -121,7 +131,10 @@ def _parameter_name(parameter: YamlNode) -> str:
 
 
 def complete_versions(root: YamlNode) -> dict[int, dict[str, Any]]:
-    """Return the keys of each version by since_version, inherited keys included; the document must have no faults."""
+    """Return the keys of each version in an operator's document, by since_version, as plain data.
+
+    Keys that a version inherits by `like` are included. The document must have no faults.
+    """
     complete: dict[int, dict[str, YamlNode]] = {}
     likeness = Likeness(Findings(""))
     for node in sorted(root.value["versions"].value, key=lambda each: -each.value["since"].value):
@@ -133,7 +146,10 @@ def complete_versions(root: YamlNode) -> dict[int, dict[str, Any]]:
 
 
 def complete_examples(root: YamlNode) -> list[dict[str, Any]]:
-    """Return the keys of each example, inherited ones included, without `like`; the document must have no faults."""
+    """Return the keys of each example in an operator's document, as plain data, without `like`.
+
+    Keys that an example inherits by `like` are included. The document must have no faults.
+    """
     complete: dict[str, dict[str, YamlNode]] = {}
     likeness = Likeness(Findings(""))
     for node in root.value["examples"].value if "examples" in root.value else ():
@@ -145,9 +161,10 @@ def complete_examples(root: YamlNode) -> list[dict[str, Any]]:
 
 
 def shorten_version(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that a version has to state in YAML if it is `like` the version `other`.
+    """Return the keys that a version has to write in YAML if it has the key `like`, and so inherits from `other`.
 
-    `own` and `other` have all keys of the two versions. `complete_version` does the reverse.
+    `own` and `other` have all keys of the two versions. A key, or an entry, that only `other` has is None in the
+    result. `complete_version` does the reverse.
     """
     found = _shorten(own, other, OWN_KEYS, DEPTHS)
     for key in PARAMETERS:
@@ -163,9 +180,10 @@ def shorten_version(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[st
 
 
 def shorten_example(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that an example has to state in YAML if it is `like` the example `other`.
+    """Return the keys that an example has to write in YAML if it has the key `like`, and so inherits from `other`.
 
-    `own` and `other` have all keys of the two examples. `complete_example` does the reverse.
+    `own` and `other` have all keys of the two examples. A key, or an entry, that only `other` has is None in the
+    result. `complete_example` does the reverse.
     """
     return _shorten(own, other, EXAMPLE_OWN_KEYS, EXAMPLE_DEPTHS)
 
@@ -173,10 +191,14 @@ def shorten_example(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[st
 def _shorten(
     own: Mapping[str, Any], other: Mapping[str, Any], always: Collection[str], depths: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return the entries of `own` that differ from `other`, and null for each entry that only `other` has.
+    """Return the entries of `own` that differ from `other`, and None for each entry that only `other` has.
 
-    An entry in `always` is returned even if it does not differ. Of an entry in `depths`, a mapping, only the inner
-    entries that differ are returned, as many levels deep as `depths` says.
+    Args:
+        own: A mapping.
+        other: The mapping with which it is compared.
+        always: Keys of which the entries in `own` are returned even if they do not differ, and not those in `other`.
+        depths: Keys of entries that are mappings, with the number of levels at which only inner entries that differ are
+            returned.
     """
     found: dict[str, Any] = {key: each for key, each in own.items() if key in always}
     for key, each in own.items():
@@ -188,7 +210,8 @@ def _shorten(
 def _differing_part(own: Any, other: Any, depth: int) -> Any:
     """Return the entries of the mapping `own` that differ from the mapping `other`, compared `depth` levels deep.
 
-    If `depth` is 0, or one of the two is no mapping, `own` is returned unchanged.
+    An entry that only `other` has is None in the result. If `depth` is 0, or one of the two is no mapping, `own` is
+    returned unchanged.
     """
     if not depth or not isinstance(own, dict) or not isinstance(other, dict):
         return own

@@ -71,11 +71,7 @@ from typing import Any
 from opset.budget import Budget
 from opset.errors import Finding, SchemaError
 from opset.model.elements import NUMBERS
-from opset.schemas.constraints.conditions import LABEL, ConditionReader, sort_by_label
-from opset.schemas.constraints.evaluation import is_met
-from opset.schemas.constraints.grammar import Expression, parse_range, terms_of
-from opset.schemas.constraints.signature import ANY_CASE, AXES, AXIS, BOOL, DATA_TYPE, KINDS, declared_text
-from opset.schemas.constraints.wording import conditions_text
+from opset.schemas.constraints.conditions import ConditionReader, all_constraints
 from opset.schemas.diff import Transition
 from opset.schemas.model import (
     OPTIONAL,
@@ -83,7 +79,6 @@ from opset.schemas.model import (
     SINGLE,
     UNBOUNDED,
     VARIADIC,
-    Attribute,
     Docs,
     Example,
     FunctionBody,
@@ -95,17 +90,15 @@ from opset.schemas.model import (
 )
 from opset.schemas.type_sets import TypeSets, is_type
 from opset.schemas.untrusted_files import TooLarge, file_bytes
+from opset.schemas.yaml.attributes import Attributes
 from opset.schemas.yaml.changes import Changes, TypeFields
 from opset.schemas.yaml.examples import Examples
 from opset.schemas.yaml.fields import T
 from opset.schemas.yaml.folders import domain_of, operator_files
 from opset.schemas.yaml.keys import (
-    ATTRIBUTE_KEYS,
-    ATTRIBUTE_TYPES,
     BODY_KEYS,
     CASE_KEYS,
     DETERMINISM,
-    KIND_TYPES,
     NOTE_KEYS,
     OPERATOR_KEYS,
     PARAMETER_KEYS,
@@ -161,10 +154,11 @@ class Operator:
         return {version.value["since"].value: version for version in self.root.value["versions"].value}
 
     def place(self, since: int, *keys: str) -> str:
-        """Return "path:line:column" of an entry in a version; `keys` lead to it, such as "inputs", "X", "doc".
+        """Return "path:line:column" of an entry in the version `since`.
 
-        If the file lacks a key, the place of the entry reached so far is returned. The keys "special_cases" and a text
-        lead to the special case with this text.
+        `keys` lead to the entry, such as "inputs", "X", "doc". If the file lacks a key, the place of the last entry
+        that it has on this way is returned. The key "special_cases", with the text of a special case after it, leads to
+        this special case.
         """
         at = self.root if keys[:1] == ("special_cases",) else self._nodes[since]
         for key in keys:
@@ -263,9 +257,14 @@ def read_operators(
 ) -> tuple[list[Operator], list[Finding]]:
     """Return the operators in files without their faulty parts, and all findings about the files.
 
-    If there are too many findings or too much work, the remaining files are not read, and a finding says so. `sets` are
-    the named type sets that the files may use. If they are not `complete`, no finding is added for a version that names
-    an unknown set; the version is left out.
+    A file of which no version could be read gives no operator. If there are too many findings or too much work, the
+    remaining files are not read, and a finding says so.
+
+    Args:
+        files: The files, `<domain>/<Operator>.yaml`.
+        sets: The named type sets that the files may use.
+        complete: Whether `sets` has all type sets. If not, no finding is added for a version that names an unknown set;
+            the version is left out.
     """
     operators: list[Operator] = []
     findings: list[Finding] = []
@@ -288,7 +287,7 @@ def read_operators(
 
 
 def load_operators(folder: Path, sets: TypeSets) -> tuple[list[Operator], list[Finding]]:
-    """Return the operators of a folder whose files have no faults, sorted by path, and the findings about other files.
+    """Return the operators of a folder whose files have no faults, sorted by path, and all findings about its files.
 
     `sets` are the named type sets that the files may use. Raises SchemaError if the folder cannot be read.
     """
@@ -309,20 +308,6 @@ def load_folder(folder: Path | str, base: TypeSets | None = None) -> tuple[list[
     return operators, sets
 
 
-def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts of all constraints of a version by label.
-
-    `stated` are the texts that the YAML states. A constraint without one gets a text derived from its conditions.
-    """
-    made: dict[str, list[str]] = {}
-    for attribute in schema.attributes.values():
-        if attribute.constraint:
-            made.setdefault(attribute.constraint, []).append(declared_text(schema.inputs, attribute))
-    for label, conditions in itertools.groupby(schema.conditions, key=lambda each: each.label):
-        made.setdefault(label, []).append(conditions_text(conditions, schema))
-    return sort_by_label({label: "; ".join(texts) for label, texts in made.items()} | {**stated})
-
-
 @lru_cache(maxsize=1)
 def standard_sets() -> TypeSets:
     """Return the named type sets of the standard, which operators of any folder may use; cached."""
@@ -341,7 +326,8 @@ def folder_sets(folder: Path, base: TypeSets | None = None) -> dict[str, tuple[s
 def load_sets(path: Path | str, base: TypeSets | None = None, data: bytes | None = None) -> dict[str, tuple[str, ...]]:
     """Return the named type sets in `base` and in a file; a set in the file may use sets in `base`.
 
-    `data` are the bytes of the file; if None, the file is read. Raises SchemaError if the file has faults.
+    `data` are the bytes of the file; if None, the file is read. Raises SchemaError if the file has faults or cannot be
+    read.
     """
     sets, findings = read_sets(path, base, data)
     if findings:
@@ -352,9 +338,10 @@ def load_sets(path: Path | str, base: TypeSets | None = None, data: bytes | None
 def read_sets(
     path: Path | str, base: TypeSets | None = None, data: bytes | None = None
 ) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
-    """Return the named type sets in `base` and the ones without faults in a file, and the findings about the file.
+    """Return the named type sets in `base` and those in a file that have no faults, and the findings about the file.
 
-    `data` are the bytes of the file; if None, the file is read.
+    `data` are the bytes of the file; if None, the file is read. Nothing is raised if it cannot be read: that is a
+    finding.
     """
     findings = Findings(str(path))
     sets = dict(base or {})
@@ -369,7 +356,8 @@ def read_sets(
 def add_sets(root: YamlNode, sets: dict[str, tuple[str, ...]], findings: Findings) -> None:
     """Add each faultless type set that a YAML mapping declares to `sets`; faults are added to `findings`.
 
-    It is a fault if a set has the name of a type or of a set in `sets`. Raises SchemaError if there are MAX_FINDINGS.
+    A set may use the sets that are in `sets` already, also those above it. It is a fault if a set has the name of a
+    type or of a set in `sets`. Raises SchemaError if there are MAX_FINDINGS.
     """
     if not isinstance(root.value, dict):
         findings.add("S105", "a file of type sets is a mapping from names to lists of types", root)
@@ -416,10 +404,15 @@ def read_file(path: Path | str, findings: Findings) -> YamlNode:
     raise SchemaError(findings)
 
 
-class _Reading(Changes, Likeness):
+class _Reading(Attributes, Changes, Likeness):
     """Reads the operator of one file; faults become findings. Raises SchemaError at MAX_FINDINGS or MAX_STEPS."""
 
     def __init__(self, findings: Findings, sets: TypeSets, domain: str, complete: bool) -> None:
+        """Take the type sets that the file may use, and the domain of the operator; faults are added to `findings`.
+
+        If `complete` is False, there may be further type sets: a version that names an unknown one is left out without
+        a finding.
+        """
         super().__init__(findings, sets, complete)
         self.domain = domain
         self.broken: set[int] = set()
@@ -472,9 +465,14 @@ class _Reading(Changes, Likeness):
     ) -> Operator | None:
         """Return the operator made of versions and their prose; None if there are no versions.
 
-        Versions with faults are only in its field `damaged`. `versions` are the ones with a legal number, oldest first.
-        `dated` says that these are all versions of `root`, the document. `node` is the YAML node of the examples, None
-        without them.
+        Versions with faults are only in its field `damaged`. Faults of the examples are added as findings.
+
+        Args:
+            root: The YAML document.
+            node: The YAML node of the examples, None if there are none.
+            versions: The versions with a legal number, oldest first.
+            docs: Their prose, in the same order.
+            dated: Whether all versions of the document have a legal number.
         """
         sinces = [version.schema.since_version for version in versions]
         before = self.faults()
@@ -488,6 +486,7 @@ class _Reading(Changes, Likeness):
         gaps = self.unchanged | {after for each, after in itertools.pairwise(sinces) if each in self.broken}
 
         def parts_of(some: list[_Version]) -> dict[str, Any]:
+            """Return the schemas and prose of some of the versions, as fields of Operator."""
             texts = tuple(text for version, text in zip(versions, docs, strict=True) if version in some)
             return {"schemas": tuple(version.schema for version in some), "docs": texts}
 
@@ -507,14 +506,24 @@ class _Reading(Changes, Likeness):
         return replace(operator, damaged=damaged)
 
     def faults(self) -> tuple[int, int]:
-        """Return the numbers of findings and of unknown type names so far: a later difference means a new fault."""
+        """Return (number of findings, number of unknown type names) up to now.
+
+        If a later result differs, there was a fault in between.
+        """
         return len(self.findings), self.unknown
 
     def version(self, node: YamlNode, name: str, family: str, newer: dict[int, dict[str, YamlNode]]) -> _Version | None:
-        """Return one version of the operator; faults become findings. None if the version has no legal `since`.
+        """Return one version of the operator; None if it has no legal `since`.
 
-        `name` and `family` are the operator's. `newer` has all keys of each newer version, by since_version; the keys
-        of this version are added to it.
+        Faults are added as findings. The number of a version with faults is added to `self.broken`; to `self.unchanged`
+        if they are in `change:`; to `self.unclear` if only names of types are unknown, and there may be further type
+        sets.
+
+        Args:
+            node: The YAML node of the version.
+            name: The name of the operator.
+            family: The family of the operator.
+            newer: All keys of each newer version, by since_version; the keys of this version are added.
         """
         before = self.faults()
         fields = self.mapping(node, VERSION_KEYS, ("since",))
@@ -562,7 +571,10 @@ class _Reading(Changes, Likeness):
         return _Version(complete, node, fields, docs, texts) if dated else None
 
     def bodies(self, node: YamlNode, schema: OpSchema) -> tuple[FunctionBody, ...]:
-        """Return the function bodies in the `function` of a version; faults are added as findings."""
+        """Return the function bodies in the `function` of a version; faults are added as findings.
+
+        The text of their nodes is not parsed. `schema` is the version so far: it has the inputs, attributes and types.
+        """
         bodies: list[FunctionBody] = []
         for each in self.items(self.limit_entries(node, "function bodies")):
             fields = self.mapping(each, BODY_KEYS, ("opset", "nodes"))
@@ -581,7 +593,7 @@ class _Reading(Changes, Likeness):
         """Return all keys of a version: its own, and the keys inherited from the newer version that `like` names.
 
         `newer` has all keys of each newer version, by since_version. If `like` names none of these, a finding is added,
-        and only the keys in OWN_KEYS are returned.
+        and only the keys in OWN_KEYS are returned. Without `like`, `fields` is returned unchanged.
         """
         if "like" not in fields:
             return fields
@@ -595,7 +607,8 @@ class _Reading(Changes, Likeness):
     def docs(self, version: _Version, cases: Sequence[SpecialCase], notes: Sequence[ImplementationNote]) -> Docs:
         """Return the prose of a version: its texts in YAML, `cases`, `notes`, and the texts of its constraints.
 
-        A constraint without a text in YAML gets one derived from its conditions.
+        A constraint without a text in YAML gets one derived from its conditions. If the key `doc` is missing, and
+        `like`, too, a finding is added.
         """
         fields, said = version.fields, version.docs
         if "doc" not in fields and "like" not in version.node.value:
@@ -614,9 +627,10 @@ class _Reading(Changes, Likeness):
         )
 
     def special_cases(self, node: YamlNode | None, known: Collection[int]) -> dict[int, list[SpecialCase]]:
-        """Return the special cases of each version, by since_version; a case may hold for several versions.
+        """Return the special cases of each version, by since_version; [] for a version without any.
 
-        `node` is their YAML list, or None. `known` are the since_versions of the operator.
+        A case may hold for several versions. `node` is their YAML list, or None. `known` are the since_versions of the
+        operator. Faults are added as findings.
         """
         cases: dict[int, dict[str, SpecialCase]] = {since: {} for since in known}
         for each in self.items(node) if node is not None else ():
@@ -630,9 +644,10 @@ class _Reading(Changes, Likeness):
     def implementations(
         self, operator: Mapping[str, YamlNode], known: Collection[int]
     ) -> dict[int, list[ImplementationNote]]:
-        """Return the notes on implementations of each version by since_version; a note may hold for several versions.
+        """Return the notes on implementations of each version, by since_version; [] for a version without any.
 
-        `operator` has the keys of the YAML document, `known` are the since_versions of the operator.
+        A note may hold for several versions. `operator` has the keys of the YAML document, `known` are the
+        since_versions of the operator. Faults are added as findings, such as an example that does not exist.
         """
         notes: dict[int, dict[str, ImplementationNote]] = {since: {} for since in known}
         shown = operator.get("examples")
@@ -656,8 +671,15 @@ class _Reading(Changes, Likeness):
     ) -> None:
         """Add a special case or note to each version from `since` to `until`, two of its YAML keys `fields`.
 
-        `found` has the items of each version by their keys, and is changed. If a version has an item with this `key`
-        already, a finding about `node` is added.
+        If a version has an item with this `key` already, a finding about `node` is added, and the new item takes its
+        place.
+
+        Args:
+            item: The special case or note.
+            key: The text by which equal items are found.
+            found: The items of each version by their keys, by since_version; it is changed.
+            fields: The keys of the item in YAML.
+            node: The YAML node of the item.
         """
         held = versions_between(found, *self.span(fields, found))
         self.findings.charge(len(held), node)
@@ -674,10 +696,15 @@ class _Reading(Changes, Likeness):
         docs: dict[str, str],
         required: Sequence[str],
     ) -> tuple[Parameter, ...]:
-        """Return the inputs, or the outputs, of a version from their YAML list, and add their prose to `docs` by name.
+        """Return the inputs, or the outputs, of a version from their YAML list; add their prose to `docs` by name.
 
-        `node` is the list, None if there is none. `types` are the type constraints of the version, `required` the keys
-        that each parameter must have.
+        Faults are added as findings. Of parameters with the same name, which is a fault, only the last one is returned.
+
+        Args:
+            node: The YAML list, None if there is none.
+            types: The type constraints of the version.
+            docs: Gets the prose.
+            required: The keys that each parameter must have.
         """
         parameters: dict[str, Parameter] = {}
         for each in self.items(self.limit_entries(node, "inputs, and outputs")) if node is not None else ():
@@ -703,92 +730,3 @@ class _Reading(Changes, Likeness):
                 self.flag(fields.get("differentiable")),
             )
         return tuple(parameters.values())
-
-    def attribute(self, name: str, node: YamlNode, docs: dict[str, str], schema: OpSchema) -> Attribute:
-        """Return one attribute of a version from its YAML node, and add its prose to `docs` by name.
-
-        `schema` is the version so far: it has the inputs and types.
-        """
-        fields = self.mapping(node, ATTRIBUTE_KEYS, ("type",))
-        type_ = self.choice(fields["type"], ATTRIBUTE_TYPES) if "type" in fields else ""
-        default = self.value(fields["default"], type_) if "default" in fields and type_ in ATTRIBUTE_TYPES else None
-        required = self.flag(fields.get("required"))
-        if required and default is not None:
-            self.findings.add("S103", "an attribute that has to be given has no default", node.keys["default"])
-        docs[name] = self.text(fields.get("doc"))
-        attribute = Attribute(name, type_, default, required)
-        return self.read_declarations(node, fields, attribute, schema) if type_ in ATTRIBUTE_TYPES else attribute
-
-    def read_declarations(
-        self, node: YamlNode, fields: dict[str, YamlNode], attribute: Attribute, schema: OpSchema
-    ) -> Attribute:
-        """Return a copy of `attribute` with its legal values: `choices`, `range`, `kind` and `constraint` from YAML.
-
-        If the default is not legal, a finding is added. `node` is the YAML node of the attribute, `fields` are its
-        keys. `schema` is the version so far: it has the inputs and types.
-        """
-        kind = self.choice(fields["kind"], KINDS) if "kind" in fields else ""
-        if kind in KIND_TYPES and attribute.type not in KIND_TYPES[kind]:
-            self.report_wrong(fields["kind"], f"a kind for the type {attribute.type}")
-        choices = self.choices(fields["choices"], attribute, kind, schema) if "choices" in fields else ()
-        comparisons = self.range(fields["range"], attribute, schema.inputs) if "range" in fields else ()
-        range_ = self.name(fields["range"]) if comparisons else ""
-        if (choices and (range_ or kind in (BOOL, AXIS, AXES))) or (range_ and kind in (BOOL, DATA_TYPE, ANY_CASE)):
-            self.findings.add("S103", "one of 'choices', 'range' and 'kind' says all", node, "leave out the other one")
-        label = self.name(fields.get("constraint"))
-        if label and not LABEL.fullmatch(label):
-            self.findings.add("S105", f"{label!r} is no label of a constraint", fields["constraint"], "C1, C2, …")
-        if label and not (choices or range_ or kind):
-            help = "add 'choices', 'range' or 'kind'"
-            self.findings.add("S103", "nothing is declared that breaks a constraint", node.keys["constraint"], help)
-        values = attribute.default if isinstance(attribute.default, tuple) else (attribute.default,)
-        for value in values if attribute.default is not None else ():
-            illegal = choices and kind != DATA_TYPE and value not in choices
-            illegal = illegal or (kind == BOOL and value not in (0, 1))
-            if illegal or any(is_met(comparison, value, {}) is False for comparison in comparisons):
-                self.findings.add("S105", f"the default {value!r} is not legal", fields["default"])
-        return attribute._replace(choices=choices, range=range_, kind=kind, constraint=label)
-
-    def choices(self, node: YamlNode, attribute: Attribute, kind: str, schema: OpSchema) -> tuple[Any, ...]:
-        """Return the `choices` of an attribute from their YAML list.
-
-        For the kind "data_type", they are names of element types or of type constraints. If an attribute of this type
-        can have no choices, a finding is added, and () is returned.
-        """
-        node = self.limit_entries(node, "choices")
-        singular = attribute.type.removesuffix("s")
-        choices: tuple[Any, ...]
-        if kind == DATA_TYPE:
-            choices = tuple(map(self.name, self.items(node)))
-            for choice, each in zip(choices, self.items(node), strict=True):
-                if choice and choice not in schema.types and choice not in NUMBERS:
-                    self.report_unknown(each, "element type or type constraint", choice, [*schema.types, *NUMBERS])
-        elif singular in ("int", "float", "string"):
-            choices = tuple(self.value(each, singular) for each in self.items(node))
-        else:
-            self.report_wrong(node, f"nothing (an attribute of type {attribute.type} has no choices)")
-            return ()
-        if not choices:
-            self.report_wrong(node, "at least one value")
-        if len(set(map(repr, choices))) < len(choices):
-            self.findings.add("S106", "a value is duplicate", node)
-        return choices
-
-    def range(self, node: YamlNode, attribute: Attribute, inputs: Sequence[Parameter]) -> tuple[Expression, ...]:
-        """Return the comparisons in the `range` of an attribute.
-
-        If the range is malformed, or the attribute is no number, a finding is added, and () is returned. For each name
-        that is none of `inputs`, a finding is added, and the comparisons are returned nevertheless.
-        """
-        if attribute.type.removesuffix("s") not in ("int", "float"):
-            self.report_wrong(node, f"nothing (an attribute of type {attribute.type} has no range)")
-            return ()
-        try:
-            comparisons = parse_range(self.text(node))
-        except ValueError as error:
-            self.findings.add("S105", str(error), node, "write '>= 0', '0 <= x <= 1' or '-rank <= x < rank(X)'")
-            return ()
-        names = {each.name for each in inputs} | ({""} if inputs else set())
-        for name in sorted({name for _, name in terms_of(comparisons)} - names):
-            self.report_unknown(node, "input", name, names)
-        return comparisons

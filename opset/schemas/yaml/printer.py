@@ -80,7 +80,7 @@ def example_lines(example: dict[str, Any]) -> list[str]:
 
 
 def _as_item(lines: list[str], indent: str = "") -> list[str]:
-    """Return the lines of a mapping as an item of a list: `- ` is put into the first line.
+    """Return the lines of a mapping as an item of a list: `- ` stands at the beginning of the first line.
 
     `indent` is the indentation of the list. The lines must be indented by two spaces more; `- ` replaces these two
     spaces.
@@ -89,9 +89,9 @@ def _as_item(lines: list[str], indent: str = "") -> list[str]:
 
 
 def difference_lines(key: str, value: Any) -> list[str]:
-    """Return the YAML lines of one key of a version that is `like` a newer one.
+    """Return the YAML lines of one key of a version that has the key `like`, and so only keys that differ.
 
-    A key of the signature, such as `inputs`, is on one line if it fits.
+    Inputs, outputs, attributes and types are on one line if they fit; all else is written as by `entry_lines`.
     """
     line = f"  {key}: {flow(value)}"
     return [line] if key in _SIGNATURE and len(line) <= WIDTH else entry_lines(key, value)
@@ -118,7 +118,10 @@ def _prose(key: str, value: str, indent: str = "  ") -> list[str]:
 
 
 def _parameters(key: str, value: list[Any]) -> list[str]:
-    """Return the YAML lines of a list of parameters, each as an item."""
+    """Return the YAML lines of a list of parameters, each as an item.
+
+    An item is on one line if it fits, else it has a line for each key.
+    """
     return [f"  {key}:"] + [line for each in value for line in _item_lines(each, "  ")]
 
 
@@ -152,7 +155,11 @@ def _entries(key: str, value: dict[str, Any]) -> list[str]:
 
 
 def entry_lines(key: str, value: Any, indent: str = "  ") -> list[str]:
-    """Return the YAML lines of one key of a version; with a deeper indent, of a key in its `change:` block."""
+    """Return the YAML lines of one key of a version, in the layout of this key: prose folded, parameters as items.
+
+    With an `indent` deeper than two spaces, the key is one in a `change:` block: text is prose, any other value in flow
+    style.
+    """
     lines = _BLOCKS.get(key, _entry)(key, value) if value and len(indent) == 2 else _nested_lines(key, value, indent)
     return [line.replace(_HELD, " ") for line in lines]
 
@@ -241,7 +248,7 @@ _BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {
 
 
 def flow(value: Any) -> str:
-    """Return a value as YAML in flow style on one line: `{axis: [0, 1]}`."""
+    """Return a value as YAML in flow style on one line, however long: `{axis: [0, 1]}`."""
     return _flow(value).replace(_HELD, " ")
 
 
@@ -264,14 +271,18 @@ def _flow(value: Any) -> str:
 
 
 def _key(text: str) -> str:
-    """Return a key as YAML; each space is written as the placeholder _HELD, so that `_wrap` breaks no line there."""
+    """Return a key as YAML, in quotes if it needs them.
+
+    Each space is written as the placeholder _HELD, so that `_wrap` breaks no line there.
+    """
     return text if _is_plain(text) and " " not in text else _quote(text).replace(" ", _HELD)
 
 
 def _is_plain(text: str, pattern: re.Pattern[str] = _PLAIN) -> bool:
-    """Whether text needs no quotes.
+    """Whether text needs no quotes in YAML.
 
-    It fits `pattern`, and no YAML reader takes it for a number or a word such as true.
+    It needs none if it fits `pattern`, and no YAML reader takes it for a number or a word such as true. A type with a
+    sign, such as `+float`, needs none either.
     """
     if _SIGNED.fullmatch(text):
         return True
@@ -301,12 +312,18 @@ def _quote(text: str) -> str:
 
 
 def _wrap(line: str, indent: str) -> list[str]:
-    """Return a line of flow style broken at spaces if it is too long; the lines after the first begin with `indent`."""
+    """Return a line of YAML in flow style, broken at spaces into several lines if it is longer than WIDTH.
+
+    The lines after the first begin with `indent`.
+    """
     return [line] if len(line) <= WIDTH else _fill(line.lstrip(), line[: len(line) - len(line.lstrip())], indent)
 
 
 def _fill(text: str, first: str, rest: str) -> list[str]:
-    """Return text as lines broken at spaces; the first begins with `first`, the others with `rest`."""
+    """Return text as lines of at most WIDTH characters, broken at spaces; a word that is longer has a longer line.
+
+    The first line begins with `first`, the others with `rest`.
+    """
     return textwrap.wrap(
         text,
         WIDTH,

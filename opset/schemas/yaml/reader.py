@@ -39,7 +39,10 @@ _NAN = re.compile(r"\.(nan|NaN|NAN)")
 
 
 def scalar(text: str) -> bool | int | float | str | None:
-    """Return the value of an unquoted YAML scalar by the YAML 1.2 core schema: None, a boolean, a number or text."""
+    """Return the value of an unquoted YAML scalar by the YAML 1.2 core schema: None, a boolean, a number or text.
+
+    Unlike in YAML 1.1, `no` and `1_000` are text.
+    """
     if _NULL.fullmatch(text):
         return None
     if _TRUE.fullmatch(text) or _FALSE.fullmatch(text):
@@ -98,6 +101,10 @@ class Findings(list[Finding]):
     """The findings about one file, at most MAX_FINDINGS; files of a folder share a `budget` of work."""
 
     def __init__(self, file: str, budget: Budget | None = None) -> None:
+        """Begin a list of findings about `file`, the path in their locations.
+
+        If `budget` is None, the file gets a budget of its own.
+        """
         super().__init__()
         self.file = file
         self._budget = budget or reading_budget()
@@ -209,7 +216,7 @@ def _build(events: Iterator[Any], findings: Findings) -> YamlNode | None:
 def _node(event: Any, findings: Findings | None = None) -> YamlNode:
     """Return the node that a parser event begins: a scalar with its value, or an empty list or mapping.
 
-    Faults are added to `findings`; if that is None, the event is not checked.
+    Faults, such as anchors, aliases and tags, are added to `findings`; if that is None, the event is not checked.
     """
     node = YamlNode(None, event.start_mark.line + 1, event.start_mark.column + 1)
     if isinstance(event, yaml.SequenceStartEvent):
@@ -236,8 +243,17 @@ def _attach(
 ) -> tuple[YamlNode, YamlNode | None]:
     """Add a node to its parent: as an item of a list, as a key of a mapping, or as the value of `key`.
 
-    Returns the parent and the key that still waits for its value, None if no key does. A key that is no text, too long
-    or duplicate is a finding.
+    Faults are added to `findings`: a key that is no text, too long or duplicate. The value of a duplicate key is
+    dropped.
+
+    Args:
+        parent: The list or mapping.
+        key: The key of a mapping whose value `node` is; None if `node` is a key itself, or an item.
+        node: The node.
+        findings: Gets the faults.
+
+    Returns:
+        The parent, and the key that waits for its value, None if no key does.
     """
     if isinstance(parent.value, list):
         parent.value.append(node)

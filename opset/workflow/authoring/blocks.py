@@ -89,6 +89,6 @@ def key_lines(version: VersionLines, lines: list[str], key: str) -> list[str]:
 
 
 def line_end(lines: list[str]) -> str:
-    r"""Return the line ending of a file's first line, "\\n" if it has none."""
+    r"""Return the line ending of a file's first line, "\n" if it has none."""
     match = _BREAK.search(lines[0])
     return match[0] if match else "\n"

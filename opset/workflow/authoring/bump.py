@@ -343,8 +343,11 @@ def _change_lines(
         lines: The lines of its file.
         node: The present block in YAML.
         new: The new entries as plain data.
-        span: The index of the block's first line, and of the line after the block.
+        span: The 0-based index of the block's first line, and of the line after the block.
         end: The line ending.
+
+    Raises:
+        UsageError: U103 if a comment behind an entry that changes would be lost.
     """
     old = node.plain()
     starts = [key.line - 1 for key in node.keys.values()]

@@ -180,9 +180,11 @@ def _is_name(text: str) -> bool:
 def add_stubs(source: str, stubs: Iterable[Stub], docstring: str) -> str:
     """Return the text of a Python file with stubs added at its end, and their imports at its top.
 
+    Whether the file has the functions already is not checked.
+
     Args:
         source: Text of the file, "" for a new one.
-        stubs: Functions to add; none may be in the file already.
+        stubs: Functions to add.
         docstring: Docstring of the module, written only if the file is new.
 
     Raises:

@@ -35,7 +35,7 @@ WHY = "an approved break names what it approves, why, and until when"
 
 
 class Approval(NamedTuple):
-    """An entry of approved.yaml; `subject` is the operator or domain, `place` its path:line:column in the file."""
+    """An entry of approved.yaml; `subject` is the operator, or the domain if `is_domain`, `place` path:line:column."""
 
     rule: str
     subject: str
@@ -44,6 +44,7 @@ class Approval(NamedTuple):
     reason: str
     until: datetime.date
     place: str
+    is_domain: bool = False
 
     def matches(self, each: Break) -> bool:
         """Return whether the entry is about a finding; False for every notice.
@@ -62,8 +63,8 @@ def approve(
 ) -> ComparisonReport:
     """Return a report in which each finding that an entry approves has the entry's reason in its field `approved`.
 
-    The report also gets `faults`, a finding B187 for each entry whose last day is over, and a finding B188 for each
-    entry that matches no finding.
+    The report also gets `faults`, a finding B187 for each entry that matches a finding, but whose last day is over, and
+    a finding B188 for each entry that matches none.
 
     Args:
         report: Report of a comparison.
@@ -88,7 +89,7 @@ def approve(
         if entry not in used:
             message = f"the approval of {entry.rule} matches no finding"
             help = "remove the entry, or copy the message of the finding into it"
-        domain, _, operator = entry.subject.rpartition(".")
+        domain, _, operator = (entry.subject, "", "") if entry.is_domain else entry.subject.rpartition(".")
         facts = normalize_domain(domain), operator, entry.versions[0] if entry.versions else 0
         findings.append(Break(rule, severity, NONE, *facts, message, entry.place, WHY, help))
     return replace(report, findings=sort_findings(findings))
@@ -163,7 +164,8 @@ class _EntryReader(Fields):
         versions = tuple([self.within(each, 1, 2**31 - 1, 1) for each in self.items(listed)]) if listed else ()
         subject = self.name(fields.get("operator") or fields.get("domain"))
         message = self.phrase(fields.get("message"))
-        return Approval(rule, subject, versions, message, reason, self.read_date(fields), place)
+        until, is_domain = self.read_date(fields), "operator" not in fields
+        return Approval(rule, subject, versions, message, reason, until, place, is_domain)
 
     def read_date(self, fields: dict[str, YamlNode]) -> datetime.date:
         """Return the day in the field `until`; if it is malformed, add a finding and return the earliest day."""

@@ -52,10 +52,10 @@ def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B143", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each constraint whose checked conditions changed, or that only one version checks.
+    """Yield a finding for each constraint whose checked conditions changed, or that is checked in only one version.
 
-    A constraint with another label, or that only the newer version has, is left out. A constraint that is checked only
-    by the newer version is a warning. One that an attribute declares counts as checked.
+    Constraints are left out that only one version has, or that have another label. If only the newer version checks a
+    constraint, the finding is a warning. A constraint that an attribute declares counts as checked.
     """
     for label in pair.new.docs.constraints:
         old, new = _condition_texts(pair.old, label), _condition_texts(pair.new, label)
@@ -75,9 +75,9 @@ def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B144", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each constraint whose text was edited, but not its checked conditions.
+    """Yield a finding for each constraint whose text was edited, while its checked conditions stayed the same.
 
-    New versions, in place of an edit, are not looked at.
+    Only versions that both states have are looked at.
     """
     if not pair.in_place:
         return
@@ -91,9 +91,9 @@ def _constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B145", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _constraint_label(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each constraint that had another label (C1, C2 …) before a version was edited.
+    """Yield a finding for each constraint that has another label (C1, C2 …) since a version was edited.
 
-    New versions, in place of an edit, are not looked at.
+    Only versions that both states have are looked at.
     """
     for label in pair.new.docs.constraints:
         if pair.in_place and (old := _labels_of_same_constraint(pair.old, pair.new, label)):
@@ -373,12 +373,12 @@ COMPARED = 20
 
 
 def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
-    """Return (older example, newer example, versions) for each example of the older state.
+    """Return (older example, newer example, versions) for each older example that may have changed.
 
-    The newer example has the same inputs and attributes, and if there are several, the same name or result; None if
-    there is none. The versions are those that both states have, in which the example holds, and whose examples are not
-    all the same in both states. An example with different newer examples in two versions is listed twice; one without
-    such versions, not at all.
+    The newer example has the same inputs and attributes; of several, it is the one with the same name, or else the same
+    result. It is None if there is none. The versions are the numbers of versions in both states at which the older
+    example holds; a version whose examples are all the same in both states is left out. An example with different
+    matches in two versions is listed twice.
     """
     matches: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
     for since, old in operators.old.versions.items():

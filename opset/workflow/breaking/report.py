@@ -80,7 +80,10 @@ class ComparisonReport:
 
     @property
     def requires(self) -> str:
-        """The strongest requirement of all findings: none, a new version, a new opset, or to take the edit back."""
+        """The strongest requirement of all findings: "none", "new version", "new opset" or "forbidden".
+
+        Approved findings and notices count, too. If an edit is forbidden, it has to be taken back.
+        """
         return max((each.requires for each in self.findings), key=REQUIREMENTS.index, default=NONE)
 
     def status(self, strict: bool = False) -> int:
@@ -118,7 +121,10 @@ class ComparisonReport:
         return {key: numbers[key] for key in (*SEVERITIES, "approved")}
 
     def summary(self) -> str:
-        """Return one line with the names of the compared states and the numbers of findings."""
+        """Return one line with the names of the compared states and the numbers of findings.
+
+        An example is "2 operators of com.acme at v1.0 beside now: 1 break, 0 warnings, 2 notices".
+        """
         counts = self.counts()
         nouns = {ERR: "break", WARN: "warning", INFO: "notice"}
         words = [count_text(counts[key], noun) for key, noun in nouns.items()]

@@ -74,7 +74,10 @@ class VersionPair:
 
     @cached_property
     def difference(self) -> dict[str, Any]:
-        """The differences of the two signatures in the form of a `change:` block, {} if there are none."""
+        """The differences of the two signatures in the form of a `change:` block; {} if there are none.
+
+        An example is {"inputs": {"added": ["bias"]}, "types": {"T": ["+tensor(float16)"]}}.
+        """
         return signature_diff(self.old.schema, self.new.schema)
 
     def side_difference(self, side: str, key: str) -> Any:
@@ -176,12 +179,15 @@ class StateComparison:
 
     @cached_property
     def by_key(self) -> Mapping[Key, OperatorPair]:
-        """The operators that both states have, by domain and name."""
+        """The operators that both states have, by (domain, name)."""
         return {each.new.key: each for each in self.common_operators}
 
     @cached_property
     def new_operators(self) -> Mapping[tuple[str, int, str], Sequence[str]]:
-        """The names of operators that only the new state has, by (domain, newest version, signature key)."""
+        """The names of operators that only the new state has, by (domain, newest version, signature).
+
+        The signature is the text that `signature_key` returns.
+        """
         names: dict[tuple[str, int, str], list[str]] = {}
         for key, operator in self.new.operators.items():
             if key not in self.old.operators:

@@ -85,7 +85,7 @@ def _parameter_option(pair: VersionPair) -> Iterator[RuleFinding]:
 def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each variadic input or output whose least number of values changed.
 
-    Yield another one if its values must all have one type in only one of the two versions.
+    Yield another one if its values must have one common type in only one of the two versions.
     """
     for side in SIDES:
         for name, (fewest, least) in pair.side_difference(side, "min_arity").items():
@@ -98,7 +98,7 @@ def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B117", VersionPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _differentiable(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output of an edited version that became differentiable, or no longer is."""
+    """Yield a finding for each input or output that became differentiable, or is no longer, in an edit of a version."""
     if not pair.in_place:
         return
     for side in SIDES:
@@ -256,8 +256,8 @@ def _legality_change(key: str, old: Attribute, new: Attribute) -> str:
 def _change_word(fewer: bool, more: bool) -> str:
     """Return a word for a change of legal values: "was tightened", "was loosened" or "changed".
 
-    `fewer` says whether values are no longer legal: then it was tightened. `more` says whether others became legal:
-    then it was loosened. If both or neither are true, it "changed".
+    `fewer` says whether some values are no longer legal, `more` whether some became legal. If only `fewer` is true, the
+    word is "was tightened"; if only `more` is, "was loosened"; if both or neither are, "changed".
     """
     if fewer == more:
         return "changed"

@@ -215,7 +215,10 @@ def _file_lines(path: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def standard_state() -> State:
-    """Return the state of the standard's operators in this package, which are read from the compiled index."""
+    """Return the state of the standard's operators in this package, with its lock; it is made once.
+
+    The operators are read from the compiled index, and not from YAML.
+    """
     from opset.schemas.lock import read_lock
 
     state = registry_state(default_registry(), "now")

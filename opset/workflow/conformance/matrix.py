@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from opset.errors import Finding, UsageError, listing
@@ -245,12 +245,21 @@ class MatrixTable(NamedTuple):
 
 
 def tables(run: CorpusResults) -> list[MatrixTable]:
-    """Return the tables of a report, in the order in which it shows them."""
+    """Return the tables of a report, in the order in which it shows them.
+
+    They are totals by result, changes since an earlier report, disagreements, expected disagreements, choices that the
+    standard leaves open, a matrix for each domain, element types, refused and accepted cases. Tables of cases are left
+    out if they are empty.
+    """
     result_tables = [_totals_table(run)]
     if run.changes is not None:
         rows = [[key, *each] for key, changed in run.changes._asdict().items() for each in changed]
         result_tables.append(MatrixTable("Changes", "Beside the earlier report.", ("", "case", "before", "now"), rows))
-    cases = run.cases
+    domains_of = Counter(each.operator for each in run.operators)
+    cases = [
+        each if domains_of[each.operator] == 1 else replace(each, operator=f"{each.domain}.{each.operator}")
+        for each in run.cases
+    ]
     bad = [each for each in cases if each.result in BAD]
     chosen = [each for each in bad if each.chosen]
     plain = [each for each in bad if not each.chosen and not each.expected]

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from opset.errors import CorpusError, Finding, OpsetError, safe_text
 from opset.model.arrays import decode_message
+from opset.plain_text import count_text
 from opset.reference.comparison import Difference, differences
 from opset.reference.value_info import ValueInfo, value_info_of
 from opset.reference.values import type_of
@@ -80,8 +81,8 @@ class CorpusFolder(NamedTuple):
 class Result(NamedTuple):
     """The result of a case, one of RESULTS, and why.
 
-    `difference` is the greatest difference of an output from the expected one, `output` the 0-based number of this
-    output; both are None if outputs were not compared, or only their types and shapes were.
+    If an output differs from the expected one, `output` is its 0-based number; if outputs were compared with a
+    tolerance, `difference` is the greatest difference. Otherwise, they are None.
     """
 
     case: Case
@@ -241,7 +242,9 @@ def _read_case_values(folder: str, declared: Sequence[ValueInfo], case: Case, ro
     """
     listed = {each.rpartition("/")[2] for each in case.files if f"/{DATA}/{role}_" in each}
     if listed != {f"{role}_{number}.pb" for number in range(len(declared))}:
-        raise ValueError(f"the model has {len(declared)} {role}s, and the manifest lists files for {len(listed)}")
+        raise ValueError(
+            f"the model has {count_text(len(declared), role)}, and the manifest lists files for {len(listed)}"
+        )
     values = read_values(folder, declared, MOST, role) if declared else {}
     return {each.name: values[each.name] for each in declared}
 
@@ -263,7 +266,9 @@ def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Re
     if case.kind == "random":
         return _judge_random(case, answer.outputs)
     if len(answer.outputs) != len(expected):
-        return Result(case, "wrong", f"it has {len(answer.outputs)} outputs, and {len(expected)} are expected")
+        are = "is" if len(expected) == 1 else "are"
+        why = f"it has {count_text(len(answer.outputs), 'output')}, and {len(expected)} {are} expected"
+        return Result(case, "wrong", why)
     worst: tuple[int, Difference] | None = None
     for number, (want, have) in enumerate(zip(expected.values(), answer.outputs, strict=True)):
         # Only floating-point numbers have a tolerance.

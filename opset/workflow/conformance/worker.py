@@ -297,7 +297,7 @@ class Onnx(WorkerRuntime):
             raise NotRun(f"{type(error).__name__}: {error}") from error
 
     def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
-        """Return a tensor of an element type that numpy lacks as an array of a dtype of ml_dtypes."""
+        """Return a tensor of an element type that numpy lacks as an array, as onnx represents it."""
         tensor = self._module.TensorProto(data_type=number, dims=shape, raw_data=elements)
         return self._module.numpy_helper.to_array(tensor)
 
@@ -321,7 +321,10 @@ class Opset(WorkerRuntime):
         self.version = opset.__version__
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
-        """Run a model on opset's kernels; raise NotRun if there is no kernel (R201) or a package is missing (R205)."""
+        """Run a model on opset's kernels.
+
+        Raises NotRun if an operator cannot be computed (R201), or if a Python package that it needs is missing (R205).
+        """
         try:
             return self._module.ReferenceEvaluator(model, seed=0, strict=True).run(None, feeds)
         except self._module.RunError as error:

@@ -72,7 +72,7 @@ def checks() -> list[Rule[Evidence]]:
 def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None) -> list[ChecklistItem]:
     """Check a version of an operator, and return all items of the checklist with the evidence for each.
 
-    An item about withdrawn versions, or about those that are not withdrawn, is "not applicable" to other versions.
+    Some items are only for withdrawn versions, or only for others; for any other version, they are "not applicable".
 
     Args:
         version: The version under review.
@@ -80,8 +80,8 @@ def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None)
             evidence in the state "missing" or "to state".
 
     Raises:
-        UsageError: U103 for a statement on an unknown item, or on a missing thing that only files and examples can
-            show.
+        UsageError: U103 for a statement on an unknown item, or on an item that is missing and that only files and
+            examples can show.
     """
     stated = stated or {}
     all_checks = checks()

@@ -42,9 +42,9 @@ from opset.workflow.examples.runner import disagreements
 
 
 def quote_rules(version: ReviewedVersion, *codes: str) -> Iterator[Evidence]:
-    """Yield MISSING for each finding of some lint rules in the block of the version in its file.
+    """Yield evidence in the state MISSING for each finding of some lint rules in the block of the version.
 
-    `codes` are the codes of the rules, such as "S212". Without such findings, yield nothing.
+    `codes` are the codes of the rules, such as "S212". Without such findings, nothing is yielded.
     """
     for finding in version.lint_findings:
         if finding.code in codes and version.has_line(finding.place):
@@ -52,7 +52,10 @@ def quote_rules(version: ReviewedVersion, *codes: str) -> Iterator[Evidence]:
 
 
 def _quotation(finding: Finding) -> Evidence:
-    """Return a finding of lint as evidence in the state MISSING; without a help, it points to `opset explain CODE`."""
+    """Return a finding of lint as evidence in the state MISSING.
+
+    If the finding has no help, the help is `opset explain CODE`.
+    """
     return Evidence(MISSING, finding.message, finding.place, finding.help or f"opset explain {finding.code}")
 
 
@@ -61,7 +64,7 @@ def _quotation(finding: Finding) -> Evidence:
 
 @POINTS.rule("function", ReviewedVersion, clause=PROPOSAL, phrase="A function body, where other operators express it")
 def check_function_body(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield one piece of evidence: PASSED if the version has a function body, else OPEN.
+    """Yield one piece of evidence: PASSED if the version has a function body, else OPEN, for the author to state.
 
     An operator that other operators can express needs one, but only a person can see whether they can.
     """
@@ -95,7 +98,8 @@ def check_frameworks(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_numpy(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield one piece of evidence: PASSED if `counterparts` in the YAML names numpy, else OPEN.
 
-    If numpy has the operator, its semantics should be the operator's.
+    OPEN stands for evidence that the author has to state. If numpy has the operator, its semantics should be the
+    operator's.
     """
     text = version.docs.counterparts.get("numpy")
     if text:
@@ -107,9 +111,10 @@ def check_numpy(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("attributes", ReviewedVersion, clause=PROPOSAL, phrase="Attributes rather than inputs")
 def check_attributes(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield OPEN for each input that can hold only integers, flags or text, since it might rather be an attribute.
+    """Yield evidence that is OPEN for each input that can hold only integers, flags or text: should it be an attribute?
 
-    The first input, and inputs with the type of the first, are not looked at. If there is no such input, yield PASSED.
+    The first input, and inputs with the type of the first, are not looked at. If there is no such input, the evidence
+    is PASSED.
     """
     kinds = ("int", "uint", "bool", "string")
     names = [
@@ -141,7 +146,7 @@ def check_generality(version: ReviewedVersion) -> Iterator[Evidence]:
     "doc", ReviewedVersion, clause=DESCRIPTION, applies=is_any, phrase="A description that leaves nothing open"
 )
 def check_description(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield MISSING for each part of the version that lacks a description, as lint finds; PASSED if none does.
+    """Yield evidence that is MISSING for each part of the version that lacks a description; PASSED if none does.
 
     The version itself and its inputs, outputs and attributes need one. Unless the version is withdrawn, its file must
     have the key `special_cases`, too, which may be an empty list.
@@ -171,7 +176,10 @@ def check_examples_on_page(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("counterparts", ReviewedVersion, clause=DESCRIPTION, phrase="Its counterparts in frameworks")
 def check_counterparts(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield one piece of evidence: PASSED if `counterparts` in the YAML names any framework, else OPEN."""
+    """Yield one piece of evidence: PASSED if `counterparts` in the YAML names any framework, else OPEN.
+
+    OPEN stands for evidence that the author has to state.
+    """
     if version.docs.counterparts:
         yield Evidence(PASSED, f"it names {', '.join(version.docs.counterparts)}", version.place_of("counterparts"))
     else:
@@ -181,7 +189,10 @@ def check_counterparts(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("formula", ReviewedVersion, clause=DESCRIPTION, phrase="A formula or pseudo-code")
 def check_formula(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield one piece of evidence: PASSED if the version has a formula or a function body, else OPEN."""
+    """Yield one piece of evidence: PASSED if the version has a formula or a function body, else OPEN.
+
+    OPEN stands for evidence that the author has to state.
+    """
     if version.docs.formula:
         yield Evidence(PASSED, "it has a formula", version.place_of("formula"))
     elif version.schema.function:
@@ -270,9 +281,10 @@ _CHANGE_RULES = ("S201", "S205", "S208", "S209", "S210", "S229")
 
 @POINTS.rule("change", ReviewedVersion, clause=VERSION, applies=is_any, phrase="What changed from the version before")
 def check_change_block(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield MISSING for each fault of the `change:` block that lint finds, such as a difference that it does not say.
+    """Yield evidence that is MISSING for each fault of the `change:` block that lint finds; PASSED if there is none.
 
-    If there is no fault, yield PASSED. For the first version of the operator, the evidence is NOT_APPLICABLE.
+    A fault is, for example, a difference from the version before that the block does not say. For the first version of
+    the operator, the evidence is NOT_APPLICABLE.
     """
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
@@ -284,7 +296,10 @@ def check_change_block(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("rules", ReviewedVersion, clause=VERSION, applies=is_any, phrase="No lint rule is broken")
 def check_lint_rules(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield MISSING for each finding of `opset lint` in the operator's file, about any version; else yield PASSED."""
+    """Yield evidence that is MISSING for each finding of `opset lint` in the operator's file; PASSED if there is none.
+
+    Findings about other versions of the operator count, too.
+    """
     for each in version.lint_findings:
         yield Evidence(MISSING, f"{each.code}: {each.message}", each.place, each.help or f"opset explain {each.code}")
     if not version.lint_findings:
@@ -403,9 +418,10 @@ def check_documentation(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("test_data", ReviewedVersion, clause=DOCUMENTATION, phrase="Test data, generated")
 def check_test_data(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield MISSING for each example that cannot be a case of `opset testgen`, and one PASSED if others can.
+    """Yield evidence of whether the examples of the version can be cases of `opset testgen`.
 
-    The reason of PASSED has the number of cases by kind. If there is neither a case nor such an example, yield MISSING.
+    It is MISSING for each example that cannot, and PASSED once, with the number of cases by kind, if others can. If
+    there is neither, it is MISSING.
     """
     schema = version.schema
     versions = version.registry.versions(schema.name, schema.domain)
@@ -450,9 +466,10 @@ def check_inferred_examples(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("rank", ReviewedVersion, clause=INFERENCE, phrase="The rank at least")
 def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield OPEN for each example in which inference does not know the rank of an output.
+    """Yield evidence that is OPEN for each example in which inference does not know the rank of an output.
 
-    If there is none, yield PASSED; if no example is inferred, NOT_APPLICABLE.
+    If there is none, it is PASSED; if no example is inferred, NOT_APPLICABLE. OPEN stands for evidence that the author
+    has to state.
     """
     report = version.test_part("inference")
     gaps = {each.example: each for each in report.gaps if "[" not in each.known}
@@ -473,9 +490,9 @@ def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
     "replacement", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn, phrase="An operator that replaces it"
 )
 def check_replacement(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield PASSED if a withdrawn version names an existing operator that replaces it; else MISSING.
+    """Yield evidence of whether a withdrawn version names an existing operator that replaces it: PASSED or MISSING.
 
-    The evidence comes from the lint rule S214.
+    The lint rule S214 decides it.
     """
     why = f"{version.schema.replacement} replaces it"
     yield from [*quote_rules(version, "S214")] or [Evidence(PASSED, why, version.place_of("replacement"))]

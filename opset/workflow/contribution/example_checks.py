@@ -60,9 +60,9 @@ def check_constraints(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("uses", ReviewedVersion, clause=TESTS, phrase="Examples of every attribute, choice and optional input")
 def check_uses(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield MISSING for each use that no example shows: of an attribute, of a choice, or of an optional input.
+    """Yield evidence that is MISSING for each use that no example shows of an attribute, choice or optional input.
 
-    An optional input has two uses: given and left out. If no use is missing, yield one PASSED.
+    An optional input has two uses: given and left out. If no use is missing, yield one that is PASSED.
     """
     gaps = [*_unused_attributes(version), *_unused_inputs(version)]
     for why, place in gaps:
@@ -111,7 +111,7 @@ def _unused_inputs(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
 
 
 def _edge_evidence(version: ReviewedVersion, name: str, examples: Iterable[Example], help: str) -> Evidence:
-    """Return PASSED with the first of `examples`, which show an edge case; MISSING if there are none.
+    """Return evidence that is PASSED, with the first of `examples`, which show an edge case; MISSING if there are none.
 
     `name` is the edge case in messages, such as "an empty tensor"; `help` says how to add an example of it.
     """
@@ -123,7 +123,7 @@ def _edge_evidence(version: ReviewedVersion, name: str, examples: Iterable[Examp
 
 
 def _evidence_without_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield NOT_APPLICABLE if no input of the operator may be a tensor; else yield nothing."""
+    """Yield evidence that is NOT_APPLICABLE if no input of the operator may be a tensor; else yield nothing."""
     if version.first_tensor is None:
         yield Evidence(NOT_APPLICABLE, "none of its inputs is a tensor", version.place_of("inputs"))
 
@@ -179,9 +179,10 @@ def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
 
 @POINTS.rule("negative_axis", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of a negative axis")
 def check_negative_axes(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield PASSED or MISSING for each attribute or input that may hold a negative axis: whether an example has one.
+    """Yield evidence for each attribute or input that may hold a negative axis: whether an example has one.
 
-    If there is no such attribute or input, yield NOT_APPLICABLE. Inputs count if they are called "axis" or "axes".
+    It is PASSED or MISSING; NOT_APPLICABLE if there is no such attribute or input. Inputs count if they are called
+    "axis" or "axes".
     """
     declared = [each for each in version.schema.attributes.values() if each.kind in (AXIS, AXES)]
     axes = [each.name for each in declared if ">= 0" not in each.range and "0 <=" not in each.range]
@@ -210,8 +211,8 @@ def _has_negative(value: Any) -> bool:
 def check_nan_and_infinities(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield one piece of evidence: PASSED if an example has NaN or an infinity as an input.
 
-    Without such an example, it is MISSING if a special case in the YAML names them, else OPEN. It is NOT_APPLICABLE if
-    no input may hold floats.
+    Without such an example, it is MISSING if a special case in the YAML names them, else OPEN, for the author to state.
+    It is NOT_APPLICABLE if no input may hold floats.
     """
     schema = version.schema
     if not any(type_.startswith(FLOATS) for each in schema.inputs for type_ in schema.allowed_types(each)):

@@ -40,9 +40,10 @@ SECTIONS = (PROPOSAL, DESCRIPTION, REFERENCE, VERSION, TESTS, CONVERSION, DOCUME
 
 
 class Evidence(NamedTuple):
-    """Evidence whether a checklist item is met: its state, the reason, path:line, and what to do.
+    """Evidence whether a checklist item is met: its state, the reason, the place in a file, and what to do.
 
-    The state is PASSED; MISSING; OPEN, if only a person can judge; STATED, if a person did; or NOT_APPLICABLE.
+    The state is PASSED; MISSING; OPEN, if only a person can judge; STATED, if a person did; or NOT_APPLICABLE. The
+    place is like "PATH:LINE:COLUMN".
     """
 
     state: str
@@ -199,7 +200,7 @@ class ReviewedVersion:
         return hook.origin if hook is not None else ""
 
     def missing_function(self, layer: Layer, why: str, place: str, help: str) -> Evidence:
-        """Return MISSING for a Python function, such as a kernel, with the reason `why`.
+        """Return evidence in the state MISSING: there is no Python function, such as a kernel, for the reason `why`.
 
         If the domain's Python file was not run because it is not trusted, this is the reason, and the help says how to
         trust it. `layer` says which file it is: of kernels, inference functions or adapters. `place` and `help` are as

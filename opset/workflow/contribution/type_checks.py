@@ -53,9 +53,9 @@ class CastResult(NamedTuple):
 def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether the kernel computes every type that the version allows, with the same values in each.
 
-    A type is tried with an example that has it; if there is none, with an example that is cast to it. Yield MISSING for
-    each type that the kernel does not compute, or computes with other values; one or two OPEN for the types of a
-    constraint that no example decides; and one PASSED if any type was tried with success. The evidence is
+    A type is tried with an example that has it; if there is none, with an example that is cast to it. The evidence is
+    MISSING for each type that the kernel does not compute, or computes with other values; OPEN, once or twice for a
+    type constraint, for its types that no example decides; and PASSED once if any type was tried with success. It is
     NOT_APPLICABLE if there is no kernel, or if no input has a type constraint.
     """
     if not version.function_origin(KERNELS, "kernel"):
@@ -88,7 +88,7 @@ def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
                 why = f"no example of {name} has {listing(names, 8)}, and none {what}"
                 yield Evidence(OPEN, why, place, "add an example, or state why one of the other types is enough")
     if shown or compared:
-        why = f"{shown} types in examples, {compared} with examples cast to them"
+        why = f"{shown} type{'' if shown == 1 else 's'} in examples, {compared} with examples cast to them"
         yield Evidence(PASSED, why, version.place_of("types"))
 
 

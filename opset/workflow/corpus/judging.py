@@ -27,7 +27,8 @@ def case_tolerance(example: Example, expected: Sequence[Any]) -> tuple[dict[str,
     """Return the tolerances of a test case by name, "rtol" and "atol", and the reason for them as text.
 
     If the example states a tolerance, both are this number. Otherwise, the least exact element type among `expected`,
-    the expected outputs, decides; both are 0.0 if the element types are exact, such as integers.
+    the expected outputs, decides: `rtol` is usual for it, and `atol` a thousandth of it. Both are 0.0 if all element
+    types are exact, such as integers.
     """
     if example.tolerance is not None:
         return {"rtol": example.tolerance, "atol": example.tolerance}, "stated by the example"

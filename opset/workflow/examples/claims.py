@@ -194,7 +194,7 @@ class ClaimTests:
     def convert_example(self, example: Example) -> Any:
         """Return the ModelProto of an example of the older version, converted to the newer version.
 
-        The result is None if the conversion is refused. It is kept for the next call, and must not be changed.
+        It is None if the conversion is refused. The ModelProto is kept for the next call, and must not be changed.
         """
         if example.name not in self._converted:
             converted = conversion(self.runner, model_of(self.older, example), self.newer, self.newer.since_version)
@@ -202,7 +202,7 @@ class ClaimTests:
         return self._converted[example.name]
 
     def operator_nodes(self, model: Any) -> list[Any]:
-        """Return the nodes of a ModelProto that call the operator whose claims are tested."""
+        """Return the nodes of a ModelProto's main graph that call the operator whose claims are tested."""
         operator = self.newer.name, self.newer.domain
         return [each for each in model.graph.node if (each.op_type, normalize_domain(each.domain)) == operator]
 
@@ -322,7 +322,7 @@ class ClaimTests:
         kinds = {name for name, types in self.newer.types.items() if type_ in types}
 
         def is_alike(old: str) -> bool:
-            """Return whether a type is one of floats, if `type_` is, or else one of integers."""
+            """Return whether a type has numbers of the same kind as `type_`: both have floats, or both integers."""
             return _is_number(old) and _is_float(old) == _is_float(type_)
 
         def values(given: Sequence[ExampleValue | None], formals: Sequence[Parameter]) -> Values:

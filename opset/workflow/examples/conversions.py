@@ -247,9 +247,10 @@ def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int
 def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
     """Return the opsets of ai.onnx at which the function bodies of a version are tested, in ascending order.
 
-    They are the first and the last opset at which each body is used. The newest body of an operator of ai.onnx is used
-    up to the last opset of the version; in any other domain, up to the newest opset. For an operator of ai.onnx, the
-    opset before the version's own is tested as well, if there is a body for this opset or an older one.
+    They are the first and the last opset at which each body is used. A body is used until the next one begins; the
+    newest one up to the last opset of the version in ai.onnx, and up to the newest opset in any other domain. For an
+    operator of ai.onnx, the opset before the version's own is tested as well, if there is a body for this opset or an
+    older one. The version must have a function body.
     """
     last = RELEASES[-1].opset
     keys = sorted({body.opset for body in schema.function})

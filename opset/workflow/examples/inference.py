@@ -65,14 +65,17 @@ def is_dense(value: ExampleValue) -> bool:
 
 
 def _has_whole_numbers(value: ExampleValue) -> bool:
-    """Return whether a value is a tensor of int64, int32 or bool with stated elements, as inference can compute."""
+    """Return whether a value is a tensor of int64, int32 or bool with stated elements.
+
+    Inference computes with the elements of such tensors.
+    """
     return is_dense(value) and value.type in _WHOLE
 
 
 def _is_small(value: ExampleValue) -> bool:
-    """Return whether a value is a tensor with stated elements with which inference can compute.
+    """Return whether a value is a tensor with stated elements that may decide sizes of outputs, such as scales.
 
-    The type is int64, int32 or bool, or the tensor is a scalar or vector, or its shape is unknown.
+    Either its type is int64, int32 or bool, or it is a scalar or vector, or its shape is unknown.
     """
     return is_dense(value) and (value.type in _WHOLE or value.shape is None or len(value.shape) < 2)
 
@@ -85,6 +88,7 @@ class _InferenceRun:
     """
 
     def __init__(self, runner: ExampleRunner, schema: OpSchema, example: Example, form: str) -> None:
+        """Create a run without results; `form` is VALUES, SYMBOLIC or OPEN, which findings and gaps name."""
         self.runner = runner
         self.schema = schema
         self.example = example
@@ -173,7 +177,7 @@ class _InferenceRun:
         return f"the example has {shown}, and the kernel computes {computed}"
 
     def _finding(self, code: str, what: str, why: str) -> Finding:
-        """Return a finding about the example; `what` is the end of its message, after the example's name."""
+        """Return a finding about the example; `what` is the end of its message: "… the example 'plain' {what}"."""
         message = f"{version_name(self.schema)}: the example '{self.example.name}' {what}"
         help = "" if self.form == VALUES else f"the sizes of inputs were dim_params: {self.form}"
         return Finding(code, message, self.runner.place_of(self.schema, self.example), why, help)

@@ -56,7 +56,8 @@ class RecordingRoutes(Routes):
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
         """Return the step that Routes finds, with its adapter replaced by one that also adds an Event for each call.
 
-        A step without an adapter, or whose adapter replaces nodes by a function body, is returned as it is.
+        A step without an adapter, a step whose adapter replaces nodes by a function body, a Refusal and None are
+        returned as they are.
         """
         step = super()._find_step(domain, op_type, version, final)
         if isinstance(step, RouteStep) and step.adapter not in (None, lower_by_body):
@@ -182,8 +183,8 @@ def _outcomes_by_file(
 ) -> dict[tuple[Path, str], dict[str, RecordedOutcome]]:
     """Return what adapters did, by transition, for each (path of conversions.json, name of the operator).
 
-    Operators without recorded calls have {}. Operators without a YAML file, and those of a domain whose adapters.py was
-    not run, are left out.
+    Operators without recorded calls have {}. Operators without a YAML file, and operators of a domain whose adapters.py
+    was not run, are left out.
     """
     by_operator: dict[tuple[str, str], list[Event]] = {}
     for event in events:
@@ -309,9 +310,9 @@ def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequ
 
 
 def _example_of_type(schema: OpSchema, example: Example, name: str, type_: str) -> Example:
-    """Return a copy of an example in which tensors of the type constraint `name` have the type `type_` as inputs.
+    """Return a copy of an example whose inputs of the type constraint `name` have the type `type_`.
 
-    The elements of these inputs, and all outputs, stay as they are.
+    Only inputs that are tensors change. Their elements, and all outputs, stay as they are.
     """
     formals = schema.inputs
     inputs = tuple(

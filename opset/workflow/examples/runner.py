@@ -15,6 +15,7 @@ from opset.inference.registration import RuleLookup
 from opset.model.graph.walking import subgraphs
 from opset.opsets.hooks import Lookup
 from opset.opsets.registry import Registry, files_named
+from opset.plain_text import count_text
 from opset.reference import registration as kernels
 from opset.reference.comparison import differences
 from opset.reference.engine.evaluator import ReferenceEvaluator
@@ -138,7 +139,7 @@ class ExampleRunner:
     """
 
     def __init__(self, registry: Registry, limits: Limits | None = None, budget: Budget | None = None) -> None:
-        """Create a runner; by default, `limits` are those of Limits(), and the budget has no end."""
+        """Create a runner; by default, an evaluation has the limits of Limits(), and the budget has no end."""
         self.registry = registry
         limits = limits or Limits()
         self.budget = budget or Budget(Limits())
@@ -155,7 +156,7 @@ class ExampleRunner:
         return routes_of(self.registry)
 
     def clear_values(self) -> None:
-        """Forget the outputs that were kept, so that the next call computes them again."""
+        """Forget all outputs that were kept, so that the next call computes them again."""
         self._values.clear()
 
     def why_no_kernel(self, schema: OpSchema) -> str:
@@ -183,10 +184,10 @@ class ExampleRunner:
         return declared and not self._adapters.left_out(schema.domain) and self._adapters.find(direction, *key) is None
 
     def outputs(self, schema: OpSchema, example: Example) -> list[Any]:
-        """Return the outputs that the kernel of a version computes for an example, without those that it leaves out.
+        """Return the outputs that the kernel of a version computes for an example.
 
-        They are kept for the next call. Raises RunError if the kernel fails or does not exist, BudgetExceeded if the
-        runner's budget is used up.
+        Outputs that the example leaves out are not among them. The outputs are kept for the next call. Raises RunError
+        if the kernel fails or does not exist, BudgetExceeded if the runner's budget is used up.
         """
         return self.run(model_of(schema, example), example)
 
@@ -320,12 +321,13 @@ def freeze_arrays(feeds: dict[str, Any]) -> dict[str, Any]:
 def disagreements(example: Example, actual: Sequence[Any]) -> list[str]:
     """Return a text for each computed output that differs from the output that the example states; [] if none does.
 
-    If their numbers differ, the only text says so. `actual` are the computed outputs in order, without those that the
-    example leaves out. Differences within the tolerance do not count.
+    If the numbers of outputs differ, the result is one text on this. `actual` are the computed outputs in order,
+    without outputs that the example leaves out. Differences within the tolerance do not count.
     """
     wanted = [(index, each) for index, each in enumerate(example.outputs or ()) if each is not None]
     if len(wanted) != len(actual):
-        return [f"there are {len(actual)} outputs, and the example has {len(wanted)}"]
+        are = "is" if len(actual) == 1 else "are"
+        return [f"{count_text(len(actual), 'output')} {are} computed, and the example has {len(wanted)}"]
     pairs = zip(wanted, actual, strict=True)
     return [f"output {index}: {why}" for (index, want), have in pairs if (why := difference(example, want, have))]
 

@@ -81,6 +81,29 @@ def test_names_and_sizes_that_do_not_fit(given, message, help):
     assert (caught.value.code, caught.value.message, caught.value.findings[0].help) == ("U103", message, help)
 
 
+@pytest.mark.parametrize(
+    ("given", "message", "why"),
+    [
+        ({"x.0": 4, "y.0": 5}, "5 is no size for 'y.0'", "its size follows from inputs, and is 4"),
+        ({"x.0": "N", "y.0": "M"}, "M is no size for 'y.0'", "its size follows from inputs, and is N"),
+        ({"x.0": "N", "y.0": 5}, "5 is no size for 'y.0'", "its size follows from inputs, and is N"),
+        ({"x.0": "N", "N": 4, "y.0": 5}, "5 is no size for 'y.0'", "its size follows from inputs, and is 4"),
+        ({"x.0": 1, "y.1": 5}, "5 is no size for 'y.1'", "its size follows from inputs, and is 6"),
+    ],
+)
+def test_a_size_of_an_output_that_no_input_gets_is_refused(given, message, why):
+    with pytest.raises(UsageError) as caught:
+        opset.change_sizes(opset.parse_model(CLASSIFIER), given)
+    assert [(each.code, each.message, each.why) for each in caught.value.findings] == [("U103", message, why)]
+
+
+def test_a_size_that_an_output_has_may_be_named():
+    model = opset.parse_model(CLASSIFIER)
+    assert opset.change_sizes(model, {"x.0": 1, "y.0": 1}) == model
+    assert sizes(opset.change_sizes(model, {"x.0": 4, "y.1": 6}).graph.output[0]) == [4, 6]
+    assert sizes(opset.change_sizes(model, {"x.0": "N", "N": 4, "y.0": 4}).graph.output[0]) == [4, 6]
+
+
 def test_a_variable_gets_no_other_name():
     text = f"{HEAD} g (float[batch] x) => (float[batch] y) {{ y = Relu(x) }}"
     with pytest.raises(UsageError, match="'batch' is a variable already"):

@@ -61,8 +61,8 @@ def test_an_entry_that_is_complete(tmp_path):
     path = tmp_path / "approved.yaml"
     ((thin, domain), faults) = read(path, ENTRY, without("operator", "versions", domain="com.acme"))
     assert faults == []
-    assert thin == ("B125", "com.acme.Thin", (1, 2), "it changed", "nobody", UNTIL, f"{path}:1:3")
-    assert domain == ("B125", "com.acme", (), "it changed", "nobody", UNTIL, f"{path}:2:3")
+    assert thin == ("B125", "com.acme.Thin", (1, 2), "it changed", "nobody", UNTIL, f"{path}:1:3", False)
+    assert domain == ("B125", "com.acme", (), "it changed", "nobody", UNTIL, f"{path}:2:3", True)
 
 
 def test_what_is_no_list_of_entries_is_not_read(tmp_path, monkeypatch):
@@ -143,7 +143,7 @@ def test_an_entry_that_is_of_no_use_is_reported(tmp_path):
             "remove the cause, or set a later day in 'until'",
         ),
         Break("B188", "WARN", "none", "com.acme", "Thin", 3, unused, f"{path}:3:3", WHY, words),
-        Break("B188", "WARN", "none", "ai", "onnx", 0, unused, f"{path}:4:3", WHY, words),
+        Break("B188", "WARN", "none", "", "", 0, unused, f"{path}:4:3", WHY, words),
     }
     late = approve(ComparisonReport("both", 1, 1, (BREAK,)), entries[:2], (), UNTIL + datetime.timedelta(1))
     assert [each.rule for each in late.findings] == ["B125", "B187", "B187"] and not late.findings[0].approved

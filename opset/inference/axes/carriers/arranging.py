@@ -14,7 +14,7 @@ from opset.schemas.constraints.violation import Violation
 
 @carries("Reshape", sizes=(1,))
 def reshape(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of Reshape, or None if the data does not have the axis.
+    """Return the Place of the resized axis (such as the batch) in the output of Reshape, or None if the data lacks it.
 
     If the shape that the node states holds the old size, the node gets a shape that holds for any size. Raises Blocked
     if elements of several slices would be merged into one slice, or if no constant shape keeps the axis.
@@ -56,10 +56,9 @@ def _resolves_to(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, pla
 
 
 def _replace_stated_shape(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> None:
-    """Replace the sizes `wanted` that a Reshape states, so that the resized axis is at `place` of its output.
+    """Change the shape `wanted` that a Reshape states, so that the resized axis is at `place` for any new size.
 
-    The new sizes hold for any size of the axis. With `zero_is_zero`, 0 in them means 0, as `allowzero` says. Raises
-    Blocked if there are no such sizes.
+    With `zero_is_zero`, 0 in the shape means 0, as `allowzero` says. Raises Blocked if there is no such shape.
     """
     after = step.output_after(place)
     was = step.output_shape()
@@ -80,14 +79,12 @@ def _replace_stated_shape(step: AxisStep, wanted: Sequence[Size], zero_is_zero: 
 
 
 @carries("Flatten")
-def flatten(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in Flatten's output: in rows or columns; None if the input lacks it.
+def flatten(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in Flatten's output.
 
     Raises Blocked if elements of several slices would be merged into one slice.
     """
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))
     candidates = places_in(step.shape(0), place, step.before, step.output_shape())
     kept = [each for each in candidates if each.axis == (0 if place.axis < axis else 1)]
@@ -97,26 +94,22 @@ def flatten(step: AxisStep) -> Place | None:
 
 
 @carries("Transpose")
-def transpose(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of Transpose, or None if the input does not have it."""
-    place = step.place(0)
-    if place is None:
-        return None
+def transpose(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in Transpose's output."""
+    place = step.data_place()
     order = step.call.attribute("perm") or tuple(reversed(range(len(step.shape(0)))))
     return place._replace(axis=order.index(place.axis))
 
 
 @carries("Unsqueeze")
-def unsqueeze(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of Unsqueeze, or None if the input does not have it.
+def unsqueeze(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in Unsqueeze's output.
 
     Each axis that is inserted in front of the resized axis moves it by one. Raises Blocked if the second input has the
     resized axis.
     """
     step.require_shared(1)
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     axes = step.numbers(1, "axes") or ()
     rank = len(step.shape(0)) + len(axes)
     inserted = {step.axis(axis, rank) for axis in axes if isinstance(axis, int)}
@@ -125,15 +118,13 @@ def unsqueeze(step: AxisStep) -> Place | None:
 
 
 @carries("Squeeze")
-def squeeze(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of Squeeze, or None if the input does not have it.
+def squeeze(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of Squeeze.
 
     Raises Blocked if the node removes the axis, or would remove it at some of its sizes.
     """
     step.require_shared(1)
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     shape = step.shape(0)
     axes = step.numbers(1, "axes")
     if axes is None:
@@ -153,15 +144,13 @@ def squeeze(step: AxisStep) -> Place | None:
 
 
 @carries("Concat")
-def concat(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of Concat, or None if no input has it.
+def concat(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of Concat.
 
     An input without the axis is repeated along it. Raises Blocked if inputs are joined along the axis, if they have it
     in different places, or if an input cannot be repeated.
     """
     found = {place for index in range(step.count) if (place := step.place(index)) is not None}
-    if not found:
-        return None
     if len(found) > 1:
         raise Blocked("its inputs have the slices along different axes")
     (place,) = found
@@ -172,9 +161,10 @@ def concat(step: AxisStep) -> Place | None:
 
 
 def repeat_others(step: AxisStep, place: Place, indices: Sequence[int]) -> None:
-    """Repeat each input at `indices` that lacks the resized axis along `place`, so that all of these inputs have it.
+    """Repeat each input at `indices` that lacks the resized axis along `place`, so that all of them have it there.
 
-    Raises Blocked if `place` holds more than the resized axis, or if an input cannot be repeated.
+    The node is changed to read the output of a new Expand. Raises Blocked if the axis at `place` is merged with others,
+    or if an input cannot be repeated.
     """
     for index in indices:
         if step.place(index) is None:
@@ -184,24 +174,24 @@ def repeat_others(step: AxisStep, place: Place, indices: Sequence[int]) -> None:
 
 
 @carries("Split")
-def split(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in each output of Split, or None if the input does not have it.
+def split(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in each output of Split.
 
     Raises Blocked if the node splits along the axis.
     """
     step.require_shared(1)
-    place = step.place(0)
-    if place is not None:
-        require_other(step, place, step.axis(step.call.attribute("axis") or 0, len(step.shape(0))))
+    place = step.data_place()
+    require_other(step, place, step.axis(step.call.attribute("axis") or 0, len(step.shape(0))))
     return place
 
 
 @carries("Expand", sizes=(1,))
 def expand(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of Expand, or None if neither data nor shape depend on it.
+    """Return the Place of the resized axis (such as the batch) in the output of Expand.
 
-    If the data has the axis and the node states the old size along it, the node gets 1 there, which keeps the size of
-    the data. Raises Blocked if another size in the shape depends on the axis, or if each slice would be repeated.
+    The result is None if neither data nor shape depend on the axis. If the data has the axis and the node states the
+    old size along it, the node gets 1 there, which keeps the size of the data. Raises Blocked if another size in the
+    shape depends on the axis, or if each slice would be repeated.
     """
     step.require_shared(1)
     shape = step.shape(0)
@@ -226,15 +216,19 @@ def expand(step: AxisStep) -> Place | None:
 
 
 def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequence[Size]) -> Place | None:
-    """Return the place of the resized axis in the output of a node that repeats its data to a stated shape.
+    """Return the Place of the resized axis in the output of a node that repeats its data to a stated shape.
+
+    The result is None if no size in the shape depends on the axis. Data with the old size and equal slices along the
+    axis is cut to one slice.
 
     Args:
         step: an Expand or ConstantOfShape.
-        wanted: the shape in the resized model; None is returned if no size in it depends on the axis.
-        available: the shape of the data, aligned with `wanted`.
+        wanted: the stated shape in the resized model.
+        available: the shape of the data, with one size for each in `wanted`.
 
     Raises:
-        Blocked: two sizes depend on the axis, or the data has other elements along it.
+        Blocked: two sizes depend on the axis, one is no multiple of its new size, or the data has other elements along
+            it.
     """
     sized = [axis for axis, size in enumerate(wanted) if step.depends_on_axis(size)]
     if not sized:
@@ -254,7 +248,11 @@ def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequenc
 
 @carries("ConstantOfShape", sizes=(0,))
 def constant_of_shape(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in ConstantOfShape's output, or None if its shape does not depend on it."""
+    """Return the Place of the resized axis (such as the batch) in the output of ConstantOfShape.
+
+    The result is None if its shape does not depend on the axis. Raises Blocked if two sizes do, or if one is no
+    multiple of the new size.
+    """
     step.require_shared(0)
     wanted = step.numbers(0) or ()
     return _place_of_filling(step, wanted, (1,) * len(wanted))
@@ -262,9 +260,10 @@ def constant_of_shape(step: AxisStep) -> Place | None:
 
 @carries("Tile", sizes=(1,))
 def tile(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of Tile, or None if neither data nor repeats depend on it.
+    """Return the Place of the resized axis (such as the batch) in the output of Tile.
 
-    Raises Blocked if slices themselves would be repeated, or for versions before 6.
+    The result is None if neither data nor repeats depend on the axis. Raises Blocked if slices themselves would be
+    repeated, or for versions before 6.
     """
     step.require_shared(1)
     if step.call.version < 6:
@@ -284,15 +283,13 @@ def tile(step: AxisStep) -> Place | None:
 
 
 @carries("Pad")
-def pad(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of Pad, or None if the data does not have it.
+def pad(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of Pad.
 
-    Raises Blocked if the node pads along the axis.
+    Raises Blocked if the node pads along the axis, or if another input has it.
     """
     step.require_shared(1, 2, 3)
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     rank = len(step.shape(0))
     pads = step.numbers(1, "pads" if step.call.version > 1 else "paddings") or ()
     given = step.numbers(3) if step.call.has(3) else None

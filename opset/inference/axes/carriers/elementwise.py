@@ -21,12 +21,12 @@ ALONG_ONE = ["CumSum", "Hardmax", "LogSoftmax", "LpNormalization", "Softmax", "T
 CONVERT_FIRST = "convert the model to opset 8 or newer first"
 
 
-def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
-    """Return the place of the resized axis in the shape to which inputs broadcast, or None if none of them has it.
+def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the shape to which inputs of a node broadcast.
 
-    `indices` are the indices of these inputs. An input without the resized axis may have size 1 along this place. If it
-    has the old size there, and its slices are equal, it is cut to one slice. Raises Blocked for any other input, or if
-    two inputs have the resized axis in different places.
+    At least one of the inputs at `indices` has the axis. An input without it may have size 1 there, or the old size
+    with slices that are certainly equal; in this case, the node is changed to read the first slice alone. Raises
+    Blocked for any other input, or if two inputs have the resized axis in different places.
     """
     rank = max(len(step.shape(index)) for index in indices)
     found = {
@@ -35,9 +35,7 @@ def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
         if (place := step.place(index)) is not None
     }
     if len(found) != 1:
-        if found:
-            raise Blocked("it would combine each slice with each other one")
-        return None
+        raise Blocked("it would combine each slice with each other one")
     (place,) = found
     for index in indices:
         axis = place.axis - (rank - len(step.shape(index)))
@@ -50,10 +48,11 @@ def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
 
 
 @carries(*UNARY)
-def unary(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the first input and the output, or None if the first input lacks it.
+def unary(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of Relu, Cast, Clip, Dropout and the like.
 
-    Raises Blocked if another input has the axis, or if the node draws random numbers.
+    It is the place in the first input. Raises Blocked if another input has the axis, or if the node draws random
+    numbers.
     """
     if step.call.schema.name == "Dropout" and step.call.has(2):
         training = step.elements(2)
@@ -62,15 +61,15 @@ def unary(step: AxisStep) -> Place | None:
     if step.call.attribute("is_test") == 0:
         raise Blocked("it draws random numbers")
     step.require_shared(*range(1, step.count))
-    return step.place(0)
+    return step.data_place()
 
 
 @carries(*BROADCASTING)
-def broadcasting(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the shape to which the inputs broadcast, or None if none has it.
+def broadcasting(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of Add, Where and the like.
 
-    Raises Blocked as `broadcast_place` does. Versions that broadcast by an attribute are blocked, too, unless the
-    inputs without the axis are scalars.
+    An input whose slices are equal may be cut to one slice. Raises Blocked as `broadcast_place` does. Versions that
+    broadcast by an attribute are blocked, too, unless the inputs without the axis are scalars.
     """
     name = step.call.schema.name
     others = [index for index in range(step.count) if step.place(index) is None]
@@ -80,38 +79,40 @@ def broadcasting(step: AxisStep) -> Place | None:
 
 
 @carries("QuantizeLinear", "DequantizeLinear")
-def quantize(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+def quantize(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of QuantizeLinear or DequantizeLinear.
 
-    Raises Blocked if the scales differ along the axis.
+    It is the place in the first input. Raises Blocked if scales differ along the axis, or if scales or zero points have
+    it themselves.
     """
     step.require_shared(1, 2)
-    place = step.place(0)
+    place = step.data_place()
     rank = len(step.shape(0))
-    if place is not None and len(step.shape(1)) == 1 and step.shape(1) != (1,):
+    if len(step.shape(1)) == 1 and step.shape(1) != (1,):
         require_other(step, place, step.axis(step.call.attribute("axis") if step.call.version >= 13 else 1, rank))
-    elif place is not None and len(step.shape(1)) > 1 and step.shape(1)[place.axis] != 1:
+    elif len(step.shape(1)) > 1 and step.shape(1)[place.axis] != 1:
         raise Blocked("its scales differ along it")
     return place
 
 
 def require_other(step: AxisStep, place: Place, *axes: int) -> None:
-    """Raise Blocked if `axes`, along which a node combines elements, contain the axis at `place`."""
+    """Raise Blocked if `axes`, along which the node combines elements, contain the axis at `place`.
+
+    The axes are counted from 0.
+    """
     if place.axis in axes:
         raise Blocked(f"it combines elements along axis {place.axis}, which holds the slices")
 
 
 @carries(*ALONG_ONE)
-def along_one(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+def along_one(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the outputs of Softmax, CumSum, TopK and the like.
 
-    Raises Blocked if the node combines elements along the axis. Before version 13, Softmax, LogSoftmax and Hardmax do
-    so along all axes from `axis` on.
+    It is the place in the first input. Raises Blocked if the node combines elements along the axis, or if another input
+    has it. Before version 13, Softmax, LogSoftmax and Hardmax combine along all axes from `axis` on.
     """
     step.require_shared(*range(1, step.count))
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     rank = len(step.shape(0))
     name = step.call.schema.name
     if name == "CumSum":
@@ -127,16 +128,15 @@ def along_one(step: AxisStep) -> Place | None:
 
 
 @carries("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss")
-def loss(step: AxisStep) -> Sequence[Place | None] | None:
-    """Return the places of the resized axis in the losses and the log-probabilities, or None if no input has it.
+def loss(step: AxisStep) -> Sequence[Place | None]:
+    """Return the Places of the resized axis (such as the batch) in the losses and the log-probabilities.
 
-    Raises Blocked if the losses are reduced, or if the axis counts the classes. Raises Blocked, too, unless scores and
-    labels both have the axis in the same place.
+    The operators are SoftmaxCrossEntropyLoss and NegativeLogLikelihoodLoss. Raises Blocked if the losses are reduced,
+    if the axis counts the classes, or if the weights have it. Raises Blocked, too, unless scores and labels both have
+    the axis in the same place.
     """
     step.require_shared(2)
     scores, labels = step.place(0), step.place(1)
-    if scores is None and labels is None:
-        return None
     if step.call.attribute("reduction") != "none":
         raise Blocked("it combines the losses of all slices")
     if scores is None or labels is None:
@@ -148,16 +148,16 @@ def loss(step: AxisStep) -> Sequence[Place | None] | None:
 
 
 @carries("LayerNormalization", "RMSNormalization")
-def normalize_behind(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+def normalize_behind(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of LayerNormalization or RMSNormalization.
 
-    Raises Blocked if the axis is among the axes that are normalized, from `axis` on.
+    It is the place in the first input. Raises Blocked if the axis is among those that are normalized, from the
+    attribute `axis` on, or if another input has it.
     """
     step.require_shared(1, 2)
-    place = step.place(0)
+    place = step.data_place()
     rank = len(step.shape(0))
-    if place is not None:
-        require_other(step, place, *range(step.axis(step.call.attribute("axis"), rank), rank))
+    require_other(step, place, *range(step.axis(step.call.attribute("axis"), rank), rank))
     return place
 
 
@@ -167,8 +167,8 @@ ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin Re
 
 
 @carries(*REDUCTIONS)
-def reduce(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the result of a reduction, or None if the data does not have it.
+def reduce(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the result of ReduceSum and other reductions.
 
     Raises Blocked if the axis is reduced.
     """
@@ -181,22 +181,20 @@ def reduce(step: AxisStep) -> Place | None:
 
 
 @carries("ArgMax", "ArgMin")
-def arg_reduce(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the result of ArgMax or ArgMin, or None if the data does not have it.
+def arg_reduce(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the result of ArgMax or ArgMin.
 
-    Raises Blocked if positions along it are returned.
+    Raises Blocked if positions along the axis are returned.
     """
     return _place_without(step, [step.axis(step.call.attribute("axis"), len(step.shape(0)))])
 
 
-def _place_without(step: AxisStep, axes: Sequence[int]) -> Place | None:
-    """Return the place of the resized axis in the output of a node that reduces `axes`; None if the data lacks it.
+def _place_without(step: AxisStep, axes: Sequence[int]) -> Place:
+    """Return the Place of the resized axis in the output of a node that reduces `axes`, with or without `keepdims`.
 
-    Raises Blocked if the axis is one of `axes`.
+    `axes` are counted from 0. Raises Blocked if the resized axis is one of them.
     """
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     require_other(step, place, *axes)
     return (
         place
@@ -206,13 +204,12 @@ def _place_without(step: AxisStep, axes: Sequence[int]) -> Place | None:
 
 
 @carries("MeanVarianceNormalization")
-def normalize_axes(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+def normalize_axes(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of MeanVarianceNormalization.
 
-    Raises Blocked if the axis is one of the attribute `axes`, which are normalized.
+    It is the place in the input. Raises Blocked if the axis is one of the attribute `axes`, which are normalized.
     """
-    place = step.place(0)
-    if place is not None:
-        rank = len(step.shape(0))
-        require_other(step, place, *(step.axis(axis, rank) for axis in step.call.attribute("axes")))
+    place = step.data_place()
+    rank = len(step.shape(0))
+    require_other(step, place, *(step.axis(axis, rank) for axis in step.call.attribute("axes")))
     return place

@@ -10,13 +10,14 @@ ML = "ai.onnx.ml"
 
 
 @carries("Binarizer", "Imputer", "LabelEncoder", "CategoryMapper", "Scaler", "OneHotEncoder", domain=ML)
-def per_feature(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+def per_feature(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of Scaler, OneHotEncoder and the like.
 
-    Raises Blocked if the axis is the last axis of an Imputer or Scaler, which treat each feature differently.
+    It is the place in the input. Raises Blocked if the axis is the last axis of an Imputer or Scaler, which treat each
+    feature differently.
     """
-    place = step.place(0)
-    if place is not None and step.call.schema.name in ("Imputer", "Scaler"):
+    place = step.data_place()
+    if step.call.schema.name in ("Imputer", "Scaler"):
         require_other(step, place, len(step.shape(0)) - 1)
     return place
 
@@ -28,55 +29,52 @@ TreeEnsembleRegressor
 
 
 @carries(*PER_ROW, domain=ML)
-def per_row(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis, which must count the rows of a matrix, or None if the input lacks it.
+def per_row(step: AxisStep) -> Place:
+    """Return the Place of the resized axis in the outputs of a classifier, regressor or Normalizer: the rows.
 
-    Raises Blocked if the axis is another axis, or if the input is no matrix.
+    Raises Blocked if the axis does not count the rows, or if the input is no matrix.
     """
-    place = step.place(0)
-    if place is not None:
-        if len(step.shape(0)) != 2:
-            raise Blocked("its input is no matrix of rows")
-        require_other(step, place, 1)
+    place = step.data_place()
+    if len(step.shape(0)) != 2:
+        raise Blocked("its input is no matrix of rows")
+    require_other(step, place, 1)
     return place
 
 
 @carries("ArrayFeatureExtractor", domain=ML)
-def array_feature_extractor(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the data and the output, or None if the data does not have it.
+def array_feature_extractor(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of ArrayFeatureExtractor.
 
-    Raises Blocked if the axis is the last axis, along which features are picked.
+    It is the place in the data. Raises Blocked if the axis is the last axis, along which features are picked, or if the
+    indices have it.
     """
     step.require_shared(1)
-    place = step.place(0)
-    if place is not None:
-        if len(step.shape(0)) < 2:
-            raise Blocked("it picks slices by their positions")
-        require_other(step, place, len(step.shape(0)) - 1)
+    place = step.data_place()
+    if len(step.shape(0)) < 2:
+        raise Blocked("it picks slices by their positions")
+    require_other(step, place, len(step.shape(0)) - 1)
     return place
 
 
 @carries("FeatureVectorizer", domain=ML)
-def feature_vectorizer(step: AxisStep) -> Place | None:
-    """Return the first axis as the place of the resized axis, or None if no input has it.
+def feature_vectorizer(step: AxisStep) -> Place:
+    """Return the first axis as the Place of the resized axis in the output of FeatureVectorizer: the rows.
 
     Raises Blocked if an input is no matrix, or if the resized axis is not the rows of every input.
     """
     places = {step.place(index) for index in range(step.count)}
-    if places == {None}:
-        return None
     if places != {Place(0)} or any(len(step.shape(index)) != 2 for index in range(step.count)):
         raise Blocked("its inputs are not all rows of the slices")
     return Place(0)
 
 
 @carries("ZipMap", domain=ML)
-def zip_map(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the list of maps, one for each row; None if the input does not have it.
+def zip_map(step: AxisStep) -> Place:
+    """Return the Place of the resized axis in the output of ZipMap, a list of maps, one for each row of the input.
 
     Raises Blocked if the axis is not the rows of a matrix.
     """
-    place = step.place(0)
-    if place is not None and (place.axis or len(step.shape(0)) != 2):
+    place = step.data_place()
+    if place.axis or len(step.shape(0)) != 2:
         raise Blocked("its input is no matrix of rows")
     return place

@@ -17,7 +17,7 @@ END = 2**63 - 1
 
 @carries("Slice", sizes=(2,))
 def slice_(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of Slice, or None if the data does not have it.
+    """Return the Place of the resized axis (such as the batch) in the output of Slice, or None if the data lacks it.
 
     An end along the axis that is the old size is changed in the node to the largest integer, which takes all slices.
     Raises Blocked if the node takes, or may mean to take, only a part of the axis. Raises Blocked, too, if another
@@ -47,7 +47,9 @@ def slice_(step: AxisStep) -> Place | None:
 
 
 def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int, whole: Size) -> None:
-    """Replace the end at `position` of a Slice along the resized axis by an end that takes all, if it is the old size.
+    """Change the end of a Slice along the resized axis to one that takes all slices, if it is the old size.
+
+    Nothing is changed if the end takes all slices already.
 
     Args:
         step: the Slice.
@@ -77,18 +79,16 @@ def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int,
 
 
 @carries("Gather")
-def gather(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of Gather, or None if neither data nor indices have it.
+def gather(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of Gather.
 
-    Raises Blocked if both have it, or if slices are picked along it.
+    Raises Blocked if both data and indices have the axis, or if slices are picked along it.
     """
     data, indices = step.place(0), step.place(1)
-    if data is None and indices is None:
-        return None
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))
-    if data is None:
-        assert indices is not None
+    if indices is not None and data is None:
         return indices._replace(axis=axis + indices.axis)
+    data = step.data_place()
     if indices is not None:
         raise Blocked("it would pick elements of each slice at the positions of each other one")
     if data.axis == axis:
@@ -97,32 +97,32 @@ def gather(step: AxisStep) -> Place | None:
 
 
 @carries("GatherElements")
-def gather_elements(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in data, indices and output, or None if no input has it.
+def gather_elements(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in GatherElements' output.
 
-    An input without the axis is repeated along it. Raises Blocked if elements are picked along the axis.
+    All inputs have the axis in the same place; one without it is repeated along it. Raises Blocked if elements are
+    picked along the axis, or if the places differ.
     """
     return _same_place(step, step.call.attribute("axis"))
 
 
 @carries("ScatterElements", "Scatter")
-def scatter_elements(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in data, indices, updates and output, or None if no input has it.
+def scatter_elements(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of ScatterElements or Scatter.
 
-    An input without the axis is repeated along it. Raises Blocked if elements are written along the axis.
+    All inputs have the axis in the same place; one without it is repeated along it. Raises Blocked if elements are
+    written along the axis, or if the places differ.
     """
     return _same_place(step, step.call.attribute("axis"))
 
 
-def _same_place(step: AxisStep, along: int) -> Place | None:
-    """Return the place of the resized axis, which must be the same in all inputs, or None if no input has it.
+def _same_place(step: AxisStep, along: int) -> Place:
+    """Return the Place of the resized axis, which must be the same in all inputs.
 
-    An input without the axis is repeated along it. Raises Blocked if the places differ, or if the resized axis is
-    `along`, the axis along which the operator works.
+    An input without the axis is repeated along it. Raises Blocked if the places differ, if an input cannot be repeated,
+    or if the resized axis is `along`, the axis along which the operator works.
     """
     found = {place for index in range(step.count) if (place := step.place(index)) is not None}
-    if not found:
-        return None
     if len(found) > 1:
         raise Blocked("its inputs have the slices along different axes")
     (place,) = found
@@ -133,15 +133,14 @@ def _same_place(step: AxisStep, along: int) -> Place | None:
 
 @carries("GatherND")
 def gather_nd(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of GatherND, or None if neither data nor indices have it.
+    """Return the Place of the resized axis (such as the batch) in the output of GatherND.
 
-    Three cases are possible: the axis is one of the `batch_dims` of both inputs; it is an axis of the indices, and
-    there are no `batch_dims`; or it is an axis of the data behind the indexed axes. Raises Blocked in any other case.
+    The result is None if neither data nor indices have the axis. Three cases are possible: the axis is one of the
+    `batch_dims` of both inputs; it is an axis of the indices, and there are no `batch_dims`; or it is an axis of the
+    data behind the indexed axes. Raises Blocked in any other case.
     """
     data, indices = step.place(0), step.place(1)
     shared = step.call.attribute("batch_dims") or 0
-    if data is None and indices is None:
-        return None
     tuples = len(step.shape(1)) - 1
     if data is None and indices is not None and not shared:
         require_other(step, indices, tuples)
@@ -156,42 +155,39 @@ def gather_nd(step: AxisStep) -> Place | None:
 
 
 @carries("OneHot")
-def one_hot(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of OneHot, or None if the indices do not have it.
+def one_hot(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of OneHot.
 
-    A new axis in front of the resized axis moves it by one.
+    A new axis in front of the resized axis moves it by one. Raises Blocked if another input has the axis.
     """
     step.require_shared(1, 2)
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)) + 1)
     return place._replace(axis=place.axis + (axis <= place.axis))
 
 
 @carries("Trilu")
-def trilu(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+def trilu(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of Trilu.
 
-    Raises Blocked if the axis is one of the last two axes, rows and columns of a matrix.
+    It is the place in the data. Raises Blocked if the axis is one of the last two axes, rows and columns of a matrix,
+    or if the second input has it.
     """
     step.require_shared(1)
-    place = step.place(0)
-    if place is not None:
-        rank = len(step.shape(0))
-        require_other(step, place, rank - 2, rank - 1)
+    place = step.data_place()
+    rank = len(step.shape(0))
+    require_other(step, place, rank - 2, rank - 1)
     return place
 
 
 @carries("ReverseSequence")
-def reverse_sequence(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the data and the output, or None if no input has it.
+def reverse_sequence(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of ReverseSequence.
 
-    If the lengths do not have the axis, they are repeated along it. Raises Blocked if the axis is not `batch_axis`.
+    It is the place in the data. If the lengths do not have the axis, they are repeated along it. Raises Blocked if the
+    axis is not the `batch_axis` of the data.
     """
     data, lengths = step.own_place(0), step.own_place(1)
-    if data is None and lengths is None:
-        return None
     axis = step.call.attribute("batch_axis")
     if data is None or data.axis != axis:
         raise Blocked("its slices lie along another axis")

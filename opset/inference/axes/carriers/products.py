@@ -8,18 +8,16 @@ from opset.inference.axes.steps import AxisStep
 
 
 @carries("MatMul", "MatMulInteger", "QLinearMatMul")
-def matmul(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in a product of matrices, or None if neither factor has it.
+def matmul(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of MatMul, MatMulInteger or QLinearMatMul.
 
-    The axis may be an axis of stacked matrices, the rows of the left factor, or the columns of the right factor. Raises
-    Blocked if the product sums over the axis, if both factors have the axis in different places, or if scales or zero
-    points may differ along it.
+    The axis may be an axis of stacked matrices, the rows of the left factor, or the columns of the right factor. A
+    factor whose stacked matrices are equal along the axis may be cut to one. Raises Blocked if the product sums over
+    the axis, if both factors have the axis in different places, or if scales or zero points may differ along it.
     """
     right = 3 if step.call.schema.name == "QLinearMatMul" else 1
     step.require_shared(*(index for index in range(step.count) if index not in (0, right)))
     places = {index: place for index in (0, right) if (place := step.place(index)) is not None}
-    if not places:
-        return None
     for index in range(step.count):
         if index not in (0, right) and len(step.shape(index)) and step.shape(index) != (1,):
             raise Blocked("its scales may differ along the axis")
@@ -49,12 +47,12 @@ def matmul(step: AxisStep) -> Place | None:
 
 
 def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int) -> Place:
-    """Return the place of the resized axis in a product of a matrix, or stacked matrices, and a vector.
+    """Return the Place of the resized axis in a product of a matrix, or stacked matrices, and a vector.
 
     Args:
         places: the places in the factors that have the axis, by index of the input; at least one.
-        ranks: the ranks of both factors by index of the input.
-        right: the index of the right factor.
+        ranks: the ranks of both factors, by index of the input.
+        right: the index of the right factor; the left one has 0.
 
     Raises:
         Blocked: the product sums over the axis, or both factors have it.
@@ -69,19 +67,18 @@ def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int)
 
 
 @carries("Gemm")
-def gemm(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of Gemm, or None if neither A nor B has it.
+def gemm(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in Gemm's output.
 
-    The axis may be the rows of A or the columns of B. Raises Blocked if the product sums over the axis, if A and B both
-    have it, or for versions before 7. Raises Blocked, too, if C has the axis in another place, or has slices along it
-    that may differ.
+    The axis may be the rows of A or the columns of B. A C with equal slices along the axis is cut to one. Raises
+    Blocked if the product sums over the axis, if A and B both have it, or for versions before 7. Raises Blocked, too,
+    if C has the axis in another place, or has slices along it that may differ.
     """
     places = {index: place for index in (0, 1) if (place := step.place(index)) is not None}
     if len(places) > 1:
         raise Blocked("it would combine each slice with each other one")
     if not places:
         step.require_shared(2)
-        return None
     if step.call.version < 7:
         raise Blocked(f"Gemm {step.call.version} broadcasts in another way than later versions", CONVERT_FIRST)
     ((index, place),) = places.items()
@@ -103,11 +100,11 @@ def gemm(step: AxisStep) -> Place | None:
 
 
 @carries("Einsum")
-def einsum(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of Einsum, or None if no input has it.
+def einsum(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of Einsum.
 
-    Inputs with the axis's letter, but without the axis, are repeated along it. Raises Blocked if the axis has different
-    letters in the inputs, or if its letter is not in the output.
+    An input without the axis, in whose term the axis's letter stands, is repeated along it. Raises Blocked if the axis
+    has different letters in the inputs, if its letter is not in the output, or if the equation has "..." or no "->".
     """
     equation = str(step.call.attribute("equation")).replace(" ", "")
     if "..." in equation or "->" not in equation:
@@ -119,8 +116,6 @@ def einsum(step: AxisStep) -> Place | None:
         for index in range(step.count)
         if (place := step.place(index)) is not None
     }
-    if not found:
-        return None
     letter, outer, inner = next(iter(found))
     if len(found) > 1 or letter not in output or any(term.count(letter) > 1 for term in terms):
         raise Blocked(f"it sums along the axis, or pairs its slices with each other: {equation}")
@@ -131,13 +126,12 @@ def einsum(step: AxisStep) -> Place | None:
 
 
 @carries("Det")
-def determinant(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the determinants, or None if the matrices do not have it.
+def determinant(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of Det.
 
     Raises Blocked if the axis is one of the last two axes, rows and columns of a matrix.
     """
-    place = step.place(0)
-    if place is not None:
-        rank = len(step.shape(0))
-        require_other(step, place, rank - 2, rank - 1)
+    place = step.data_place()
+    rank = len(step.shape(0))
+    require_other(step, place, rank - 2, rank - 1)
     return place

@@ -11,46 +11,49 @@ from opset.inference.axes.steps import AxisStep
 
 @carries("SequenceConstruct")
 def construct(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in all elements of the sequence, or None if no element has it.
+    """Return the Place that the resized axis (such as the batch) has in all elements of SequenceConstruct's output.
 
-    Raises Blocked if only some elements have it, or if they have it in different places.
+    The result is None if no element has the axis. Raises Blocked if only some elements have it, or if they have it in
+    different places.
     """
     return _common_place(step, range(step.count))
 
 
 @carries("SequenceInsert")
 def insert(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the elements of the sequence and the new element, or None if none has it.
+    """Return the Place that the resized axis (such as the batch) has in all elements of SequenceInsert's output.
 
-    An empty sequence fits any place. Raises Blocked if the places differ.
+    The result is None if neither the sequence nor the new element has the axis. An empty sequence fits any place.
+    Raises Blocked if the places differ, or only one has the axis.
     """
     step.require_shared(*range(2, step.count))
     return step.place(1) if step.is_empty_sequence(0) else _common_place(step, (0, 1))
 
 
 @carries("SequenceAt", "SequenceErase")
-def take(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the elements of the sequence, or None if they do not have it."""
+def take(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of SequenceAt or SequenceErase.
+
+    It is the place in the elements of the sequence. Raises Blocked if the position has the axis.
+    """
     step.require_shared(*range(1, step.count))
-    return step.place(0)
+    return step.data_place()
 
 
 @carries("SequenceLength")
 def length(step: AxisStep) -> Place | None:
-    """Return None: the number of elements of a sequence does not depend on their sizes."""
+    """Return None for SequenceLength: the number of elements of a sequence does not depend on their sizes."""
     return None
 
 
 @carries("ConcatFromSequence")
-def join(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the joined tensor, or None if the elements do not have it.
+def join(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of ConcatFromSequence.
 
     With `new_axis`, a new axis in front of the resized axis moves it by one. Raises Blocked if the elements are joined
     along the resized axis.
     """
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     axis = step.axis(step.call.attribute("axis"), len(step.output_shape()))
     if step.call.attribute("new_axis"):
         return place._replace(axis=place.axis + (place.axis >= axis))
@@ -59,15 +62,13 @@ def join(step: AxisStep) -> Place | None:
 
 
 @carries("SplitToSequence")
-def split(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the parts of a tensor, or None if the tensor does not have it.
+def split(step: AxisStep) -> Place:
+    """Return the Place that the resized axis (such as the batch) has in the parts that SplitToSequence makes.
 
     Raises Blocked if the tensor is split along the axis.
     """
     step.require_shared(*range(1, step.count))
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))
     require_other(step, place, axis)
     drops = not step.call.has(1) and not step.call.attribute("keepdims")
@@ -75,7 +76,7 @@ def split(step: AxisStep) -> Place | None:
 
 
 def _common_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
-    """Return the place of the resized axis that the inputs at `indices` have in common, or None if none has it.
+    """Return the Place of the resized axis that the inputs at `indices` have in common, or None if none has it.
 
     Raises Blocked if the inputs have the axis in different places, or only some have it.
     """

@@ -17,43 +17,40 @@ Col2Im STFT
 
 
 @carries(*PER_IMAGE)
-def per_image(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the first input and the output, or None if the first input lacks it.
+def per_image(step: AxisStep) -> Place:
+    """Return the Place of the resized axis in the output of Conv, AveragePool and the like: the first axis, the batch.
 
     Raises Blocked if the axis is not the first axis of the first input, or if another input has it.
     """
     step.require_shared(*range(1, step.count))
-    place = step.place(0)
-    if place is not None:
-        require_other(step, place, *range(1, len(step.shape(0))))
+    place = step.data_place()
+    require_other(step, place, *range(1, len(step.shape(0))))
     return place
 
 
 @carries("MaxPool")
-def max_pool(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+def max_pool(step: AxisStep) -> Place:
+    """Return the Place of the resized axis in the output of MaxPool: the first axis, the batch.
 
     Raises Blocked if the axis is not the first axis, or if the node has the second output, whose positions count
     elements of all slices.
     """
-    place = step.place(0)
-    if place is not None:
-        if len(step.outputs) > 1:
-            raise Blocked("its second output counts elements of all slices")
-        require_other(step, place, *range(1, len(step.shape(0))))
+    place = step.data_place()
+    if len(step.outputs) > 1:
+        raise Blocked("its second output counts elements of all slices")
+    require_other(step, place, *range(1, len(step.shape(0))))
     return place
 
 
 @carries("BatchNormalization")
-def batch_normalization(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+def batch_normalization(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of BatchNormalization.
 
-    Raises Blocked if the axis is the axis of channels, or if the node computes statistics from the input.
+    It is the place in the first input. Raises Blocked if the axis is the axis of channels, if the node computes
+    statistics from the input, or if another input has the axis.
     """
     step.require_shared(*range(1, step.count))
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     if step.call.attribute("training_mode") or len(step.outputs) > 1 or step.call.attribute("is_test") == 0:
         raise Blocked("it computes its statistics from all slices")
     if step.call.attribute("spatial") == 0:
@@ -63,16 +60,14 @@ def batch_normalization(step: AxisStep) -> Place | None:
 
 
 @carries("DFT")
-def dft(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+def dft(step: AxisStep) -> Place:
+    """Return the Place of the resized axis (such as the batch) in the output of DFT.
 
-    Raises Blocked if the node transforms along the axis, or if the axis is the last one, which holds real and imaginary
-    parts.
+    It is the place in the signal. Raises Blocked if the node transforms along the axis, or if the axis is the last one,
+    which holds real and imaginary parts.
     """
     step.require_shared(1, 2)
-    place = step.place(0)
-    if place is None:
-        return None
+    place = step.data_place()
     rank = len(step.shape(0))
     (axis,) = step.numbers(2, "axis") or (-2,)
     if not isinstance(axis, int):
@@ -82,14 +77,12 @@ def dft(step: AxisStep) -> Place | None:
 
 
 @carries("GridSample")
-def grid_sample(step: AxisStep) -> Place | None:
-    """Return the first axis as the place of the resized axis, or None if neither images nor grids have it.
+def grid_sample(step: AxisStep) -> Place:
+    """Return the first axis as the Place of the resized axis in the output of GridSample: the batch.
 
-    If only one of the two inputs has the resized axis, the other is repeated along its first axis. Raises Blocked if an
+    If only one of the two inputs has the axis, the second one is repeated along its first axis. Raises Blocked if an
     input has the resized axis as another than its first axis.
     """
-    if step.place(0) is None and step.place(1) is None:
-        return None
     for index in (0, 1):
         place = step.own_place(index)
         if place is None:
@@ -101,10 +94,10 @@ def grid_sample(step: AxisStep) -> Place | None:
 
 @carries("RNN", "GRU", "LSTM")
 def recurrent(step: AxisStep) -> Sequence[Place | None] | None:
-    """Return the places of the resized axis in the three outputs, or None if the input sequences do not have it.
+    """Return the Places of the resized axis, the batch, in the three outputs of RNN, GRU or LSTM.
 
-    Initial states and lengths without the axis are repeated along it. Raises Blocked if the axis is not the axis of the
-    batch.
+    The result is None if the input sequences do not have the axis. Initial states and lengths without the axis are
+    repeated along it. Raises Blocked if the axis is not the axis of the batch, or if weights have it.
     """
     step.require_shared(1, 2, 3, 7)
     place = step.own_place(0)
@@ -127,10 +120,11 @@ def recurrent(step: AxisStep) -> Sequence[Place | None] | None:
 
 @carries("Resize", "Upsample", sizes=(3,))
 def resize(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+    """Return the Place of the resized axis (such as the batch) in the output of the operators Resize and Upsample.
 
-    If the node states the old size along the axis, the node gets the new size. Raises Blocked if the node itself scales
-    along the axis, or may do so, or if another size that it states follows the axis.
+    It is the place in the first input, None if that does not have the axis. If the node states the old size along the
+    axis, the node gets the new size. Raises Blocked if the node itself scales along the axis, or may do so, or if
+    another size that it states follows the axis.
     """
     step.require_shared(1, 2, 3)
     place = step.place(0)
@@ -166,7 +160,7 @@ def resize(step: AxisStep) -> Place | None:
 
 @carries("Attention")
 def attention(step: AxisStep) -> Sequence[Place | None]:
-    """Return the first axis as the place of the resized axis in each output.
+    """Return the first axis as the Place of the resized axis, the batch, in each output of Attention.
 
     A query, key or value, or a past key or value, without the resized axis is repeated along its first axis. A mask
     without it is broadcast. Raises Blocked if an input has the resized axis as another than its first axis, or if the
