@@ -150,9 +150,10 @@ class RuntimeFacts:
         return self._support[key]
 
     def _shared_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the kernels of an operator as `_support_of` does, for a runtime that has the kernels of another one.
+        """Return {since_version: [kernels of a release, for each release]}, with the kernels of another runtime.
 
-        Each release contains a release of the other runtime, and has the kernels of that release.
+        The form is the one of `_support_of`. Each release contains a release of the other runtime, and has the kernels
+        of that release. `key` is (domain, operator).
         """
         base = self._base
         assert base is not None
