@@ -127,7 +127,10 @@ def _codes_of(text: str, known: Collection[str]) -> list[str]:
 
 
 def check_context(context: CheckContext, codes: frozenset[str]) -> FindingList:
-    """Return the findings of the rules with these codes on a model; the first thousand are kept, others counted."""
+    """Return the findings of the rules with these codes on a model.
+
+    Rules that do not hold for its IR version do not run. The first thousand findings are kept, the others counted.
+    """
     return FindingList(find(context, codes))
 
 

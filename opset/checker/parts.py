@@ -21,6 +21,8 @@ Opsets = int | Mapping[str, int] | None
 """A version of ai.onnx, or versions by domain; None for the newest of all domains."""
 _SURROUNDINGS = ("G2", "M107", "M110", "M112", "W1")
 """What the codes of rules about the surroundings of a node begin with."""
+_UNUSED = "W101"
+"""The code of imports that no node uses: those around a graph are no part of it."""
 
 
 def check_node(
@@ -76,9 +78,12 @@ def check_graph(
         ir_version: The IR version; the newest one by default.
         schemas: Folders of operator YAML, for domains of your own.
     """
-    return _check_part(
-        lambda model: model.graph.ParseFromString(graph.SerializeToString()), opsets, ir_version, schemas, full=full
-    )
+
+    def place(model: Any) -> None:
+        """Make the graph the main graph of a model."""
+        model.graph.ParseFromString(graph.SerializeToString())
+
+    return _check_part(place, opsets, ir_version, schemas, ignore=(_UNUSED,), full=full)
 
 
 def check_function(

@@ -230,8 +230,8 @@ def type_text(proto: Any) -> str:
 def widens(old: str, new: str) -> bool:
     """Return whether each value of the element type `old` is also one of `new`, a larger type of the same kind.
 
-    For example, uint8 and int16, or float16 and float; not int8 and uint16, nor int8 and float. The types are not
-    equal.
+    For example, uint8 and int16, or float16 and float; not int8 and uint16, nor int8 and float. Of floats of 8 bits and
+    less, only types of 16 bits and more count as larger. Equal types are no larger ones.
     """
     first, second = _INTEGER.fullmatch(old), _INTEGER.fullmatch(new)
     if first and second:
@@ -328,7 +328,7 @@ def _variable_name(size: Size | None) -> str | None:
 
 
 def _in_order(size: Dim) -> list[str]:
-    """Return the names of the variables in a size in the order in which its text has them."""
+    """Return the names of the variables in a size in the order of its text: ["M", "N"] for 2*M + N."""
     text = str(size)
     return sorted(variables(size), key=lambda name: (text.find(name), name))
 

@@ -146,7 +146,10 @@ def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str,
     }
 
     def row(each: dict[str, Any], linked: set[str]) -> dict[str, Any]:
-        """Return the row of a range of targets; its codes are links unless in `linked`, and are added there."""
+        """Return the row of a range of targets, whose plain data is `each`.
+
+        Its error codes become links unless they are in `linked`; all of them are added to `linked`.
+        """
         low, high = each["targets"]
         refused = each["kind"] == "refuse"
         direct = {*each["codes"]} if refused else {code for step in each["steps"] for code in direct_codes[step]}
@@ -559,9 +562,10 @@ def _ground_data(data: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _versions_text(held: list[int], versions: tuple[OpSchema, ...]) -> str:
-    """Return the versions for which an example holds as text, "" if it holds for all versions.
+    """Return the versions for which an example holds as text: "version 13", "from version 7", "versions 7 to 13".
 
-    `held` are the versions for which it holds, oldest first. `versions` are all versions of the operator.
+    The text is "" if it holds for all versions. `held` are the versions for which it holds, oldest first. `versions`
+    are all versions of the operator.
     """
     if len(held) == len(versions):
         return ""

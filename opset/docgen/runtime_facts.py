@@ -150,9 +150,10 @@ class RuntimeFacts:
         return self._support[key]
 
     def _shared_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the kernels of an operator as `_support_of` does, for a runtime that has the kernels of another one.
+        """Return {since_version: [kernels of a release, for each release]}, with the kernels of another runtime.
 
-        Each release contains a release of the other runtime, and has the kernels of that release.
+        The form is the one of `_support_of`. Each release contains a release of the other runtime, and has the kernels
+        of that release. `key` is (domain, operator).
         """
         base = self._base
         assert base is not None
@@ -165,7 +166,10 @@ class RuntimeFacts:
         return {since: [by_release[number] for number in numbers] for since, by_release in support.items()}
 
     def _find_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the kernels of an operator as `_support_of` does, from the kernels of each release; not cached."""
+        """Return {since_version: [kernels of a release, for each release]} from the releases' own kernels; not cached.
+
+        The form is the one of `_support_of`; `key` is (domain, operator).
+        """
         versions = self._registry.versions(key[1], key[0])
         newest = self._registry.domains.get(key[0], 0)
         ends = [*(schema.since_version - 1 for schema in versions[1:]), newest]
@@ -471,7 +475,10 @@ def types_text(taken: Taken) -> str:
 
 
 def _elements_text(elements: frozenset[str], allowed: frozenset[str]) -> str:
-    """Return element types as text: "float, int64"; "all but string" if many, and few of `allowed` are missing."""
+    """Return element types as text: "float, int64".
+
+    If there are many, and few of `allowed` are missing, the text names these: "all but string".
+    """
     missing = allowed - elements
     if len(elements) > MAX_LISTED_TYPES and 0 < len(missing) <= MAX_LISTED_TYPES // 2:
         return f"all but {', '.join(_sort_types(missing))}"

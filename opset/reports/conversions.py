@@ -86,7 +86,7 @@ def targets_words(model: Mapping[str, Any]) -> str:
 
 
 def release_words(model: Mapping[str, Any]) -> str:
-    """Return the first releases of onnx with the versions of ai.onnx before and after: "1.8 → 1.16 of onnx".
+    """Return the first releases of onnx with the versions of ai.onnx before and after: "1.8.0 → 1.16.0 of onnx".
 
     The result is "" if the model does not import ai.onnx, or if no release has one of the versions. `model` is the
     report on the model, as JSON.

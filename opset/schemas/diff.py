@@ -45,9 +45,10 @@ class Transition:
 
     @cached_property
     def undeclared_keys(self) -> tuple[str, ...]:
-        """The keys, such as "inputs", at which the `change:` block and the computed difference differ; sorted.
+        """The keys of the signature difference, such as "inputs", that the `change:` block does not declare rightly.
 
-        A key that only one of the two has counts as well.
+        At these keys, the block and the computed difference differ, or only one of the two has the key. They are
+        sorted.
         """
         computed, declared = (
             {key: json.dumps(part, sort_keys=True) for key, part in difference.items()}

@@ -162,10 +162,10 @@ def _plain_data(value: Any) -> Any:
 
 
 def _version_data(schema: OpSchema, table: dict[tuple[str, ...], int], bodies: list[FunctionBody]) -> dict[str, Any]:
-    """Return the plain data of a version; a field that is empty or has its default is left out.
+    """Return an operator version as plain data for JSON; a field that is empty or has its default is left out.
 
-    A type list is written as its position in `table`, a function body as its position in `bodies`; new ones are added
-    to the two.
+    A list of types is written as its position in `table`, a function body as its position in `bodies`; new ones are
+    added to `table` and `bodies`.
     """
     data: dict[str, Any] = {"since": schema.since_version}
     data["inputs"] = [*map(_trim_defaults, schema.inputs)]
@@ -206,10 +206,10 @@ def versions_of(index: dict[str, Any], domain: str, name: str) -> list[int]:
 
 
 def _entry_of(index: dict[str, Any], domain: str, name: str) -> list[Any]:
-    """Return the entry of an operator in an index: [family, versions, function bodies].
+    """Return the entry of an operator in an index: [family, versions, function body, function body, …].
 
-    An entry is a line of JSON until it is used; then it is parsed, and kept in the index. Raises KeyError if the index
-    lacks the operator.
+    An entry is a line of JSON until it is first asked for; then the parsed entry takes its place in the index. Raises
+    KeyError if the index lacks the operator.
     """
     operators = index["operators"][domain]
     if isinstance(operators[name], bytes):

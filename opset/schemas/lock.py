@@ -32,9 +32,10 @@ Lock = dict[str, dict[str, dict[str, str]]]
 
 
 def signature_hash(schema: OpSchema) -> str:
-    """Return the SHA-256, in hex, of a version's signature: name, parameters, attributes, types and flags.
+    """Return the SHA-256, in hex, of the signature of an operator version, by which an edit of it is noticed.
 
-    Other fields do not count, such as prose, conditions and function bodies.
+    The signature is name, inputs, outputs, attributes, types and flags. Other fields do not count, such as prose,
+    conditions and function bodies.
     """
 
     def parameters(each: tuple[Parameter, ...]) -> list[Any]:
@@ -54,9 +55,9 @@ def signature_hash(schema: OpSchema) -> str:
 
 
 def read_lock(folder: Path) -> Lock:
-    """Return the hashes of released versions in a folder's lock.json; {} if there is no such file.
+    """Return the signature hashes of released versions in a folder's lock.json, by domain, operator and since_version.
 
-    Raises SchemaError S204 if the file cannot be read.
+    The result is {} if there is no such file. Raises SchemaError S204 if the file cannot be read, or has another form.
     """
     path = folder / LOCK_FILE
     try:
@@ -69,9 +70,9 @@ def read_lock(folder: Path) -> Lock:
 
 
 def parse_lock(data: bytes, path: Path | str) -> Lock:
-    """Return the hashes of released versions in the bytes of a lock.json; `path` is for messages.
+    """Return the signature hashes in the bytes of a lock.json, by domain, operator and since_version.
 
-    Raises SchemaError S204 if the bytes are no such file.
+    `path` is for messages. Raises SchemaError S204 if the bytes are no such file.
     """
     try:
         lock: Lock = parse_json(data)

@@ -105,7 +105,7 @@ class AttributeChange(NamedTuple):
 
 
 def is_old_value(value: Any, old: Any) -> bool:
-    """Whether the value of an attribute of a node is `old`, the value that a `change:` block declares.
+    """Whether the value of a node's attribute is `old`, the value that keeps the former meaning by a `change:` block.
 
     If `old` is {"all": 1}, any list or tuple of ones is equal to it, an empty one too.
     """
@@ -239,7 +239,10 @@ class OpSchema:
     if not TYPE_CHECKING:  # a checker of types knows the names
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Raise AttributeError; the message says where to find it, if schemas have it under another name."""
+            """Raise AttributeError for the missing attribute `name`.
+
+            If schemas have it under another name, the message says so.
+            """
             raise missing_attribute("OpSchema", name, _PLACES, dir(type(self)))
 
     @property
@@ -384,12 +387,15 @@ def unknown_words(unknown: str) -> str:
 
 
 def example_versions(example: Example, versions: Iterable[int]) -> list[int]:
-    """Return the members of `versions` at which an example holds: from its `since` to its `until`."""
+    """Return the operator versions in `versions` at which an example holds: from its `since` to its `until`.
+
+    Both are included; an `until` of None stands for no bound.
+    """
     return versions_between(versions, example.since, example.until)
 
 
 def versions_between(versions: Iterable[int], since: int | None, until: int | None) -> list[int]:
-    """Return the versions from `since` to `until`, both included; None stands for no bound."""
+    """Return the members of `versions` from `since` to `until`, both included; None stands for no bound."""
     return [each for each in versions if (since or 0) <= each and (until is None or each <= until)]
 
 

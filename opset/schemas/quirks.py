@@ -51,7 +51,8 @@ class Quirk(NamedTuple):
     def becomes_standard(self) -> bool:
         """Whether the standard has the quirk's operator, with the same meaning, from the opset after `last` on.
 
-        False if the quirk is not about an operator that comes from another domain.
+        An example is LayerNormalization, in the standard from opset 17 on. False if the quirk is not about an operator
+        that comes from another domain.
         """
         return bool(self.origin) and self.stand_in == (self.operators[0], self.last + 1)
 
@@ -139,7 +140,7 @@ def quirks_of(op_type: str, version: int) -> Iterator[Quirk]:
 def alias(op_type: str, version: int) -> Quirk | None:
     """Return the quirk about an operator that ai.onnx does not have at opset `version`, but that runtimes accept there.
 
-    Such an operator belongs to another domain, or to a later opset. Returns None if there is no such quirk.
+    An example is LayerNormalization at opset 16. Returns None if there is no such quirk.
     """
     return next((each for each in quirks_of(op_type, version) if each.origin), None)
 

@@ -46,7 +46,7 @@ class SelectionTarget(NamedTuple):
     is_found: bool = False
 
     def has_file(self, path: Path) -> bool:
-        """Whether a file of this folder of domains is to be checked; it need not exist.
+        """Whether an operator file of the target's folder of domains is to be checked; the file need not exist.
 
         True for any path if the target is the whole folder.
         """
@@ -110,7 +110,7 @@ def select_operators(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Sel
 def _merge_targets(targets: Sequence[SelectionTarget]) -> list[SelectionTarget]:
     """Return the targets, with all targets in the same folder of domains joined to one.
 
-    Folders are the same if their paths without links are. A target that is the whole folder includes all others.
+    Folders count as the same if links lead to the same one. A target that is the whole folder includes all others.
     """
     merged: dict[str, SelectionTarget] = {}
     for target in targets:
@@ -132,7 +132,10 @@ def _parent_of(folder: Path) -> Path:
 
 
 def _domain_folder(folder: Path) -> Path:
-    """Return the path of a domain's folder in a form that ends in the folder's name, even if the path is `.`."""
+    """Return the path of a domain's folder in a form that ends in the folder's name: `../com.acme` for `.`.
+
+    A path that ends in a name already is returned unchanged.
+    """
     named = folder.name not in ("", os.pardir)
     return folder if named else folder / os.pardir / os.path.basename(os.path.abspath(folder))
 

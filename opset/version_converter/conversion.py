@@ -144,7 +144,9 @@ def convert_model(
     notes: list[str] = []
     if dims:
         from opset.inference.axes.changing import with_sizes  # most conversions need no inference
+        from opset.inference.engine.binding import plain_sizes
 
+        dims = plain_sizes(dims)
         model, notes = with_sizes(model, dims, registry, limits)
     model, index = read_model(model, registry, freeze)
     index.notes += notes

@@ -40,6 +40,8 @@ def test_a_graph_is_checked_with_its_types():
     wrong = helper.make_tensor_value_info("y", TensorProto.FLOAT, [3])
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [value], [wrong])
     assert codes(opset.check_graph(graph, 17, ir_version=8)) == ["I101"]
+    graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, [2]))
+    assert codes(opset.check_graph(graph)) == []  # the imports around a graph are none of its own
 
 
 def test_a_function_counts_its_own_imports():

@@ -17,9 +17,15 @@ def quoted(page):
 
 
 @pytest.fixture(scope="session")
-def written():
+def progress():
+    """What was reported while the standard's site was made: how many pages were done, and of how many."""
+    return []
+
+
+@pytest.fixture(scope="session")
+def written(progress):
     """The files of the standard's site, by path."""
-    return dict(pages(default_registry()))
+    return dict(pages(default_registry(), progress=lambda done, total: progress.append((done, total))))
 
 
 @pytest.fixture(scope="session")

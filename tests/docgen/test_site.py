@@ -256,3 +256,8 @@ def test_progress_counts_all_that_is_made(form, first, tmp_path):
     made = dict(documentation(registry, form, ["com.acme"], lambda done, total: calls.append((done, total))))
     total = len(html_pages(made)) if form == "html" else 3
     assert calls == [(done, total) for done in range(first, total + 1)]
+
+
+def test_progress_counts_the_pages_of_runtimes_too(written, progress):
+    total = len(html_pages(written))
+    assert progress == [(done, total) for done in range(3, total + 1)]

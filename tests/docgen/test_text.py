@@ -128,6 +128,28 @@ def test_formulas():
     assert text.formula(r"\nocommand x") == r'<pre class="formula">\nocommand x</pre>'
 
 
+BAR = '<mo stretchy="false" lspace="0em" rspace="0em">|</mo>'
+OPEN, CLOSE = '<mo stretchy="false">(</mo>', '<mo stretchy="false">)</mo>'
+MINUS, SIGN = "<mo>\u2212</mo>", '<mo form="prefix">\u2212</mo>'
+
+
+@pytest.mark.parametrize(
+    ("latex", "parts"),
+    [
+        ("a | b", ["<mi>a</mi>", BAR, "<mi>b</mi>"]),
+        (r"\text{|} a", ["<mtext>|</mtext>", "<mi>a</mi>"]),
+        ("a - b", ["<mi>a</mi>", MINUS, "<mi>b</mi>"]),
+        ("-a", [SIGN, "<mi>a</mi>"]),
+        (r"\text{-} a", ["<mtext>-</mtext>", "<mi>a</mi>"]),
+        ("(-a) - b", [OPEN, SIGN, "<mi>a</mi>", CLOSE, MINUS, "<mi>b</mi>"]),
+        ("a = -b", ["<mi>a</mi>", "<mo>=</mo>", SIGN, "<mi>b</mi>"]),
+        ("a, -b", ["<mi>a</mi>", "<mo>,</mo>", SIGN, "<mi>b</mi>"]),
+    ],
+)
+def test_signs_and_bars_are_spaced_by_what_is_beside_them(latex, parts):
+    assert drawn(latex) == f"<mrow>{''.join(parts)}</mrow>"
+
+
 def test_a_formula_that_defines_macros_or_is_very_long_is_its_source():
     for source in (r"\newcommand{\a}{x}\a", "x" * (text.LONGEST_FORMULA + 1)):
         assert text.formula(source) == f'<pre class="formula">{source}</pre>'

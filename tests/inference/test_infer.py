@@ -586,7 +586,8 @@ PLAIN = [
         s = Shape(x) n = Gather(s, at) d = Concat<axis=0>(n, rest) y = Reshape(x, d) }}""", told)
       for count, kept, told in ((1, "0", "float[N, 3*M*N]"), (2, "0, 1", "float[N, N, 3*M]"),
                                 (2, "0, 3", "float[N, M, 3*N]"), (3, "0, 0, 2", "float[N, N, 3, M]"),
-                                (4, "0, 1, 2, 3", "float[N, N, 3, M, 1]"), (3, "0, 0, 0", "float[N, N, N, floor(3*M/N)]"))),
+                                (4, "0, 1, 2, 3", "float[N, N, 3, M, 1]"),
+                                (3, "0, 0, 0", "float[N, N, N, floor(3*M/N)]"))),
     (13, "(float[2] x, int64[n] v) => (float[] y) { s = Shape(x) c = Concat<axis=0>(s, v) y = ConstantOfShape(c) }",
      "float"),
     (13, '(float[0,2] x) => (float[] y) <int64[4] p = {0, 1, 0, 1}> { y = Pad<mode="edge">(x, p) }', "float[0, 4]"),

@@ -1,7 +1,7 @@
 """External data: what may be read, and what becomes of it when the model is saved."""
 
-import io
 import gc
+import io
 import os
 import socket
 

@@ -144,7 +144,7 @@ def check_initializers_listed(body: Body, context: CheckContext) -> Iterator[Fin
 
 @CHECKER.rule("G209", Body, until=3)
 def check_initializers_last(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each initializer of a nested graph that its inputs list before an input without initializer.
+    """Yield a finding for each initializer among a nested graph's inputs that stands before an input without value.
 
     This is a fault before IR version 4, in which the node gives values to the first inputs.
     """

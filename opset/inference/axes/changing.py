@@ -15,7 +15,7 @@ from opset.inference.axes.places import Place
 from opset.inference.axes.tracking import Tracking, TrackingStopped, follow
 from opset.inference.building.dimensions import Dim, Size, variable
 from opset.inference.building.work import charge_to, default_budget
-from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names, stated_dim_names
+from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names, plain_sizes, stated_dim_names
 from opset.inference.engine.engine import Engine, stopped_error
 from opset.inference.limits import MAX_BOUND
 from opset.model import load
@@ -131,6 +131,7 @@ def resize(
         InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output, I401
             if `limits` do not suffice.
     """
+    sizes = plain_sizes(sizes)
     weights = {tensor.name for tensor in model.proto.graph.initializer}
     stated = _stated_axes(value for value in model.proto.graph.input if value.name not in weights)
     known = {name: axis for name, axis in stated.items() if name in sizes}

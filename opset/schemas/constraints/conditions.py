@@ -159,10 +159,11 @@ class ConditionReader(Fields):
         return self.phrase(node)
 
     def read_where(self, node: YamlNode) -> tuple[tuple[str, str], ...]:
-        """Return the premises in a `where` mapping as pairs, such as ("mode", "linear") or ("rank(X)", "2").
+        """Return the entries of a `where` mapping as pairs, such as ("mode", "linear") or ("rank(X)", "2").
 
-        A premise is left out, with a finding, if its name is unknown, its condition is malformed, or its attribute is a
-        list. A condition that has names, and not only numbers, is a finding, too, but its premise is returned.
+        Each entry is a premise: other conditions are checked only if it holds. A premise is left out, with a finding,
+        if its name is unknown, its condition is malformed, or its attribute is a list. A condition that has names, and
+        not only numbers, is a finding, too, but its premise is returned.
         """
         premises: list[tuple[str, str]] = []
         for name, each in self.mapping(node).items():

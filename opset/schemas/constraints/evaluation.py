@@ -113,10 +113,9 @@ def combine(function: Callable[..., Any], values: Sequence[Any], algebra: Algebr
 
 
 def decide(results: Iterable[bool | None], decisive: bool) -> bool | None:
-    """Return "any" of some results of tests if `decisive` is True, and "all" if it is False; None if undecided.
+    """Return whether any of `results` is True if `decisive` is True, and whether all are True if it is False.
 
-    The result is `decisive` if one of the results equals it. Else it is None if one of them is None, which stands for
-    undecided; else it is `not decisive`.
+    A result of None is undecided. If such results leave the answer open, it is None.
     """
     is_undecided = False
     for result in results:

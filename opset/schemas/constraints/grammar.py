@@ -233,9 +233,9 @@ def parse_form(kind: str, form: str) -> Any:
 
 
 def terms_of(tree: Any) -> Iterator[tuple[str, str]]:
-    """Yield (operator, name) for each name in expressions, conditions or patterns, such as ("rank", "X").
+    """Yield (operator, name) for each name in expressions, conditions or patterns, such as ("rank", "X") for `rank(X)`.
 
-    `tree` is one of these, or a tuple of them.
+    `tree` is one of these, or a tuple of them; for anything else, nothing is yielded.
     """
     if isinstance(tree, Expression) and tree.operator in NAMED:
         yield tree.operator, tree.operands[0]

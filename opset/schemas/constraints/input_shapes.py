@@ -205,7 +205,7 @@ class Match:
     def _values_of(self, check: Check, index: int) -> Iterable[Any]:
         """Return the values of a check's subject, each of which has to meet the condition of the check.
 
-        An unknown value is None; an unknown list gives no values, or None. If the check is that an input has one
+        An unknown value is None; an input with unknown elements has no values. If the check is that an input has one
         element, its sizes are returned, each of which has to be 1.
         """
         if check.kind == GIVEN:
@@ -253,8 +253,9 @@ class Match:
     def _check_broadcast(self, check: Check, index: int) -> None:
         """Raise Violation if the input at `index` certainly does not broadcast to the shape that a check names.
 
-        The shape is the shape of another input, or a pattern. Else, sizes of it that are unknown are filled in if the
-        input decides them: `shapes` is changed for another input, `sizes` for a pattern. An unknown shape passes.
+        The check names another input, or a pattern of sizes. If the input may broadcast to it, unknown sizes of that
+        shape are filled in from the input: in `self.shapes` for another input, in `self.sizes` for a pattern. If one of
+        the two shapes is unknown, nothing is raised.
         """
         shape, is_input = self.shapes[index], isinstance(check.rule, Expression)
         target = self._find_shape(str(check.rule)) if is_input else self._complete_shape(None, check.rule[0])

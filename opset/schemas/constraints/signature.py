@@ -241,7 +241,7 @@ def declared_attributes(schema: OpSchema) -> tuple[Attribute, ...]:
 
 
 def needs_ranks(declared: Attribute) -> bool:
-    """Whether it depends on the rank of an input which values of an attribute are legal, as in "-rank <= x < rank"."""
+    """Whether the rank of an input decides which values of an attribute are legal, as in "-rank <= x < rank"."""
     return any(terms_of(comparisons_of(declared)))
 
 
@@ -320,10 +320,9 @@ def range_text(declared: Attribute) -> str:
 
 
 def declared_text(schema_inputs: Sequence[Parameter], declared: Attribute) -> str:
-    """Return the legal values of an attribute as the text of a constraint: "mode is linear or cubic".
+    """Return the legal values of an attribute as the text of a constraint, such as "mode is linear or cubic".
 
-    The result is "" if all values are legal. A rank is written with the name of the first of `schema_inputs`: `-rank(X)
-    <= axis < rank(X)`.
+    The result is "" if all values are legal. In `-rank(X) <= axis < rank(X)`, X is the first of `schema_inputs`.
     """
     name = f"each of {declared.name}" if declared.type.endswith("s") else declared.name
     if declared.kind == DATA_TYPE:

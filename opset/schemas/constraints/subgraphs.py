@@ -39,7 +39,7 @@ def check_graphs(
     scans: int | None = None,
     strict: bool = False,
 ) -> None:
-    """Check that the subgraphs of a node take as many inputs, and have as many outputs, as the node needs.
+    """Raise Violation unless the subgraphs of a node take as many inputs, and have as many outputs, as the node needs.
 
     Nothing is checked for other operators than If, Loop, Scan and SequenceMap.
 
@@ -52,9 +52,6 @@ def check_graphs(
         scans: `num_scan_inputs` of a Scan; if it is None, nothing is checked for a Scan.
         strict: Whether each subgraph must have exactly the outputs that the node needs. If not, it may have more, as
             runtimes accept this, and of the two branches of an If, only one must have enough.
-
-    Raises:
-        Violation: The numbers do not fit.
     """
     passed = passed_count(op_type, version, inputs)
     if passed is None:

@@ -177,9 +177,9 @@ def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[
 
 
 def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Finding]:
-    """Yield a finding S236 for each attribute by which a node refers wrongly to an attribute of the operator.
+    """Yield a finding S236 for each wrong reference of a node to an attribute of the operator, written `@name`.
 
-    The reference is wrong if the operator does not have the attribute, if it has another type, or if a Constant needs
+    It is wrong if the operator does not have the attribute, if the attribute has another type, or if a Constant needs
     its value and it may have none. A Constant that has not exactly one `value` attribute is a finding, too.
     """
     given = {name for name, form in use.body.where if form == "given"}

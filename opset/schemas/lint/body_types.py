@@ -35,7 +35,7 @@ def check_body_types(bodies: OperatorBodies) -> Iterator[Finding]:
 
 
 def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> Iterator[tuple[str, str]]:
-    """Yield (type, reason) for each input type of a version that a node of one of its bodies does not allow.
+    """Yield (type, reason) for each input type of a version that a node of `body` does not allow.
 
     A type is written as "tensor(float)". Only types that `body` is for are tried (its `types`). A body that cannot be
     read yields nothing. `versions` returns the versions of an operator by domain and name.

@@ -23,9 +23,10 @@ class LockedOperators:
 
 @LINT.rule("S204", LintedFolder)
 def check_lost_versions(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S204 for each version that the lock has, but the operator's file does not have any more.
+    """Yield a finding S204 for each version that lock.json has, but the operator's file does not have any more.
 
-    A file that does not exist has none. Files that are not checked, or have faults, are skipped.
+    If the operator's file is gone, this is so for all of its versions. Files that are not checked, or have faults, are
+    skipped.
     """
     present = {(domain_name(o.domain), o.name, str(s.since_version)) for o in folder.whole_operators for s in o.schemas}
     for domain, names in context.lock.items():
@@ -36,7 +37,7 @@ def check_lost_versions(folder: LintedFolder, context: LintContext) -> Iterator[
 
 
 def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple[Operator, int]]:
-    """Return (operator, since_version) for each version that is not in the lock: its signature may still change."""
+    """Return (operator, since_version) for each version that `lock` does not have: its signature may still change."""
     return [
         (operator, schema.since_version)
         for operator in operators
@@ -47,9 +48,9 @@ def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple
 
 @LINT.rule("S241", LockedOperators)
 def check_lock(locked: LockedOperators) -> Iterator[Finding]:
-    """Yield a finding S241 for each version that has to be in the lock and is not.
+    """Yield a finding S241 for each version that has to be in lock.json and is not.
 
-    Versions up to the newest locked version of their domain have to be there; if `locked.released`, all versions.
+    Versions up to the newest version of their domain in the lock have to be there; if `locked.released`, all versions.
     """
     lock = locked.lock
     for operator, since in unlocked_versions(locked.operators, lock):

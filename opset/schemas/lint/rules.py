@@ -280,7 +280,7 @@ def check_order_of_versions(operator: Operator, context: LintContext) -> Iterato
 
 @LINT.rule("S203", Operator)
 def check_released_signatures(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S203 for each version whose signature has another hash than the lock has for it."""
+    """Yield a finding S203 for each version whose signature has another hash than lock.json has for it."""
     versions = context.lock.get(domain_name(operator.domain), {}).get(operator.name, {})
     for schema in operator.schemas:
         released = versions.get(str(schema.since_version))
@@ -310,8 +310,9 @@ def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]
 def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S206 for each adapter that a `change:` block declares as "written", but that is not registered.
 
-    For each adapter that is registered, but not declared as "written", a finding S207 is yielded. Nothing is yielded if
-    the adapters are not to be checked, or could not be loaded.
+    An adapter converts nodes between two consecutive versions, up or down. For each one that is registered, but not
+    declared as "written", a finding S207 is yielded. Nothing is yielded if the adapters are not to be checked, or could
+    not be loaded.
     """
     if context.written is None or operator.domain in context.unknown:
         return
@@ -417,10 +418,10 @@ def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Ite
 
 @LINT.rule("S229", Operator)
 def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S229 for each wrong entry of `emulate`, such as {bfloat16: float}.
+    """Yield a finding S229 for each wrong entry of `emulate` in a `change:` block, such as {bfloat16: float}.
 
-    An entry is wrong if its type (bfloat16) is not new in the version, or if the type through which it is computed
-    (float) was not allowed before.
+    The entry says that bfloat16 came with the version, and can be computed by casts to float. It is wrong if no input
+    or output got bfloat16, or if one that got it did not allow float before.
     """
     for step in operator.transitions:
         for element, wider in step.change.emulate.items():
@@ -599,7 +600,8 @@ def sets_of_domain(domain: str, sets: TypeSets) -> TypeSets:
 def _stated_entries(operator: Operator, key: str) -> Iterator[tuple[int, str, YamlNode]]:
     """Yield (version, name, node) for each entry of the mapping at `key`, such as "types", in each version.
 
-    Entries that a version inherits by `like` are left out.
+    Only entries that the version itself has in YAML are yielded: none that it inherits by `like`, and none that are
+    null.
     """
     for version in operator.root.value["versions"].value:
         entries = version.value[key].value or {} if key in version.value else {}
@@ -644,7 +646,7 @@ def check_type_sets(folder: LintedFolder, context: LintContext) -> Iterator[Find
     used = set(_type_words([root]))
     for version in (node.value for operator in folder.operators for node in operator.root.value["versions"].value):
         parts = (version, version["change"].value if "change" in version else {})
-        used.update(_type_words(part["types"] for part in parts if "types" in part))
+        used.update(_type_words(part["types"] for part in parts if isinstance(part, dict) and "types" in part))
     first: dict[tuple[str, ...], str] = {types: name for name, types in folder.base.items()}
     for name, key in root.keys.items():
         place = f"{path}:{key.line}:{key.column}"

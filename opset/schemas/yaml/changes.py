@@ -223,7 +223,10 @@ class Changes(TypeFields):
         return {key: self.value(each, attribute.type.removesuffix("s")) for key, each in entries.items()} or None
 
     def diff_value(self, node: YamlNode) -> Any:
-        """Return a value in the form of `signature_diff`: tuples as lists, floats as the nearest float32."""
+        """Return the value at a node in the form of `signature_diff`: a list stays a list.
+
+        A float becomes the nearest float32.
+        """
         value = self.any_value(node)
         return list(value) if isinstance(value, tuple) else value
 

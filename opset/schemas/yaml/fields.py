@@ -80,7 +80,11 @@ class Fields:
         return text
 
     def grounds(self, fields: dict[str, YamlNode]) -> tuple[str, str]:
-        """Return the texts of the keys `stated` and `chosen`, "" for a missing one; if both exist, add a finding."""
+        """Return the texts of the keys `stated` and `chosen`, "" for a missing one; if both exist, add a finding.
+
+        `stated` is the clause of the standard that says so, `chosen` the reason for a choice that the standard leaves
+        open.
+        """
         stated, chosen = self.phrase(fields.get("stated")), self.phrase(fields.get("chosen"))
         if stated and chosen:
             self.findings.add("S103", "what is stated is not chosen", fields["chosen"], "leave one of them out")
@@ -126,7 +130,7 @@ class Fields:
     def limit_entries(self, node: YamlNode, what: str) -> YamlNode:
         """Return a list or mapping; if it has more than MAX_ENTRIES entries, add a finding and leave out the rest.
 
-        `what` names the entries in the finding, such as "versions".
+        Any other node is returned unchanged. `what` names the entries in the finding, such as "versions".
         """
         if isinstance(node.value, list | dict) and len(node.value) > MAX_ENTRIES:
             self.findings.add("S102", f"there are at most {MAX_ENTRIES} {what}", node)

@@ -114,9 +114,10 @@ def _yaml_parts(example: dict[str, Any]) -> dict[str, str]:
 
 
 def _written_length(own: dict[str, str], other: dict[str, str]) -> int:
-    """Return the number of characters that an example takes if it is written as `like` the example `other`.
+    """Return how many characters of YAML an example takes if it is written as `like` an earlier example `other`.
 
-    Both arguments are results of `_yaml_parts`. If `other` is {}, the example is written without `like`.
+    Keys that are equal in both are not written then. `own` and `other` are results of `_yaml_parts`. If `other` is {},
+    the example is written without `like`.
     """
     written = sum(len(key) + len(text) + 4 for key, text in own.items() if other.get(key) != text)
     return written + sum(len(key) + len(": null, ") for key in other if key not in own)

@@ -131,7 +131,10 @@ def _parameter_name(parameter: YamlNode) -> str:
 
 
 def complete_versions(root: YamlNode) -> dict[int, dict[str, Any]]:
-    """Return the keys of each version by since_version, inherited keys included; the document must have no faults."""
+    """Return the keys of each version in an operator's document, by since_version, as plain data.
+
+    Keys that a version inherits by `like` are included. The document must have no faults.
+    """
     complete: dict[int, dict[str, YamlNode]] = {}
     likeness = Likeness(Findings(""))
     for node in sorted(root.value["versions"].value, key=lambda each: -each.value["since"].value):
@@ -143,7 +146,10 @@ def complete_versions(root: YamlNode) -> dict[int, dict[str, Any]]:
 
 
 def complete_examples(root: YamlNode) -> list[dict[str, Any]]:
-    """Return the keys of each example, inherited ones included, without `like`; the document must have no faults."""
+    """Return the keys of each example in an operator's document, as plain data, without `like`.
+
+    Keys that an example inherits by `like` are included. The document must have no faults.
+    """
     complete: dict[str, dict[str, YamlNode]] = {}
     likeness = Likeness(Findings(""))
     for node in root.value["examples"].value if "examples" in root.value else ():
@@ -155,9 +161,9 @@ def complete_examples(root: YamlNode) -> list[dict[str, Any]]:
 
 
 def shorten_version(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that a version has to state in YAML if it is `like` the version `other`.
+    """Return the keys that a version has to write in YAML if it has the key `like`, and so inherits from `other`.
 
-    `own` and `other` have all keys of the two versions. A key, or an entry, that only `other` has is null in the
+    `own` and `other` have all keys of the two versions. A key, or an entry, that only `other` has is None in the
     result. `complete_version` does the reverse.
     """
     found = _shorten(own, other, OWN_KEYS, DEPTHS)
@@ -174,9 +180,9 @@ def shorten_version(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[st
 
 
 def shorten_example(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that an example has to state in YAML if it is `like` the example `other`.
+    """Return the keys that an example has to write in YAML if it has the key `like`, and so inherits from `other`.
 
-    `own` and `other` have all keys of the two examples. A key, or an entry, that only `other` has is null in the
+    `own` and `other` have all keys of the two examples. A key, or an entry, that only `other` has is None in the
     result. `complete_example` does the reverse.
     """
     return _shorten(own, other, EXAMPLE_OWN_KEYS, EXAMPLE_DEPTHS)

@@ -515,7 +515,9 @@ class _Reading(Attributes, Changes, Likeness):
     def version(self, node: YamlNode, name: str, family: str, newer: dict[int, dict[str, YamlNode]]) -> _Version | None:
         """Return one version of the operator; None if it has no legal `since`.
 
-        Faults are added as findings, and the version to `self.broken`, `self.unclear` or `self.unchanged`.
+        Faults are added as findings. The number of a version with faults is added to `self.broken`; to `self.unchanged`
+        if they are in `change:`; to `self.unclear` if only names of types are unknown, and there may be further type
+        sets.
 
         Args:
             node: The YAML node of the version.
@@ -569,7 +571,10 @@ class _Reading(Attributes, Changes, Likeness):
         return _Version(complete, node, fields, docs, texts) if dated else None
 
     def bodies(self, node: YamlNode, schema: OpSchema) -> tuple[FunctionBody, ...]:
-        """Return the function bodies in the `function` of a version; faults are added as findings."""
+        """Return the function bodies in the `function` of a version; faults are added as findings.
+
+        The text of their nodes is not parsed. `schema` is the version so far: it has the inputs, attributes and types.
+        """
         bodies: list[FunctionBody] = []
         for each in self.items(self.limit_entries(node, "function bodies")):
             fields = self.mapping(each, BODY_KEYS, ("opset", "nodes"))

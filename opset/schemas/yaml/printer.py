@@ -89,7 +89,7 @@ def _as_item(lines: list[str], indent: str = "") -> list[str]:
 
 
 def difference_lines(key: str, value: Any) -> list[str]:
-    """Return the YAML lines of one key of a version that is `like` a newer one.
+    """Return the YAML lines of one key of a version that has the key `like`, and so only keys that differ.
 
     Inputs, outputs, attributes and types are on one line if they fit; all else is written as by `entry_lines`.
     """
@@ -312,12 +312,18 @@ def _quote(text: str) -> str:
 
 
 def _wrap(line: str, indent: str) -> list[str]:
-    """Return a line of flow style broken at spaces if it is too long; the lines after the first begin with `indent`."""
+    """Return a line of YAML in flow style, broken at spaces into several lines if it is longer than WIDTH.
+
+    The lines after the first begin with `indent`.
+    """
     return [line] if len(line) <= WIDTH else _fill(line.lstrip(), line[: len(line) - len(line.lstrip())], indent)
 
 
 def _fill(text: str, first: str, rest: str) -> list[str]:
-    """Return text as lines broken at spaces; the first begins with `first`, the others with `rest`."""
+    """Return text as lines of at most WIDTH characters, broken at spaces; a word that is longer has a longer line.
+
+    The first line begins with `first`, the others with `rest`.
+    """
     return textwrap.wrap(
         text,
         WIDTH,

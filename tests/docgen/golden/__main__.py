@@ -88,6 +88,7 @@ def woven(count, step):
     return picture(Diagram("woven", boxes, [*edges, Edge(count - 1, count, "out")]))
 
 
+@cache
 def texts():
     """The text of each file that says something of the domains, by its path; of a page of the site its content."""
     registry = registry_with([HERE / "schemas"])
@@ -122,7 +123,9 @@ def texts():
     found["verbs.txt"] = "".join(
         f"{line}\n" for page in pages for line in (page.path, *outlined(page._asdict(), EMPTY))
     )
-    found["runtimes.txt"] = "".join(f"{line}\n" for name in RUNTIMES for line in runtime_page_of(of_standard, name))
+    pages = {page.path: page.page for page in runtime_pages(of_standard)}
+    shown = [shortened(pages[Paths.runtime(name)]) for name in RUNTIMES]
+    found["runtimes.txt"] = "".join(f"{line}\n" for page in shown for line in outlined(page, EMPTY))
     tables = [of_standard.convertibility.table_of(name) for name in TABLES]
     made = Convertibility(registry_with([HERE / "made"]))
     tables += [made.table_of(name, "com.example") for name in ("Made", "Gone", "Lost")]
@@ -133,13 +136,12 @@ def texts():
     return found
 
 
-def runtime_page_of(of_standard, name):
+def shortened(page):
     """The data of the page of a runtime, with the first two of the operators that each table lists."""
-    page = next(each for each in runtime_pages(of_standard) if each.path == Paths.runtime(name)).page
     page["operators"]["groups"][2:] = []
     for row in (row for each in page["fates"] for row in each["table"]["rows"]):
         row["cells"][1]["links"][2:] = []
-    return outlined(page, EMPTY)
+    return page
 
 
 def lowerings_of(standard, convertibility):

@@ -82,7 +82,7 @@ def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int,
 def gather(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Gather.
 
-    Raises Blocked if both have it, or if slices are picked along it.
+    Raises Blocked if both data and indices have the axis, or if slices are picked along it.
     """
     data, indices = step.place(0), step.place(1)
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))
@@ -110,8 +110,8 @@ def gather_elements(step: AxisStep) -> Place:
 def scatter_elements(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of ScatterElements or Scatter.
 
-    All inputs have it in the same place; one without it is repeated along it. Raises Blocked if elements are written
-    along the axis, or if the places differ.
+    All inputs have the axis in the same place; one without it is repeated along it. Raises Blocked if elements are
+    written along the axis, or if the places differ.
     """
     return _same_place(step, step.call.attribute("axis"))
 
@@ -184,8 +184,8 @@ def trilu(step: AxisStep) -> Place:
 def reverse_sequence(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of ReverseSequence.
 
-    It is the place in the data. If the lengths do not have it, they are repeated along it. Raises Blocked if the axis
-    is not the `batch_axis` of the data.
+    It is the place in the data. If the lengths do not have the axis, they are repeated along it. Raises Blocked if the
+    axis is not the `batch_axis` of the data.
     """
     data, lengths = step.own_place(0), step.own_place(1)
     axis = step.call.attribute("batch_axis")

@@ -32,7 +32,10 @@ def insert(step: AxisStep) -> Place | None:
 
 @carries("SequenceAt", "SequenceErase")
 def take(step: AxisStep) -> Place:
-    """Return the place of the resized axis in the elements of the sequence."""
+    """Return the Place of the resized axis (such as the batch) in the output of SequenceAt or SequenceErase.
+
+    It is the place in the elements of the sequence. Raises Blocked if the position has the axis.
+    """
     step.require_shared(*range(1, step.count))
     return step.data_place()
 

@@ -80,8 +80,8 @@ def dft(step: AxisStep) -> Place:
 def grid_sample(step: AxisStep) -> Place:
     """Return the first axis as the Place of the resized axis in the output of GridSample: the batch.
 
-    If only one of the two inputs has it, the second one is repeated along its first axis. Raises Blocked if an input
-    has the resized axis as another than its first axis.
+    If only one of the two inputs has the axis, the second one is repeated along its first axis. Raises Blocked if an
+    input has the resized axis as another than its first axis.
     """
     for index in (0, 1):
         place = step.own_place(index)
