@@ -156,7 +156,7 @@ def separate_functions(
 
 
 def _shared_functions(first: ModelIndex, second: ModelIndex) -> dict[FunctionKey, None]:
-    """Return the functions that are equal in two models, with all functions that they call, in the first one's order."""
+    """Return the functions that are equal in two models with all that they call, in the order of the first."""
     shared: set[FunctionKey] = set()
     for body in reversed(first.call_order()):
         key = function_key(body.proto)
