@@ -43,7 +43,8 @@ def _constraint_added(pair: VersionPair) -> Iterator[RuleFinding]:
 def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each constraint that only the older version has.
 
-    A constraint that the newer version has under another label is left out.
+    Constraints are compared by label. One whose text and checked conditions stand in the newer version under another
+    label is left out.
     """
     for label, text in pair.old.docs.constraints.items():
         if label not in pair.new.docs.constraints and not _labels_of_same_constraint(pair.new, pair.old, label):

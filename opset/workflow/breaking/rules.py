@@ -235,10 +235,10 @@ class StateComparison:
         return tuple(added)
 
     def newest_released(self, key: Key) -> int:
-        """Return the newest released version of an operator's domain in the old state; 0 if none is released.
+        """Return the newest released version of the operator's domain in the old state; 0 if none is released.
 
-        If the old state has some operators only (`partial`), it is the newest version of the operator itself, which the
-        old state must have. `key` is (domain, name).
+        `key` is (domain, name) of the operator. If the old state has only some operators (`partial`), the result is the
+        newest version of this operator, released or not; the old state must have it, or KeyError is raised.
         """
         if self.partial:
             return self.old.operators[key].newest.since

@@ -230,7 +230,10 @@ class OnnxRuntime(WorkerRuntime):
 
     @classmethod
     def error_text(cls, error: Exception) -> str:
-        """Return the message of an error without its number, empty names and locations in the source."""
+        """Return the message of an error without what differs between runs and builds.
+
+        These are the error number of onnxruntime, empty names of nodes, and places in its C++ source.
+        """
         return re.sub(cls.NOISE, "", str(error))
 
     def _own_value(self, value: Any) -> Any:
@@ -373,7 +376,11 @@ def answer(runtime: WorkerRuntime, request: dict[str, Any], data: bytes) -> tupl
 
 
 def requests(stream: BinaryIO) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Yield (header, bytes of tensors) of each message in a stream, until the stream ends."""
+    """Yield (header, bytes of tensors) of each message in a stream, until the stream ends.
+
+    A stream that ends within the two lengths before a message ends as if it were complete. If it ends later, the header
+    is no JSON (ValueError) or the bytes are too few.
+    """
     while len(head := stream.read(LENGTHS.size)) == LENGTHS.size:
         header, data = LENGTHS.unpack(head)
         yield json.loads(stream.read(header)), stream.read(data)

@@ -209,15 +209,17 @@ def structure_of(value: Any) -> Structure:
 
 
 def disagreement(type_: Type | None, value: Structure, sizes: dict[str, int], bind: bool) -> str:
-    """Return how an inferred type contradicts the type and shape of a value; "" if it does not.
+    """Return the first way in which an inferred type contradicts the type and shape of a value; "" if nothing does.
 
-    A size that is unknown, or a dim_param that is not in `sizes`, contradicts nothing.
+    Kind, element type, rank and sizes are compared; of a map only the kind. A size that is unknown, or depends on a
+    dim_param that is not in `sizes`, contradicts nothing.
 
     Args:
-        type_: Inferred type; if it is None, nothing is known, and nothing contradicts.
-        value: Type and shape of the value, as `structure_of` returns them.
+        type_: Inferred type; None, if nothing is known, contradicts nothing.
+        value: Type and shape of the value, as `structure_of` returns them; None for a value that is left out.
         sizes: The numbers for which dim_params stand, by name.
-        bind: Whether a dim_param that is not in `sizes` is added to them, with the value's size as its number.
+        bind: Whether a size that is one dim_param, not in `sizes`, is added to them, with the value's size as its
+            number.
     """
     if type_ is None:
         return ""
