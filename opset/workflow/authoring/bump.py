@@ -376,9 +376,9 @@ def _entry_lines(key: str, value: Any, indent: str, end: str) -> list[str]:
 
 
 def _check_comments(operator: Operator, lines: list[str], node: YamlNode) -> None:
-    """Raise UsageError U103 if a comment stands behind a YAML value on one of its lines, since it would be lost.
+    """Raise UsageError U103 if a comment stands behind YAML on one of the lines that will be replaced.
 
-    `lines` are the lines of the value, `node`. Comments on lines of their own are kept.
+    `lines` are those lines, and `node` is the value on them. Comments on lines of their own are allowed: they are kept.
     """
     if _has_comments([line for line in lines if not line.lstrip().startswith("#")], node):
         message = "the comments of this change block would be lost"

@@ -251,7 +251,10 @@ def _formula(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B159", VersionPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _special_cases(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if an edit of a version added or removed special cases; a notice if only their order differs."""
+    """Yield a finding if an edit of a version changed its special cases; a notice if only their order differs.
+
+    A special case is compared by its text. A new version is not compared.
+    """
     old, new = ([each.text for each in side.docs.special_cases] for side in (pair.old, pair.new))
     if not pair.in_place or old == new:
         return

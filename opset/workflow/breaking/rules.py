@@ -127,7 +127,7 @@ class OperatorPair:
         """The new number of each renumbered version, by its old number.
 
         A version is renumbered if only the older state has its number, and only the newer state has the number of a
-        version with the same signature.
+        version with the same signature. If several fit, each is used once, in the order of the versions.
         """
         came: dict[str, list[int]] = {}
         for since, version in self.new.versions.items():

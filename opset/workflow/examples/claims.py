@@ -213,7 +213,7 @@ class ClaimTests:
     def has_same_defaults(self, example: Example) -> bool:
         """Return whether each attribute that an example leaves out has the same default in both versions.
 
-        Attributes that only one of the versions has are not compared.
+        Attributes that only one of the versions has are not compared. No default is equal to no default.
         """
         pairs = ((self.older.attributes.get(name), each) for name, each in self.newer.attributes.items())
         return all(old is None or old.default == new.default or new.name in example.attributes for old, new in pairs)

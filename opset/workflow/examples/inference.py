@@ -98,11 +98,11 @@ class _InferenceRun:
         """Whether a broken constraint is not reported, although all inputs are known."""
 
     def check(self, model: Any, sizes: dict[str, int]) -> Iterator[Finding]:
-        """Infer a model, and yield findings T104 or T105 if inference fails or contradicts the outputs of the example.
+        """Infer a model, and yield findings if inference fails (T105) or contradicts an output of the example (T104).
 
-        If the example breaks a constraint, a finding is yielded if inference reports another fault than this
-        constraint. Outputs that are not fully known are added to `gaps`, except in the form OPEN. `sizes` are the
-        numbers for which the dim_params of the model stand.
+        If the example breaks a constraint, inference may report this constraint or nothing; another report is a
+        finding. An output without contradiction whose sizes are not all known is added to `gaps`, except in the form
+        OPEN. `sizes` are the numbers for which the dim_params of the model stand.
         """
         try:
             result = infer(model, schemas=self.runner.registry, strict=True)
@@ -144,7 +144,8 @@ class _InferenceRun:
     ) -> str:
         """Return how an inferred type contradicts `value`, the output at an index in the example; "" if it does not.
 
-        `sizes` are the numbers for which the dim_params of the model stand. An `inferred` of None contradicts nothing.
+        `sizes` are the numbers for which the dim_params of the model stand; other dim_params contradict nothing. Nor
+        does an `inferred` of None.
         """
         if inferred is None:
             return ""
@@ -160,8 +161,8 @@ class _InferenceRun:
     def _expected_and_computed(self, value: ExampleValue, index: int) -> str:
         """Return a text with the type and shape of an output: as the example states it, and as the kernel computes it.
 
-        `value` is the output in the example, `index` its index. Without a kernel, or if it fails, the text has the
-        example's alone.
+        `value` is the output in the example, `index` its index. Without a kernel, or if it fails, the text has only the
+        stated type and shape; if both are the same, the text has them once.
         """
         shown = outline(value_of(value))
         outputs = None
