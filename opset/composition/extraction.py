@@ -23,6 +23,7 @@ from opset.errors import ConversionError, Finding, FindingList, InferenceError, 
 from opset.file_names import list_paths
 from opset.inference.building.types import Type, fill_proto, type_from_proto, type_to_proto
 from opset.inference.building.work import default_budget
+from opset.inference.engine.sizes import Sizes
 from opset.inference.limits import MAX_EACH, MAX_WRITTEN
 from opset.model import load
 from opset.model import proto as pb
@@ -280,6 +281,7 @@ class _ExtractedValues:
 
     def __init__(self, body: Body, inference: LazyInference) -> None:
         self._body, self._inference = body, inference
+        self._sizes = Sizes({})
         self.types: dict[str, str] = {}
         self._faults = FindingList()
 
@@ -328,13 +330,13 @@ class _ExtractedValues:
         type_ = self.type(name)
         if type_ is not None:
             fill_proto(value.type, type_, overwrite)
-        whole = type_from_proto(value.type, _number)
+        whole = type_from_proto(value.type, self._sizes.read_dimension)
         if whole is None or whole.text is None:
             help = "state its type in value_info, give the YAML of its operator (--schemas), or cut at another value"
             message = f"the type of {quote(name)} is not known, and an input or output needs one"
             self._faults.append(Finding("C602", message, self._body.label, help=help))
         else:
-            self.types[name] = str(type_ or whole)
+            self.types[name] = str(whole)
         return value
 
     def raise_faults(self) -> None:

@@ -144,6 +144,9 @@ def merge_models(
         ConversionError, ModelError, UsageError: As `merge` does.
     """
     notes: list[str] = []
+    first, second = (
+        _without_training(model, label, notes) for model, label in zip((first, second), joint.labels, strict=True)
+    )
     target = joint.target
     later = target if target is not None and target.runtime is not None else None
     first, second = _align(first, second, joint, None if later is not None else target, registry, limits, notes)
@@ -162,6 +165,17 @@ def merge_models(
         raise ConversionError(conversion.refusals)
     merging.notes += [*_version_notes(conversion, "as one"), *conversion.notes]
     return replace(merging, model=conversion.model, opsets=_opsets_of(conversion.model.proto))
+
+
+def _without_training(model: Model, label: str, notes: list[str]) -> Model:
+    """Return a model without training graphs, and note that it had some."""
+    if not model.proto.training_info:
+        return model
+    message = pb.ModelProto()
+    message.CopyFrom(model.proto)
+    message.ClearField("training_info")
+    notes.append(f"training graphs of {safe_text(label)} are left out: they belong to it alone")
+    return model.with_proto(message, changed=True)
 
 
 def _version_notes(conversion: Conversion, where: str) -> list[str]:
@@ -287,9 +301,6 @@ class _Joining:
         self._notes = notes
         for side, label in zip((first, second), joint.labels, strict=True):
             notes += [f"{safe_text(label)}: {note}" for note in side.index.notes]
-            if side.proto.training_info:
-                side.proto.ClearField("training_info")
-                notes.append(f"training graphs of {safe_text(label)} are left out: they belong to it alone")
         self._connected = self._connections()
         self._same: dict[str, str] = {}
         """Values of the second model that are values of the first, by name: connected inputs, and equal constants."""

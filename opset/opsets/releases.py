@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from opset.errors import Finding, UsageError
+from opset.errors import Finding, UsageError, quote
 from opset.schemas.names import domain_name, near_miss
 
 
@@ -81,7 +81,7 @@ def release(name: str) -> Release:
     if name.isdigit() and name in {str(each.opset) for each in RELEASES}:
         near = f"an opset is no release; for opset {name} pass --to {name}, in Python to={name};"
     help = f"{near} known: {', '.join(names)}".strip()
-    raise UsageError(Finding("U101", f"there is no ONNX release {name}", help=help))
+    raise UsageError(Finding("U101", f"there is no ONNX release {quote(name)}", help=help))
 
 
 @lru_cache(maxsize=512)

@@ -28,7 +28,8 @@ def qualified_name(domain: str, name: str) -> str:
 def near_miss(name: str, known: Iterable[str]) -> str:
     """Return "did you mean …?" with up to three names in `known` that are similar to `name`; "" if none is similar.
 
-    If there are very many names, only the first ones are compared.
+    A name that differs by upper and lower case alone is told without the others. If there are very many names, only the
+    first ones are compared.
     """
     import difflib  # slow to import, and needed for errors alone
 
@@ -38,5 +39,5 @@ def near_miss(name: str, known: Iterable[str]) -> str:
         if left < 0:
             break
         compared.append(each)
-    near = difflib.get_close_matches(name, compared, 3)
+    near = [each for each in compared if each.lower() == name.lower()] or difflib.get_close_matches(name, compared, 3)
     return f"did you mean {' or '.join(near)}?" if near else ""

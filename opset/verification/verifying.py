@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from opset.budget import Budget, BudgetExceeded, Limits
 from opset.errors import Finding, FindingList, OpsetError, RunError, brief_name, listing, quote, safe_text
 from opset.file_names import list_paths
+from opset.inference.engine.binding import plain_sizes
 from opset.model.graph.index import bodies
 from opset.model.storage.container import Model, load
 from opset.opsets.registry import Registry, Schemas, registry_with
@@ -124,7 +125,9 @@ def verify(
     registry = registry_with(schemas)
     roots = list_paths(allow_external_roots)
     models = load(before, allow_external_roots=roots), load(after, allow_external_roots=roots)
-    settings = VerificationSettings([*(data or ())], seeds, rtol, atol, dims or {}, with_, limits or Limits())
+    settings = VerificationSettings(
+        [*(data or ())], seeds, rtol, atol, plain_sizes(dims or {}), with_, limits or Limits()
+    )
     return verify_models(*models, settings, registry, _name_of(before), _name_of(after))
 
 

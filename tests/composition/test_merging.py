@@ -533,7 +533,7 @@ def test_what_both_models_say_of_themselves_is_kept():
         for configuration in ("device", "shared"):
             use = each.graph.node[0].device_configurations.add(configuration_id=configuration)
             use.sharding_spec.add(tensor_name="y")
-        each.training_info.add()
+        each.training_info.add().algorithm.name = "train"
     found = merge_models(opset.load(one), opset.load(other), Joint({"y": "x"}), default_registry())
     whole = found.model.proto
     assert (whole.doc_string, whole.graph.doc_string, whole.graph.name) == ("model 0\n\nmodel 1", "the same", "g_h")

@@ -582,6 +582,12 @@ PLAIN = [
     (13, RESHAPED.format("N,4", "M] z", "m = Shape(z)"), "float[2*N, 2]"),
     (13, RESHAPED.format("N,3", "M] z", "m = Shape(z)"), "float[M, 2]"),
     (13, RESHAPED.format("N,3", "1] z", "m = Cast<to=7>(z)"), "float[N + floor(N/2), 2]"),
+    *((13, f"""(float[N,N,3,M] x) => (float[] y) <int64[{count}] at = {{{kept}}}, int64[1] rest = {{-1}}> {{
+        s = Shape(x) n = Gather(s, at) d = Concat<axis=0>(n, rest) y = Reshape(x, d) }}""", told)
+      for count, kept, told in ((1, "0", "float[N, 3*M*N]"), (2, "0, 1", "float[N, N, 3*M]"),
+                                (2, "0, 3", "float[N, M, 3*N]"), (3, "0, 0, 2", "float[N, N, 3, M]"),
+                                (4, "0, 1, 2, 3", "float[N, N, 3, M, 1]"),
+                                (3, "0, 0, 0", "float[N, N, N, floor(3*M/N)]"))),
     (13, "(float[2] x, int64[n] v) => (float[] y) { s = Shape(x) c = Concat<axis=0>(s, v) y = ConstantOfShape(c) }",
      "float"),
     (13, '(float[0,2] x) => (float[] y) <int64[4] p = {0, 1, 0, 1}> { y = Pad<mode="edge">(x, p) }', "float[0, 4]"),

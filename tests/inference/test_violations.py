@@ -19,6 +19,9 @@ GRAMS = (
     " ngram_indexes=[0]"
 )
 DOMAINS = '"ai.onnx.preview": 1, "ai.onnx.preview.training": 1'
+LOOP = """({}, float[3] s) => (float[] y) {{
+    y = Loop <body = g (int64 i, bool k, float[3] t) => (bool l, float[3] u) {{ l = Identity(k) u = Identity(t) }}>
+        (m, c, s) }}"""
 BROKEN = [
     (18, "C3: 5 is no multiple of the 4 elements of a block",
      "(float[1,5,4] x) => (float[] y) <int64[2] i = {3, 3}, int64[2] b = {2, 2}> { y = Col2Im(x, i, b) }"),
@@ -150,6 +153,14 @@ BROKEN = [
      "(float[4] x) => (float[] y) { y = Pad<pads=[0, 9223372036854775807]>(x) }"),
     (15, "with training_mode 0, Y is the only output",
      "(float[2,3] x, float[3] s) => (float[] y, float[] z) { y, z, v = BatchNormalization(x, s, s, s, s) }"),
+    (13, "C1: ranks 0 and 2", "(uint8 a, uint8[2,3] b) => (int32[] y) { y = MatMulInteger(a, b) }"),
+    (13, "C1: ranks 2 and 0", "(uint8[2,3] a, uint8 b) => (int32[] y) { y = MatMulInteger(a, b) }"),
+    (13, "C2: M has the shape [2]", LOOP.format("int64[2] m, bool c")),
+    (13, "C1: the condition has the shape [2]", LOOP.format("int64 m, bool[2] c")),
+    *((13, "C1: 2 replacements for 3 features",
+       f"({element}[2,3] x) => ({element}[] y) {{ y = ai.onnx.ml.Imputer<imputed_value_{values}>(x) }}")
+      for element, values in (("float", "floats=[1.0, 2.0]"), ("double", "floats=[1.0, 2.0]"),
+                              ("int64", "int64s=[1, 2]"))),
     (18, "C4: mode 'linear' of string",
      '(string[1,1] x) => (string[] y) <int64[2] s = {1, 1}> { y = Resize<mode="linear">(x, , , s) }'),
 ]  # fmt: skip

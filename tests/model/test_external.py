@@ -1,5 +1,6 @@
 """External data: what may be read, and what becomes of it when the model is saved."""
 
+import gc
 import io
 import os
 import socket
@@ -622,6 +623,22 @@ def test_a_failure_at_the_last_step_takes_the_data_back(path, tmp_path, monkeypa
     assert caught.value.code == "U104"
     assert renamed
     assert os.listdir(tmp_path / "out") == []
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the system does not list open files")
+@pytest.mark.parametrize("mode", ["auto", "copy", "link", "inline", "move"])
+def test_no_file_stays_open(path, tmp_path, mode):
+    (tmp_path / "taken").write_bytes(b"precious")
+    for name in ("folder", "out"):
+        (tmp_path / name).mkdir()
+    loaded = changed(path)
+    gc.collect()
+    before = os.listdir("/proc/self/fd")
+    loaded.save(tmp_path / "out" / "first.onnx", external=mode)
+    for name in ("taken", "folder"):
+        with pytest.raises(UsageError):
+            loaded.save(tmp_path / name, external=mode)
+    assert os.listdir("/proc/self/fd") == before
 
 
 def test_all_problems_of_copying_are_told_at_once(path, tmp_path):

@@ -65,17 +65,42 @@ def test_what_is_no_model(tmp_path, content):
     assert error_of(content).code == "M102"
 
 
-def test_files_of_other_kinds_are_recognised():
-    heads = {
-        b"version https://git-lfs.github.com/spec/v1": "git lfs pull",
-        b"PK\x03\x04": "zip archive",
-        b"\x1f\x8b": "gzip",
-        b"\x89HDF": "HDF5",
-        b"GGUF": "GGUF",
-    }
-    for head, words in heads.items():
-        assert words in error_of(head + b"\n" * 40).help
-    assert error_of(b"\x89PNG\r\n").help == "fetch the model itself, or export it again"
+WEB = "this is a page of the web: download the file itself"
+SCHEMAS = "operator YAML is checked by opset lint, and shown by opset show OPERATOR --schemas DIR"
+OTHER = [
+    ("m", b"version https://git-lfs.github.com/spec/v1\n",
+     "this is a Git LFS pointer; fetch the file itself with: git lfs pull"),
+    ("m", b"PK\x03\x04", "this is a zip archive: unpack it first, or export a PyTorch checkpoint to ONNX"),
+    ("m", b"\x1f\x8b", "this is compressed with gzip; unpack it first"),
+    ("m", b"\x89HDF", "this is an HDF5 file; export it to ONNX"),
+    ("m", b"GGUF", "this is a GGUF file, which is another format"),
+    ("m", b"<!DOCTYPE html>", WEB), ("m", b"<html>", WEB),
+    ("m", b"\x89PNG\r\n", "fetch the model itself, or export it again"),
+    ("m.npz", b"PK\x03\x04", "this is a file of values: opset run MODEL FILE.npz"),
+    ("m.NPY", b"\x93NUMPY", "this is a file of values: opset run MODEL FILE.npy"),
+    ("m.yaml", b"# ", SCHEMAS), ("m.yml", b"# ", SCHEMAS),
+    ("m.onnxopset", b"# ",
+     "an operator-set document is checked by opset check, and given to other verbs by --schemas FILE"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "head", "help"), OTHER)
+@pytest.mark.parametrize("more", [0, 40, 1 << 40])
+def test_files_of_other_kinds_are_recognised(name, head, help, more, tmp_path):
+    (tmp_path / name).write_bytes(head)
+    os.truncate(tmp_path / name, len(head) + more)
+    found = error_of(tmp_path / name).findings
+    assert [(each.code, each.message, each.place, each.file, each.advice) for each in found] == [
+        ("M102", "this is not an ONNX model", "", str(tmp_path / name), help)
+    ]
+    if more < 100 and name == "m":
+        assert error_of(head + bytes(more)).help == help
+
+
+def test_an_empty_file_has_its_name_for_no_hint(tmp_path):
+    (tmp_path / "m.yaml").write_bytes(b"")
+    error = error_of(tmp_path / "m.yaml")
+    assert (error.code, error.why, error.help) == ("M102", "it is empty", "fetch the model itself, or export it again")
 
 
 class Fed(io.BytesIO):

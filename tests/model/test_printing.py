@@ -198,6 +198,20 @@ def test_nodes_without_a_domain_are_told_apart():
     assert again(sent(graph)).count('&{domain: ""}') == 1
 
 
+@pytest.mark.parametrize(
+    ("domain", "op_type", "overload", "shown"),
+    [
+        ("ai.onnx.ml", "A", None, "ai.onnx.ml.A"), ("own", "A", "", 'own.A:""'), ("own", "A", "o", "own.A:o"),
+        ("own", "A", "o p", 'own.A:"o p"'), ("", "A b", None, '"A b"'), ("", "int", None, "int"),
+        ("pkg.torch-2", "A", None, '"pkg.torch-2".A'), ("1.own", "A", None, '"1.own".A'),
+        ("own..b", "A", None, '"own..b".A'), ("own.", "A", None, '"own.".A'), ("a b", "int", None, '"a b".int'),
+    ],
+)  # fmt: skip
+def test_parts_of_an_operators_name_are_in_quotes_unless_they_are_words(domain, op_type, overload, shown):
+    node = pb.NodeProto(op_type=op_type, domain=domain, input=["x"], output=["y"], overload=overload)
+    assert again(node) == f"y = {shown} (x)\n"
+
+
 def test_texts_that_a_terminal_must_not_see():
     assert string_text('é \n\\ "') == '"é \n\\\\ \\""'
     assert string_text("\x1b[31m\u202e\t") == r'$"\x1b[31m\xe2\x80\xae\t"'

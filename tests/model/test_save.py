@@ -392,6 +392,25 @@ def test_data_is_copied_in_parts(tmp_path, monkeypatch):
     assert sizes == [10, 10, 2]
 
 
+def test_what_is_copied_is_flushed_to_the_disk_by_and_by(tmp_path, monkeypatch):
+    (tmp_path / "data").write_bytes(bytes(range(25)))
+    monkeypatch.delattr(os, "copy_file_range", raising=False)
+    monkeypatch.setattr(copying, "COPIED_AT_ONCE", 5)
+    monkeypatch.setattr(copying, "FLUSHED_AT_ONCE", 8)
+    flushed = []
+    with (tmp_path / "data").open("rb") as origin, (tmp_path / "copy").open("wb") as target:
+
+        def advised(descriptor, offset, length, advice):
+            flushed.append((descriptor == target.fileno(), offset, length, advice == os.POSIX_FADV_DONTNEED))
+
+        monkeypatch.setattr(os, "posix_fadvise", advised)
+        assert copying._copy_range(origin.fileno(), 2, 22, target.fileno(), "data", 0) == 20
+        assert flushed == [(True, 0, 10, True), (True, 10, 10, True)]
+        monkeypatch.delattr(os, "posix_fadvise")
+        assert copying._copy_range(origin.fileno(), 2, 22, target.fileno(), "data", 20) == 20
+    assert (tmp_path / "copy").read_bytes() == bytes(range(2, 24)) * 2
+
+
 def test_a_folder_that_another_process_makes_meanwhile_is_used(tmp_path, monkeypatch):
     (tmp_path / "out").mkdir()
     with files.Files(force=False) as together:

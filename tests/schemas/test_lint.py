@@ -550,6 +550,17 @@ def test_s217_and_s218_type_sets(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("change", ["the types", "", "[types]"])
+def test_a_change_that_is_no_mapping_is_a_finding_beside_type_sets(change, tmp_path):
+    start, _, rest = TEXT.partition("  change:\n")
+    write(tmp_path, f"{start}  change: {change}\n{rest[rest.index('  doc:') :]}")
+    (tmp_path / "types.yaml").write_text("mine: [float, bool]\n")
+    assert [(each.code, each.message) for each in lint([tmp_path])] == [
+        ("S105", "a mapping has to stand here"),
+        ("S217", "the type set mine is not used"),
+    ]
+
+
 EXAMPLES = """\
 examples:
 - {name: plain, since: 1, inputs: [{float: 1}, {float: 2}], outputs: [{float: 2}]}

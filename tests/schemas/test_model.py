@@ -80,6 +80,7 @@ def test_a_domain_has_one_name_and_is_shown_by_another():
 
 def test_near_names_are_suggested_and_far_ones_are_not():
     assert near_miss("flot", ["x", "float", "flow", "floats", "floor"]) == "did you mean float or floats or flow?"
+    assert near_miss("relu", ["Selu", "Relu", "Gelu"]) == "did you mean Relu?"
     assert near_miss("flot", []) == near_miss("flot", ["zebra"]) == ""
     assert near_miss("a" * 100 + "b" * 900, ["a" * 100]) == f"did you mean {'a' * 100}?"
 

@@ -351,11 +351,12 @@ def _search(
 ) -> tuple[tuple[Tracking, list[int]] | None, TrackingStopped | None]:
     """Return the first pass that comes to the end, with its decisions, and the error of the pass that came farthest.
 
-    A decision is the position of the candidate to take. The first result is None if no pass comes to the end, the
-    second one if no pass failed.
+    Passes are tried depth first: after one that failed, the last decision that has another candidate takes the next
+    one, and later decisions begin anew. A pass that `accept` refuses has failed at its very end. The first result is
+    None if no pass succeeds within `limit`. The second one is None if no pass failed; it may come beside a success.
 
     Args:
-        make: makes a pass with the given decisions.
+        make: makes a pass with the given decisions, each the position of the candidate to take.
         accept: raises TrackingStopped if the outputs of a pass are not wanted.
         told: the decisions to begin with.
         fixed: how many of the first decisions are not varied.

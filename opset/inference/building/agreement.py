@@ -176,7 +176,11 @@ def attribute_if_known(call: Call, name: str) -> Any:
 
 
 def required_attribute(call: Call, name: str) -> Any:
-    """Return the value of an attribute that has no default. Raises Violation without a label if the node lacks it."""
+    """Return the value of an attribute that has no default.
+
+    Raises Violation without a label if the node lacks it, and what `Call.attribute` raises for a value that is of
+    another type or not known.
+    """
     value = call.attribute(name)
     if value is None:
         raise Violation("", f"the attribute {name} is missing")

@@ -6,6 +6,7 @@ same number in the whole model, except in functions, which have variables of the
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from posixpath import commonprefix
@@ -19,9 +20,17 @@ from opset.model import proto as pb
 from opset.model.graph.walking import subgraphs
 from opset.model.storage.container import Model
 
-__all__ = ["bind_dims", "check_dim_names", "open_dim_names", "stated_dim_names"]
+__all__ = ["bind_dims", "check_dim_names", "open_dim_names", "plain_sizes", "stated_dim_names"]
 
 _INNER = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
+
+
+def plain_sizes(sizes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return sizes by name with the integers of numpy and others as Python's; anything else stays as it is."""
+    return {
+        name: operator.index(size) if hasattr(size, "__index__") and not isinstance(size, bool) else size
+        for name, size in sizes.items()
+    }
 
 
 def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
@@ -37,6 +46,7 @@ def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
     """
     if not dims:
         return model
+    dims = plain_sizes(dims)
     findings = [
         Finding("U103", f"{size!r} is no size for '{safe_text(name)}'", help="a size is an integer, 0 or greater")
         for name, size in dims.items()

@@ -413,8 +413,9 @@ def one_hot_9(call: Call) -> Shape:
 def top_k_1(call: Call) -> list[Shape]:
     """Return the shape of X in which `axis` has the size k, twice: for the values and for the indices.
 
-    The size is None if k is unknown. Raises Unknown if the rank of X is unknown. In version 1, k is an attribute;
-    raises Violation without a label if it is absent.
+    It serves all versions: k is an attribute in version 1, which raises Violation without a label if it is absent, and
+    the second input later. The size is None if k is unknown. `axis` was checked before. Raises Unknown if the rank of X
+    is unknown.
     """
     k = required_attribute(call, "k") if call.version == 1 else call.element(1)
     size = k if isinstance(k, int | Dim) else None

@@ -240,9 +240,10 @@ def expand_8(call: Call) -> Shape:
 
 @data("Expand")
 def expand_8_data(call: Call) -> Any:
-    """Return the input's elements, broadcast to the shape in the second input.
+    """Return the input's elements, broadcast to the shape in the second input, as a tuple in row-major order.
 
-    The result is None if an input is unknown, or a size in the second input is 0.
+    The result is None if an input is unknown, or a size in the second input is 0. Raises Violation without a label if
+    the second input is no list of integers.
     """
     constant = call.constant(0)
     wanted = call.numbers(1)

@@ -252,7 +252,6 @@ class Files:
             for temporary, place in group:
                 existed = place.status() is not None
                 self._rename(temporary, place)
-                self._waiting.remove((temporary, place))
                 if not existed:
                     self._created.append(place)
             if group == [last]:

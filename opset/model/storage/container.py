@@ -250,7 +250,7 @@ def load(source: ModelLike, *, allow_external_roots: Iterable[str | os.PathLike[
     if hasattr(source, "read"):
         return Model(read_stream(source, str(getattr(source, "name", ""))), "stream")
     help = "give a path, bytes, a binary stream, an opset.Model or an onnx.ModelProto"
-    raise UsageError(Finding("U103", f"a {type(source).__name__} is no model", help=help))
+    raise UsageError(Finding("U103", f"a model is needed, not {type(source).__name__}", help=help))
 
 
 def load_file(path: str, allow_external_roots: Iterable[str | os.PathLike[str]] = (), *, pipes: bool = True) -> Model:

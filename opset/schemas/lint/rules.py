@@ -646,7 +646,7 @@ def check_type_sets(folder: LintedFolder, context: LintContext) -> Iterator[Find
     used = set(_type_words([root]))
     for version in (node.value for operator in folder.operators for node in operator.root.value["versions"].value):
         parts = (version, version["change"].value if "change" in version else {})
-        used.update(_type_words(part["types"] for part in parts if "types" in part))
+        used.update(_type_words(part["types"] for part in parts if isinstance(part, dict) and "types" in part))
     first: dict[tuple[str, ...], str] = {types: name for name, types in folder.base.items()}
     for name, key in root.keys.items():
         place = f"{path}:{key.line}:{key.column}"

@@ -166,7 +166,11 @@ def _kernel_signature(schema: OpSchema, typed: bool) -> str:
 
 
 def _annotation(attribute: Any) -> str:
-    """Return the type hint, as text, of a kernel's parameter for an attribute: "int", "float | None", or "Any"."""
+    """Return the type hint, as text, of a kernel's parameter for an attribute: "int", "float | None", or "Any".
+
+    It ends with "| None" if the attribute is optional and has no default. It is "Any" for tensors, graphs and other
+    types that are neither numbers nor text.
+    """
     kind = _KINDS.get(attribute.type, "Any")
     absent = not attribute.required and attribute.default is None and kind != "Any"
     return f"{kind} | None" if absent else kind

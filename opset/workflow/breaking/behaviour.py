@@ -349,7 +349,11 @@ def _example_renamed(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B174", OperatorPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _example_tolerance(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each example whose tolerance changed: how far outputs may be from the stated ones."""
+    """Yield a finding for each example whose tolerance changed: how far outputs may be from the stated ones.
+
+    An old example is compared with the new one that has the same inputs and attributes, whatever its name; examples
+    without such a partner are passed over.
+    """
     for old, new, versions in _match_examples(operators):
         if new is not None and old.tolerance != new.tolerance:
             said = ["the usual one" if each is None else f"{each:g}" for each in (old.tolerance, new.tolerance)]

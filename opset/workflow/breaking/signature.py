@@ -98,7 +98,10 @@ def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B117", VersionPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _differentiable(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output that became differentiable, or is no longer, in an edit of a version."""
+    """Yield a finding for each input or output that became differentiable, or is no longer, without a new version.
+
+    Inputs and outputs are matched by name. Nothing is yielded if the newer state is a new version.
+    """
     if not pair.in_place:
         return
     for side in SIDES:

@@ -333,7 +333,11 @@ class Opset(WorkerRuntime):
             raise
 
     def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
-        """Return a tensor of an element type that numpy lacks as an array, as opset represents it."""
+        """Return an array of a type of ml_dtypes, which is how opset holds element types that numpy lacks.
+
+        The parameters are as in the base class: `elements` are the bytes of raw_data, in which 4-bit elements are
+        packed.
+        """
         return self._array_of(None, self._message(data_type=number, dims=shape, raw_data=elements))
 
     def _tensor_parts(self, array: Any) -> tuple[int, bytes]:

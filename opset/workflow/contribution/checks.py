@@ -490,9 +490,9 @@ def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
     "replacement", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn, phrase="An operator that replaces it"
 )
 def check_replacement(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether a withdrawn version names an existing operator that replaces it: PASSED or MISSING.
+    """Yield evidence of whether a withdrawn version names an existing operator that replaces it.
 
-    The lint rule S214 decides it.
+    It is MISSING for each finding of the lint rule S214, or PASSED once if there is none.
     """
     why = f"{version.schema.replacement} replaces it"
     yield from [*quote_rules(version, "S214")] or [Evidence(PASSED, why, version.place_of("replacement"))]

@@ -241,8 +241,9 @@ class ClaimTests:
     ) -> str:
         """Return how outputs with the value that a claim states differ from the example's; "" if the claim may hold.
 
-        A difference counts only if another model gives the example's outputs: the model without the value, or with
-        another value. Otherwise, the claim may be right, and something else is wrong.
+        A difference is returned only if `converted`, or one of `others`, gives the example's outputs: otherwise,
+        something other than the claim may be wrong. Raises RunError if a limit is exceeded, BudgetExceeded if the
+        runner's budget is used up.
 
         Args:
             example: Example of the older version.
@@ -338,11 +339,11 @@ class ClaimTests:
         return example._replace(inputs=values(example.inputs, self.newer.inputs), outputs=unknown)
 
     def emulating_model(self, example: Example, values: Sequence[Any], new: str, old: str) -> Any:
-        """Return a ModelProto that computes an example of the type `new`, such as "float16", by the type `old`.
+        """Return a ModelProto that runs an example's node in the type `old` instead of `new`, such as "float16".
 
-        Inputs of the type `new` are cast to `old` first. An attribute that names the type `new` gets `old` instead.
-        Outputs are cast back if they have the type `new` in `values`, the outputs that the kernel computes for the
-        example.
+        Casts to `old` stand before the node, and casts back to `new` behind it. An attribute that names the type `new`
+        gets `old`. `values` are the outputs that the kernel computes for the example; those of the type `new` are cast
+        back.
         """
         model = with_standard(model_of(self.newer, example))
         (node,) = model.graph.node

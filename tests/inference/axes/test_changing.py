@@ -104,6 +104,16 @@ def test_a_size_that_an_output_has_may_be_named():
     assert sizes(opset.change_sizes(model, {"x.0": "N", "N": 4, "y.0": 4}).graph.output[0]) == [4, 6]
 
 
+def test_an_integer_of_numpy_is_a_size():
+    size = np.int64(3)
+    assert sizes(opset.change_sizes(opset.parse_model(CLASSIFIER), {"x.0": size}).graph.output[0]) == [3, 6]
+    open_model = opset.parse_model(CLASSIFIER.replace("float[1,3,2] x", "float[N,3,2] x").replace("{1, 6}", "{-1, 6}"))
+    conversion = opset.plan(open_model, 18, dims={"N": size})
+    assert "valid for N = 3 alone, which the inputs state" in conversion.notes
+    assert opset.infer(open_model, dims={"N": size}).type("x").shape == (3, 3, 2)
+    assert opset.verify(open_model, open_model, dims={"N": np.int64(1)}, seeds=1).runs[0].sizes == {"N": 1}
+
+
 def test_a_variable_gets_no_other_name():
     text = f"{HEAD} g (float[batch] x) => (float[batch] y) {{ y = Relu(x) }}"
     with pytest.raises(UsageError, match="'batch' is a variable already"):
