@@ -111,7 +111,7 @@ def squeeze_1(call: Call) -> Shape | None:
 
 
 def _squeeze_all(call: Call, shape: tuple[Size, ...]) -> Shape | None:
-    """Return the sizes of `shape` that are not 1, or None if variables decide whether one is.
+    """Return the sizes of `shape` that are not 1, or None if a symbolic size may be 1.
 
     The reason for None is added to `call.doubts`.
     """
