@@ -204,7 +204,8 @@ class Inference:
     def coverage(self) -> dict[str, int]:
         """The number of node outputs by how much is known: "known", "symbolic", "rank", "type" or "nothing".
 
-        All five are keys, in this order. See `Value.coverage`.
+        All five are keys, in this order; see `Value.coverage`. Outputs in subgraphs count, too, and those in a function
+        once for each different call.
         """
         counts: Counter[str] = Counter()
         for scope in self._engine.all_scopes():

@@ -104,8 +104,9 @@ def gemm(step: AxisStep) -> Place:
 def einsum(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Einsum.
 
-    An input without the axis, in whose term the axis's letter stands, is repeated along it. Raises Blocked if the axis
-    has different letters in the inputs, if its letter is not in the output, or if the equation has "..." or no "->".
+    The axis has one letter in the equation. An input without the axis whose term has this letter is repeated along it.
+    Raises Blocked if the input cannot be repeated, or if the axis has different letters in the inputs. Raises Blocked,
+    too, if its letter is not in the output or twice in a term, or if the equation has "..." or no "->".
     """
     equation = str(step.call.attribute("equation")).replace(" ", "")
     if "..." in equation or "->" not in equation:
