@@ -125,8 +125,9 @@ def _version_data(registry: Registry, schema: OpSchema, changed: TransitionFacts
 def _change_data(change: Change, computed: TransitionFacts) -> dict[str, Any]:
     """Return the change that made a version as plain data.
 
-    It has the computed difference from the version before, and what the YAML's `change:` block declares. "declared" is
-    None if the block declares the same difference.
+    "difference" is the computed difference from the version before, and "words" puts it in phrases. "declared" is the
+    difference that the `change:` block declares, None if it is the same. "up" and "down" have two parts: the kind of
+    adapter that the block declares, and the computed kind ("work"). The other keys are those of the block.
     """
     difference = computed.difference
     return {

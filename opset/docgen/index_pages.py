@@ -363,9 +363,9 @@ def _version_links(site: Site, domain: str, members: Iterable[Member]) -> list[d
 
 
 def _version_link(site: Site, domain: str, operator: str, since: int) -> dict[str, str]:
-    """Return a link to the section of a version on its operator's page: "../ai.onnx/Softmax.html#v13".
+    """Return a link to the section of a version on its operator's page, as the dict that templates take.
 
-    It works on a page in a folder of the site.
+    "href" is such as "../ai.onnx/Softmax.html#v13", which is right on pages one folder below the root of the site.
     """
     found = site.link(operator, domain, "../")
     return {**found, "href": f"{found['href']}#v{since}"}

@@ -231,7 +231,10 @@ def _place_points(layers: Sequence[Sequence[_Point]]) -> None:
 
 
 def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
-    """Yield lists of two or more points that should have the same x: boxes in a chain, or the points of an edge."""
+    """Yield lists of two or more points that should have the same x, without a point twice.
+
+    They are boxes in a chain, of which each reads only the one above and is its only reader, or the points of one edge.
+    """
     seen: set[_Point] = set()
     for point in (each for layer in layers for each in layer):
         run: list[_Point] = []

@@ -90,7 +90,7 @@ class RuntimeFacts:
 
     @property
     def releases(self) -> list[str]:
-        """The releases whose operators are known, oldest first."""
+        """The releases of the runtime whose operators are known, such as "1.17", oldest first."""
         return [self.runtimes[number].release for number in self.listed]
 
     @property

@@ -33,7 +33,11 @@ Grounded = SpecialCase | Example
 
 
 def status_of(item: Grounded) -> str:
-    """Return how a special case or example follows from the standard: "stated", "derived" or "chosen"."""
+    """Return how a special case or example follows from the standard: "chosen", "stated" or "derived".
+
+    It is "chosen" if the item has the reason of a choice, else "stated" if it names a passage of the standard, else
+    "derived".
+    """
     return CHOSEN if item.chosen else STATED if item.stated else DERIVED
 
 

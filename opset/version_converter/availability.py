@@ -716,7 +716,7 @@ def _lack_of_inputs(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFac
 
 
 def _is_static(facts: ValueFacts, name: str) -> bool:
-    """Whether all sizes of a value are known as numbers."""
+    """Whether the rank of a value and all of its sizes are known as numbers."""
     shape = facts.shape(name)
     return shape is not None and all(isinstance(size, int) for size in shape)
 

@@ -279,13 +279,14 @@ class _Inliner:
     def _replace_calls(self, body: Any, certain: frozenset[str]) -> list[Any]:
         """Return the nodes of a body, with the nodes of chosen functions in place of their calls.
 
-        Each replaced call is counted, and the value_info of the new nodes is added to `body`. A call that cannot be
-        inlined is missing from the result, and a refusal is added to the inlining. Raises BudgetExceeded if the budget
-        is used up.
+        Calls among the new nodes are replaced as well. Calls in subgraphs stay, and so does `body.node`; only the
+        value_info of new nodes is added to `body`. Each replaced call is counted in the Inlining. A call that cannot be
+        replaced is left out, and a refusal is added there. Raises BudgetExceeded if the budget is used up.
 
         Args:
             body: The GraphProto or FunctionProto.
-            certain: The attributes that have a value in every call of the function around `body`.
+            certain: Attributes of the function that holds `body` that have a default, so that each call gives them a
+                value; none in a graph.
         """
         done: list[Any] = []
         pending = [*reversed(body.node)]

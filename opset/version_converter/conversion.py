@@ -595,9 +595,9 @@ def versions_of_bodies(index: ModelIndex) -> dict[Body, dict[str, int]]:
 
 
 def find_newer_imports(index: ModelIndex, target: Target, registry: Registry) -> Iterator[Finding]:
-    """Yield a refusal C104 for each opset import, of the model or a function, above the newest known version.
+    """Yield a refusal C104 for each opset import of the model or a function that is above the newest known version.
 
-    Only domains that `target` names count, and only those of which the registry has schemas.
+    The newest version is that in the registry. Domains that `target.opsets` or the registry lacks are passed over.
     """
     versions = versions_of_bodies(index)
     for body in index.bodies:
@@ -721,9 +721,10 @@ def _availability_of(task: Task) -> Availability | None:
 
 
 def availability_for(target: Target, routes: Routes) -> Availability | None:
-    """Return the Availability for a target, which judges the nodes that the target's runtime runs.
+    """Return the Availability that tells which nodes the target's runtime runs.
 
-    Returns None if no runtime is targeted, or if the runtime's operators are not known.
+    The result is None if the target names no runtime, or if it is not known which operators the runtime has. `routes`
+    has the versions of operators as in the release of onnx that the runtime follows.
     """
     if target.runtime is None or not target.runtime.lists_operators:
         return None

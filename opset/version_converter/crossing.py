@@ -495,7 +495,8 @@ class Crossing:
     def _write_vectors(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
         """Return nodes that make vectors of the scalar inputs at `lack.scalars`, and the node that reads the vectors.
 
-        Each vector has one element. The name of the step is added to `crossed`.
+        Each vector has one element. The node comes last. A constant scalar becomes a constant. The name of the step is
+        added to `crossed`. Raises Refusal if the new nodes are not valid, BudgetExceeded if the budget is used up.
         """
         facts, node = self._facts, pending.node
 
@@ -713,7 +714,7 @@ class Crossing:
                 raise Refusal("C202", why, f"convert to {element.opset} or newer")
 
     def _check_constraints(self, node: Node) -> None:
-        """Raise Refusal C103 if attributes of a node break a constraint of its operator.
+        """Raise Refusal C103 if attributes of a node break a constraint of its operator at the version of the node.
 
         Illegal values that runtimes accept nevertheless are not refused.
         """

@@ -120,7 +120,7 @@ class _FunctionCalls:
                 yield body, position, key
 
     def omits(self, body: Body, position: int, key: FunctionKey) -> bool:
-        """Whether the node at `position`, a call of the function `key`, leaves out an input or an attribute."""
+        """Whether a call of the function `key`, at `position`, leaves out an input, or an attribute without default."""
         given = {attribute.name for attribute in body.attributes[position]}
         present = sum(map(bool, body.reads[position]))
         return present < len(self._formals[key]) or not given.issuperset(self._functions[key].proto.attribute)

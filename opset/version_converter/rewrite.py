@@ -61,7 +61,7 @@ class Refusal(Exception):
 
 
 def value_with_lists(attribute: Any) -> Any:
-    """Return the value of an AttributeProto; a list for an attribute with several values."""
+    """Return the value of an AttributeProto as `attribute_value` does, with a list in place of a tuple."""
     value = attribute_value(attribute)
     return list(value) if isinstance(value, tuple) else value
 

@@ -170,8 +170,9 @@ def _loading_trials(
 ) -> list[Trial]:
     """Return trials, models of one example each, that the runtime loads; [] if it loads none.
 
-    The examples are tried as they are. If none is loaded, they are tried with constants for all inputs but the first,
-    and at last the first two examples with other types.
+    The examples are tried as they are; if none of them loads, with constants for all inputs but the first; if none of
+    these loads, the first two with other types. Examples that cannot be a model are passed over. `imports` are the
+    opsets of the models by domain.
     """
     trials = [trial for each in examples if (trial := _trial_of(runtime, schema, each, imports)) is not None]
     others = (
@@ -284,9 +285,10 @@ def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[
 
 
 def _with_output(trial: Trial, attribute: str, number: int, position: int, type_: str) -> Trial:
-    """Return a copy of a trial in which the output at `position` has the type `type_`.
+    """Return a copy of a trial whose output at `position` has the type `type_`.
 
-    The attribute `attribute`, which decides this type, is set to the element type's number, `number`.
+    The int attribute `attribute`, such as "to" of Cast, becomes `number`, the number of the type's elements in
+    TensorProto.DataType.
     """
     node = type(trial.node)()
     node.CopyFrom(trial.node)
@@ -299,7 +301,11 @@ def _with_output(trial: Trial, attribute: str, number: int, position: int, type_
 
 
 def _type_constraints(formals: Sequence[Any], count: int) -> list[str]:
-    """Return the type constraint of each of a node's first `count` inputs or outputs, which `formals` declare."""
+    """Return the type constraint, such as "T", of each of a node's first `count` inputs or outputs.
+
+    `formals` are the inputs or outputs that the operator declares. The last one stands for all further positions, as a
+    variadic one does; with no declared one, each entry is "".
+    """
     return [type_parameter(formals, position) for position in range(count)]
 
 

@@ -122,12 +122,13 @@ def resize(
         limits: how much the work may take; without them, that is in proportion to the model.
 
     Returns:
-        The resized model, or `model` itself if no size changes; the numbers for variables, by name of the size; and a
-        line of text for each change of a node. Names of numbers that the model does not have are not reported.
+        Three values: the resized model, or `model` itself if no size changes; the numbers for variables, by name; and a
+        line of text for each change of a node. The numbers include names that the model does not have, about which the
+        caller has to complain.
 
     Raises:
-        UsageError: U103 if a new size is not valid, a variable is to have another name, or an output does not get the
-            size that is given for it.
+        UsageError: U103 if a new size is not valid, a size of 0 is to change, a variable is to have another name, or an
+            output does not get the size that is given for it.
         InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output, I401
             if `limits` do not suffice.
     """

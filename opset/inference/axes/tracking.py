@@ -154,7 +154,9 @@ class Tracking:
     def has_equal_slices(self, name: str, axis: int) -> bool:
         """Whether the slices of the value `name` of the model along `axis` are certainly equal.
 
-        Constants are compared, and the nodes that compute the value are followed back through a few kinds of operators.
+        The bytes of constants are compared. Other values are traced back through at most MAX_STEPS_BACK nodes:
+        ConstantOfShape, Expand, Gemm and elementwise operators with one input. False if the value is computed in
+        another way.
         """
         body = self.scope.body
         producers = body.definitions
@@ -351,11 +353,12 @@ def _search(
 ) -> tuple[tuple[Tracking, list[int]] | None, TrackingStopped | None]:
     """Return the first pass that comes to the end, with its decisions, and the error of the pass that came farthest.
 
-    A decision is the position of the candidate to take. The first result is None if no pass comes to the end, the
-    second one if no pass failed.
+    Passes are tried depth first: after one that failed, the last decision that has another candidate takes the next
+    one, and later decisions begin anew. A pass that `accept` refuses has failed at its very end. The first result is
+    None if no pass succeeds within `limit`. The second one is None if no pass failed; it may come beside a success.
 
     Args:
-        make: makes a pass with the given decisions.
+        make: makes a pass with the given decisions, each the position of the candidate to take.
         accept: raises TrackingStopped if the outputs of a pass are not wanted.
         told: the decisions to begin with.
         fixed: how many of the first decisions are not varied.

@@ -141,8 +141,9 @@ def linear_attention_27(call: Call) -> list[Any]:
 def tensor_scatter_24(call: Call) -> Shape:
     """Return the shape of the cache, with unknown sizes taken from the update, except along `axis`.
 
-    If the cache's rank is unknown, it is the update's. Raises Violation C1 if `axis` is out of range, C2 if the update
-    does not fit, Unknown if neither rank is known.
+    If the cache's rank is unknown, the shape is the update's, with None along `axis`. The size of the batch may also
+    follow from the write indices. Raises Violation C1 if `axis` is out of range, C2 if the update does not fit, Unknown
+    if neither rank is known.
     """
     shape = call.shape(0)
     rank = len(shape if shape is not None else call.require_shape(1))

@@ -157,9 +157,10 @@ def concat_1_data(call: Call) -> Any:
 
 
 def _elements_or_unknown(call: Call, index: int) -> Constant | None:
-    """Return the input at `index` as a Constant; if only its shape is known, each element is None.
+    """Return the input at `index` as a Constant.
 
-    The result is None if the elements are unknown, and a size is unknown or symbolic.
+    If its elements are unknown, each of them is None in the Constant. The result is None if the shape is then not known
+    in numbers, too.
     """
     constant = call.constant(index)
     shape = call.shape(index)
@@ -240,9 +241,10 @@ def expand_8(call: Call) -> Shape:
 
 @data("Expand")
 def expand_8_data(call: Call) -> Any:
-    """Return the input's elements, broadcast to the shape in the second input.
+    """Return the input's elements, broadcast to the shape in the second input, as a tuple in row-major order.
 
-    The result is None if an input is unknown, or a size in the second input is 0.
+    The result is None if an input is unknown, or a size in the second input is 0. Raises Violation without a label if
+    the second input is no list of integers.
     """
     constant = call.constant(0)
     wanted = call.numbers(1)

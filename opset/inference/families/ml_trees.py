@@ -65,11 +65,12 @@ def _check_features(compared: Iterable[int], features: Size | None) -> None:
 
 @infer_ml("TreeEnsembleRegressor")
 def tree_ensemble_regressor_1(call: Call) -> Shape:
-    """Return (rows of X, number of targets); the number of rows is None if it is unknown.
+    """Return (rows of X, number of targets); the number of rows is None if the rank of X is unknown.
 
-    The number of targets is the attribute `n_targets`, or without it the highest of `target_ids`, plus 1. Raises
-    Violation C2 if attributes of nodes or leaves differ in length or hold an index out of range, C4 if X lacks a
-    feature that is compared, C5 for a wrong number of base values.
+    X of rank 1 is one row. The number of targets is `n_targets`, or without it the highest of `target_ids` plus 1, or 1
+    if there are no ids. Raises Violation C2 if the lists of nodes or of leaves differ in length, there are no nodes, or
+    `target_ids` has a number that is no target; C4 if X lacks a feature that is compared; C5 unless there are no base
+    values or one for each target.
     """
     rows, features = count_rows_and_features(call)
     count = call.attribute("n_targets")

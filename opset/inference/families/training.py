@@ -46,10 +46,10 @@ infer("Adam", domain=DOMAIN)(partial(_types_of_update, 4))
 
 @infer("Gradient", domain=DOMAIN)
 def gradient_1(call: Call) -> list[Type]:
-    """Return the types of the derivatives by each input in the attribute `xs`, which are the types of these inputs.
+    """Return the types of the derivatives: one for each name in `xs`, which is the type of the input for this name.
 
-    Raises Violation C1 if the node does not have an input for each name in `xs` and `zs`, C2 if an input of `xs`
-    certainly does not hold floats.
+    Raises Violation C1 if the number of inputs is not the number of names in `xs` and `zs` together, C2 if an input for
+    `xs` is known not to hold floats.
     """
     names = call.attribute("xs") or ()
     others = call.attribute("zs") or ()

@@ -187,9 +187,10 @@ class Match:
         return range(position, len(self.shapes))
 
     def _check_subject(self, check: Check, index: int) -> None:
-        """Raise Violation if a check certainly fails for the input at `index`.
+        """Raise Violation if a check certainly fails; one that cannot be decided passes.
 
-        If `index` is -1, the check is on its subject, an attribute or size.
+        `index` is the input's index, or -1 if the check is about an attribute or a size. Checks of shapes and of
+        broadcasting also store the sizes that they find, for later checks.
         """
         if check.kind == SHAPE:
             self._check_shape(check, index)

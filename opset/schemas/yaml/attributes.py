@@ -37,10 +37,16 @@ class Attributes(Fields):
     def read_declarations(
         self, node: YamlNode, fields: dict[str, YamlNode], attribute: Attribute, schema: OpSchema
     ) -> Attribute:
-        """Return a copy of `attribute` with its legal values: `choices`, `range`, `kind` and `constraint` from YAML.
+        """Return a copy of `attribute` with what its YAML says of legal values: in `choices`, `range` and `kind`.
 
-        If the default is not legal, a finding is added. `node` is the YAML node of the attribute, `fields` are its
-        keys. `schema` is the version so far: it has the inputs and types.
+        The label in `constraint` is added as well. A finding is added for each fault in these keys, and if the default
+        is not legal.
+
+        Args:
+            node: The YAML node of the attribute.
+            fields: Its keys.
+            attribute: The attribute, with its name, type and default.
+            schema: The version so far, which has the inputs and types.
         """
         kind = self.choice(fields["kind"], KINDS) if "kind" in fields else ""
         if kind in KIND_TYPES and attribute.type not in KIND_TYPES[kind]:

@@ -669,10 +669,11 @@ class _Reading(Attributes, Changes, Likeness):
     def add_to_versions(
         self, item: T, key: str, found: dict[int, dict[str, T]], fields: dict[str, YamlNode], node: YamlNode
     ) -> None:
-        """Add a special case or note to each version from `since` to `until`, two of its YAML keys `fields`.
+        """Add a special case or note to each version from `since` to `until`, which are keys in `fields`.
 
-        If a version has an item with this `key` already, a finding about `node` is added, and the new item takes its
-        place.
+        Both ends are included; a missing key sets no bound, nor does one that names no version, about which a finding
+        is added. If a version has an item with this `key` already, a finding about `node` is added, and the new item
+        takes its place.
 
         Args:
             item: The special case or note.

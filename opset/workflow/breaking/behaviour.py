@@ -43,7 +43,8 @@ def _constraint_added(pair: VersionPair) -> Iterator[RuleFinding]:
 def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each constraint that only the older version has.
 
-    A constraint that the newer version has under another label is left out.
+    Constraints are compared by label. One whose text and checked conditions stand in the newer version under another
+    label is left out.
     """
     for label, text in pair.old.docs.constraints.items():
         if label not in pair.new.docs.constraints and not _labels_of_same_constraint(pair.new, pair.old, label):
@@ -250,7 +251,10 @@ def _formula(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B159", VersionPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _special_cases(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if an edit of a version added or removed special cases; a notice if only their order differs."""
+    """Yield a finding if an edit of a version changed its special cases; a notice if only their order differs.
+
+    A special case is compared by its text. A new version is not compared.
+    """
     old, new = ([each.text for each in side.docs.special_cases] for side in (pair.old, pair.new))
     if not pair.in_place or old == new:
         return
@@ -349,7 +353,11 @@ def _example_renamed(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B174", OperatorPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _example_tolerance(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each example whose tolerance changed: how far outputs may be from the stated ones."""
+    """Yield a finding for each example whose tolerance changed: how far outputs may be from the stated ones.
+
+    An old example is compared with the new one that has the same inputs and attributes, whatever its name; examples
+    without such a partner are passed over.
+    """
     for old, new, versions in _match_examples(operators):
         if new is not None and old.tolerance != new.tolerance:
             said = ["the usual one" if each is None else f"{each:g}" for each in (old.tolerance, new.tolerance)]

@@ -228,9 +228,10 @@ def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[t
 
 
 def plain_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
-    """Yield an example as two ModelProtos.
+    """Yield an example as two ModelProtos, also if they are equal.
 
-    In the first, all inputs are computed at run time; in the second, all tensors but the first input are constants.
+    In the first, all inputs are inputs of the graph. In the second, all tensors with stated elements but the first
+    input are initializers.
     """
     yield model_of(schema, example)
     yield _model_with_constants(schema, example)

@@ -63,9 +63,10 @@ def join(step: AxisStep) -> Place:
 
 @carries("SplitToSequence")
 def split(step: AxisStep) -> Place:
-    """Return the Place that the resized axis (such as the batch) has in the parts that SplitToSequence makes.
+    """Return the Place of the resized axis (such as the batch) in each part that SplitToSequence makes.
 
-    Raises Blocked if the tensor is split along the axis.
+    It is the place in the tensor, one axis lower if the parts lose the axis that is split (`keepdims` 0) in front of
+    it. Raises Blocked if the tensor is split along the resized axis, or if another input has it.
     """
     step.require_shared(*range(1, step.count))
     place = step.data_place()

@@ -61,10 +61,10 @@ def batch_normalization(step: AxisStep) -> Place:
 
 @carries("DFT")
 def dft(step: AxisStep) -> Place:
-    """Return the Place of the resized axis (such as the batch) in the output of DFT.
+    """Return the Place of the resized axis (such as the batch) in the output of DFT: its place in the signal.
 
-    It is the place in the signal. Raises Blocked if the node transforms along the axis, or if the axis is the last one,
-    which holds real and imaginary parts.
+    Raises Blocked if the node transforms along the axis, or along one that is not known, if the axis is the last one,
+    which holds real and imaginary parts, or if another input has the axis.
     """
     step.require_shared(1, 2)
     place = step.data_place()
