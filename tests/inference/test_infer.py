@@ -564,6 +564,10 @@ RESHAPED = (
     "(float[{}] x, float[{}) => (float[] y) <int64[1] t = {{2}}> {{ {} d = Concat<axis=0>(m, t) y = Reshape(x, d) }}"
 )
 OF_SIZE = "(float[N] x) => (float[] y) <int64[1] t = {{3}}> {{ s = Shape(x) {} y = ConstantOfShape(q) }}"
+GRAMS = (
+    'TfIdfVectorizer<mode="TF", min_gram_length=1, max_gram_length=1, max_skip_count=0, ngram_counts=[0],'
+    " ngram_indexes=[0, 4], {}>"
+)
 LOW, HIGH = -(2**63), 2**63 - 1
 PLAIN = [
     (18, CROPPED.format("", ", float[8] r = {0.0, 0.0, 0.0, 0.25, 1.0, 1.0, 1.0, 1.0}"), "float[1, 1, floor(N/2), 6]"),
@@ -572,6 +576,11 @@ PLAIN = [
      "string[0, 1]"),
     (10, "(float[2,3] x) => (float[?,?] y) { y = Resize(x) }", "float[?, ?]"),
     (9, "(float[2,3] x) => (float[?,?] y) { y = Upsample(x) }", "float[?, ?]"),
+    *((18, f"(float[{size}] x) => (float[] y) <float[1] s = {{{scale}}}> {{ y = Resize(x, , s) }}", f"float[{told}]")
+      for size, scale, told in ((4, 0.1, "0"), (4, 0.25, "1"), (5, 1.5, "7"), ("N", 0.5, "floor(N/2)"), ("N", 3, "3*N"),
+                                ("N", 0.6931, "?"), (0, 2, "0"))),
+    *((9, f"({element}[N,3] x) => (float[] y) {{ y = {GRAMS.format(pool)}(x) }}", "float[N, 5]")
+      for element, pool in (("string", 'pool_strings=["a", "b"]'), ("int64", "pool_int64s=[1, 2]"))),
     (13, SELECTED.format("", "", ""), "int64[0, 3]"),
     (13, SELECTED.format("", "<int64 m = {0}>", ", m"), "int64[0, 3]"),
     (13, SELECTED.format("", "<int64 m = {1}>", ", m"), "int64[?, 3]"),
