@@ -152,9 +152,9 @@ def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
 
 @infer("Optional")
 def optional_15(call: Call) -> Type:
-    """Return the type of an optional that holds the input, or without an input, a value of the type in the attribute.
+    """Return the type of an optional that holds the input, or that the attribute `type` describes if there is no input.
 
-    Names of sizes in the attribute are no names of the graph: such sizes are None.
+    A size in the attribute that is a name or negative is None: its names are not those of the graph.
     """
     if call.has(0):
         return optional(call.type(0))
