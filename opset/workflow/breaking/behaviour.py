@@ -193,7 +193,10 @@ def _experimental(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B156", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if an edit of a version names another operator that replaces it."""
+    """Yield a finding if an edit of a version changes, adds or removes the name of its replacement.
+
+    The replacement is the operator to use instead of a withdrawn one.
+    """
     old, new = pair.old.schema.replacement, pair.new.schema.replacement
     if pair.in_place and old != new:
         yield RuleFinding(f"the replacement changed: {old or 'none'} -> {new or 'none'}", ("replacement",))
@@ -290,9 +293,10 @@ def _change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B162", VersionPair, requires=NONE, clause=IMMUTABLE, severity=WARN)
 def _change_claims(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each part of a released `change:` block that was edited, except the adapters (see B161).
+    """Yield a finding for each entry of a released `change:` block that was edited, except adapters (see B161).
 
-    The parts are the declarations of an attribute, `emulate`, `renamed`, `meaning` and `clarified`.
+    Each attribute is an entry, and so are `emulate`, `renamed`, `meaning` and `clarified`. An edit of `clarified` is a
+    notice. A block that was added or removed as a whole yields nothing.
     """
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return

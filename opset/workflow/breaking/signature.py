@@ -204,7 +204,10 @@ def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute)
 
 @BREAKING.rule("B128", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _attribute_label(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each attribute whose illegal values break another constraint, such as C2, than before."""
+    """Yield a finding for each attribute of both versions whose illegal values break another constraint than before.
+
+    Constraints are compared by label, such as C2. A label that was added or removed counts.
+    """
     for name, new in pair.new.schema.attributes.items():
         old = pair.old.schema.attributes.get(name)
         if old is not None and old.constraint != new.constraint:

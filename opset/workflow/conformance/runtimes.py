@@ -411,9 +411,10 @@ def _decode_text(value: Any) -> Any:
 
 
 def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
-    """Return (header, bytes of tensors) of the message in `received`, which becomes empty; None if it is incomplete.
+    """Return (header, bytes of tensors) of the message in `received`, which is then emptied.
 
-    Raises ValueError if the message is malformed or larger than MOST, or if other bytes follow it.
+    If the message is incomplete, return None and leave `received` as it is. Raises ValueError if the message is
+    malformed or larger than MOST, or if other bytes follow it; RecursionError if its JSON is nested too deeply.
     """
     if len(received) < _LENGTHS.size:
         return None

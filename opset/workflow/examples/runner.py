@@ -311,7 +311,10 @@ def _find_key(root: YamlNode | None, since: int, keys: Sequence[str]) -> tuple[Y
 
 
 def freeze_arrays(feeds: dict[str, Any]) -> dict[str, Any]:
-    """Make the arrays of inputs read-only, in place, and return the inputs, so that a kernel that changes one fails."""
+    """Make the arrays of inputs read-only, so that a kernel that changes one fails; return `feeds` itself.
+
+    Arrays in lists or dicts are left as they are.
+    """
     for value in feeds.values():
         if hasattr(value, "flags"):
             value.flags.writeable = False
