@@ -130,7 +130,8 @@ def _lock_findings(
 def _operator_added(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for each operator that only the newer state has, about its first version.
 
-    It is a notice in a new opset, and an error in a released one. Operators of new domains are left out.
+    It is a notice if the version is above the newest released one of the domain, else an error. Operators of new
+    domains are left out. If the older state has some operators only (`partial`), nothing is yielded.
     """
     for key, since in comparison.added_versions:
         operator = comparison.new.operators[key]

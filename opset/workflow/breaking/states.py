@@ -117,7 +117,10 @@ class State:
         return dict(sorted(newest.items()))
 
     def within(self, keys: Iterable[Key]) -> State:
-        """Return a copy of the state with only those operators whose (domain, name) is in `keys`."""
+        """Return a copy of the state with only those operators whose (domain, name) is in `keys`.
+
+        Keys of operators that the state does not have are ignored.
+        """
         wanted = set(keys)
         left = {key: each for key, each in self.operators.items() if key in wanted}
         return replace(self, operators=left)

@@ -42,7 +42,7 @@ from opset.workflow.examples.runner import disagreements
 
 
 def quote_rules(version: ReviewedVersion, *codes: str) -> Iterator[Evidence]:
-    """Yield evidence in the state MISSING for each finding of some lint rules in the block of the version.
+    """Yield evidence in the state MISSING for each finding of some lint rules on a line of the version in the YAML.
 
     `codes` are the codes of the rules, such as "S212". Without such findings, nothing is yielded.
     """
@@ -513,7 +513,10 @@ def check_replacement(version: ReviewedVersion) -> Iterator[Evidence]:
     phrase="Documentation that leads to the replacement",
 )
 def check_replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield one piece of evidence: PASSED if `doc` of a withdrawn version names its replacement, else MISSING."""
+    """Yield one piece of evidence: PASSED if the text `doc` of the version has the name of its replacement as a word.
+
+    Otherwise, and if the version has no replacement, it is MISSING.
+    """
     if version.schema.replacement and re.search(rf"\b{re.escape(version.schema.replacement)}\b", version.docs.doc):
         yield Evidence(PASSED, f"'doc' names {version.schema.replacement}", version.place_of("doc"))
     else:

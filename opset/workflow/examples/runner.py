@@ -256,8 +256,8 @@ class ExampleRunner:
     def place_of_key(self, schema: OpSchema, *keys: str) -> str:
         """Return path:line of a key in a version's YAML; `keys` lead to it, such as "change", "adapters", "up".
 
-        If a key on the way is missing, it is the line of the last one that exists; only the path if the version is not
-        in the file.
+        Without a key on the way, it is the line of the last one before it that exists. If the version is not in the
+        file, the result is the path alone.
         """
         path, root = self._document(schema)
         at, _ = _find_key(root, schema.since_version, keys)
