@@ -139,7 +139,7 @@ class Availability:
         self.inexact = inexact
         self._by_function = by_function
         self.counts: Counter[tuple[str, str]] = Counter()
-        self.unchecked: dict[str, str] = {}
+        self.unchecked: dict[str, list[str]] = {}
         self._routes = routes
         self._judgements: dict[Hashable, Judgement] = {}
         self._plain: dict[tuple[str, str, int], bool] = {}
@@ -285,7 +285,7 @@ class Availability:
         if names := self._listing_of(DOUBTFUL):
             yield f"{NOTES_OF_FAULTS}which {runtime.title} {runtime.release} may meet: {names}"
         if self.unchecked:
-            words = listing([f"{name}: {text}" for name, text in sorted(self.unchecked.items())], SHOWN)
+            words = listing([f"{name}: {'; '.join(texts)}" for name, texts in sorted(self.unchecked.items())], SHOWN)
             yield f"limits of {runtime.title} {runtime.release} that are not checked: {words}"
 
     def _listing_of(self, kind: str) -> str:
@@ -390,10 +390,9 @@ class Availability:
         return None
 
     def _keep_words(self, kernel: Kernel, schema: OpSchema) -> None:
-        """Record in `unchecked` the restrictions of a kernel that its table states only in words.
+        """Add the restrictions of a kernel that its table states only in words to `unchecked`, without repeats.
 
-        They are joined by "; ", and replace those of another kernel of the same operator. Nothing changes if the kernel
-        has none. `schema` is the operator of the kernel.
+        `schema` is the operator that the kernel runs. Nothing is added if the kernel has no such restrictions.
         """
         words = [*kernel.notes]
         for name, value in kernel.attributes.items():
@@ -401,7 +400,8 @@ class Availability:
                 words.append(f"{name}: {value}")
         words += [f"{name}: {value}" for name, value in kernel.values.items() if isinstance(value, str)]
         if words:
-            self.unchecked[schema.name] = "; ".join(words)
+            known = self.unchecked.setdefault(schema.name, [])
+            known += [each for each in words if each not in known]
 
 
 def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[KernelFault]:
