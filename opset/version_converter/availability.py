@@ -390,10 +390,7 @@ class Availability:
         return None
 
     def _keep_words(self, kernel: Kernel, schema: OpSchema) -> None:
-        """Add the restrictions of a kernel that its table states only in words to `unchecked`, without repeats.
-
-        `schema` is the operator that the kernel runs. Nothing is added if the kernel has no such restrictions.
-        """
+        """Add the restrictions of a kernel that its table states only in words to `unchecked`, without repeats."""
         words = [*kernel.notes]
         for name, value in kernel.attributes.items():
             if _is_phrase(value, schema, name):
