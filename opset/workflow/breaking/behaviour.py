@@ -43,7 +43,8 @@ def _constraint_added(pair: VersionPair) -> Iterator[RuleFinding]:
 def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each constraint that only the older version has.
 
-    A constraint that the newer version has under another label is left out.
+    Constraints are compared by label. One whose text and checked conditions stand in the newer version under another
+    label is left out.
     """
     for label, text in pair.old.docs.constraints.items():
         if label not in pair.new.docs.constraints and not _labels_of_same_constraint(pair.new, pair.old, label):
@@ -250,7 +251,10 @@ def _formula(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B159", VersionPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _special_cases(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if an edit of a version added or removed special cases; a notice if only their order differs."""
+    """Yield a finding if an edit of a version changed its special cases; a notice if only their order differs.
+
+    A special case is compared by its text. A new version is not compared.
+    """
     old, new = ([each.text for each in side.docs.special_cases] for side in (pair.old, pair.new))
     if not pair.in_place or old == new:
         return

@@ -40,7 +40,10 @@ def _domain_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B102", StateComparison, requires=FORBIDDEN, clause=IMMUTABLE)
 def _operator_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each operator that only the older state has; operators of removed domains are left out."""
+    """Yield a finding for each operator that only the older state has; operators of removed domains are left out.
+
+    If a new operator of the domain has the same signature and version, the finding names it as the likely new name.
+    """
     for key, operator in comparison.old.operators.items():
         if key in comparison.new.operators or key[0] not in comparison.new.domains:
             continue

@@ -93,20 +93,21 @@ def find_runtime(
     seconds: float = 60.0,
     memory: int | None = None,
 ) -> TestedRuntime:
-    """Return how to run a runtime: by a worker if it is one of BUILT_IN, else as a command.
+    """Return how to run a runtime: by a worker process if `text` is in BUILT_IN, else as a command.
 
     Args:
         text: Name of the runtime, "onnxruntime", "onnx" or "opset"; or the command line of a program.
         words: The command line, split.
         name: Name in reports; by default the text.
-        python: Interpreter that has the runtime; by default this one.
+        python: Interpreter that has the built-in runtime; by default this one.
         providers: Execution providers of onnxruntime.
-        seconds: Time for a case.
+        seconds: Time limit of each case.
         memory: Bytes of address space for the process. By default, a worker without providers gets MEMORY, and any
             other process has no limit.
 
     Raises:
-        UsageError: T224 if there is no such program, U103 for options of another runtime.
+        UsageError: T224 if there is no such program or interpreter; U103 if `providers` are given for another runtime
+            than onnxruntime, or `python` for a command.
     """
     if text in BUILT_IN:
         if providers and text != "onnxruntime":

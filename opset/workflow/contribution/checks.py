@@ -418,10 +418,10 @@ def check_documentation(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("test_data", ReviewedVersion, clause=DOCUMENTATION, phrase="Test data, generated")
 def check_test_data(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether the examples of the version can be cases of `opset testgen`.
+    """Yield evidence of whether `opset testgen` can write test cases from the examples of the version.
 
-    It is MISSING for each example that cannot, and PASSED once, with the number of cases by kind, if others can. If
-    there is neither, it is MISSING.
+    It is MISSING for each example from which it cannot, and PASSED once if there are cases, with their number by kind.
+    A version without examples yields one that is MISSING.
     """
     schema = version.schema
     versions = version.registry.versions(schema.name, schema.domain)

@@ -245,12 +245,11 @@ def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int
 
 
 def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
-    """Return the opsets of ai.onnx at which the function bodies of a version are tested, in ascending order.
+    """Return the opsets of ai.onnx at which a version's function bodies are tested, in ascending order.
 
-    They are the first and the last opset at which each body is used. A body is used until the next one begins; the
-    newest one up to the last opset of the version in ai.onnx, and up to the newest opset in any other domain. For an
-    operator of ai.onnx, the opset before the version's own is tested as well, if there is a body for this opset or an
-    older one. The version must have a function body.
+    The version must have a body. They are the first and the last opset of each body; its last is before the next body's
+    first. The last opset of the newest body is the newest opset of ai.onnx. For an operator of ai.onnx it is the opset
+    before the operator's next version, and the opset before the version's own is added if a body applies there.
     """
     last = RELEASES[-1].opset
     keys = sorted({body.opset for body in schema.function})

@@ -321,8 +321,8 @@ def freeze_arrays(feeds: dict[str, Any]) -> dict[str, Any]:
 def disagreements(example: Example, actual: Sequence[Any]) -> list[str]:
     """Return a text for each computed output that differs from the output that the example states; [] if none does.
 
-    If the numbers of outputs differ, the result is one text on this. `actual` are the computed outputs in order,
-    without outputs that the example leaves out. Differences within the tolerance do not count.
+    `actual` has the computed outputs in order, without outputs that the example leaves out. If the number of outputs is
+    not the stated one, that is the only text. Differences within the tolerance do not count; type and shape do.
     """
     wanted = [(index, each) for index, each in enumerate(example.outputs or ()) if each is not None]
     if len(wanted) != len(actual):
