@@ -129,6 +129,16 @@ def test_changes_in_bodies():
     assert gone.nodes == (5, 2, 1, 0, 1, 0, 3)
 
 
+def test_a_body_reads_the_same_value_where_the_nodes_around_have_moved():
+    moved = BRANCHES.replace("k = Abs (x)", "n = Sin (x) k = Abs (x)")
+    added = [("added", "node", "node number 0 (Sin)", [])]
+    assert found(BRANCHES, moved) == added
+    assert found(moved, BRANCHES) == [("removed", *added[0][1:])]
+    assert found(BRANCHES, moved.replace("r = Log (k)", "r = Log (n)")) == [
+        *added, ("changed", "node", "node number 0 (Log)", ["input 0: 'k' -> 'n'"]),
+    ]  # fmt: skip
+
+
 FUNCTION = """<ir_version: 10, opset_import: ["": 21, "local": 1]>
     m (float[2] x) => (float[2] y) { y = local.f <k = 2> (x) }
     <domain: "local", opset_import: ["": 21]> f <k> (a) => (b) { c = Neg (a) b = Celu <alpha: float = @k> (c) }
@@ -218,6 +228,20 @@ def test_nodes_that_all_changed_are_paired_from_neighbor_to_neighbor():
     assert ("added", "node", "node number 1 (Cos)", []) in found(old, new)
 
 
+def test_nodes_are_paired_by_their_users_where_what_computes_a_value_is_another_operator():
+    text = '<ir_version: 10, opset_import: ["": 21]> m (float[2] x) => (float[2] y, float[2] w) {'
+    old = f"{text} y = Neg (x)  r = Cos (x)  z = Add (y, r)  w = Exp (z) }}"
+    new = f"{text} y = Abs (x)  q = Floor (x)  s = Sqrt (q)  k = Add (y, s)  w = Sin (k) }}"
+    assert found(old, new) == [
+        ("changed", "node", "node number 0 (Abs)", ["operator: Neg -> Abs"]),
+        ("changed", "node", "node number 1 (Floor)", ["operator: Cos -> Floor"]),
+        ("added", "node", "node number 2 (Sqrt)", []),
+        ("changed", "node", "node number 3 (Add)",
+         ["input 1: 'r' of node number 1 (Cos) -> 's' of node number 2 (Sqrt)"]),
+        ("changed", "node", "node number 4 (Sin)", ["operator: Exp -> Sin"]),
+    ]  # fmt: skip
+
+
 def test_an_absent_input_is_not_what_a_node_does_not_compute():
     text = '<ir_version: 10, opset_import: ["": 21]> m (float[2] x, float h) => (float[2] y) {'
     old = f"{text} a = Clip (x, , h)  y = Neg (a) }}"
@@ -304,6 +328,13 @@ def test_weights_that_came_or_went_are_found_beside_others():
         assert found(old, new) == [
             (word, "weight", name, [f"type: {type_}"]) for name, type_ in zip(names, types, strict=True)
         ]
+
+
+def test_weights_like_none_of_the_other_model_are_not_read():
+    more = OLD.replace("float[3, 3] w", "float[2] a = {1, 2}, float[3, 3] w")
+    for pair in ((OLD, more), (more, OLD)):
+        notes = compared(*pair, weights=False).notes
+        assert notes == ["not all data was compared: tensor 'w': more data than is compared at once"]
 
 
 def test_the_same_values_in_another_field_are_the_same():

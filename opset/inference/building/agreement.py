@@ -176,10 +176,10 @@ def attribute_if_known(call: Call, name: str) -> Any:
 
 
 def required_attribute(call: Call, name: str) -> Any:
-    """Return the value of an attribute that has no default.
+    """Return the value of an attribute that has no default. Raises Violation without a label if the node lacks it.
 
-    Raises Violation without a label if the node lacks it, and what `Call.attribute` raises for a value that is of
-    another type or not known.
+    Raises WrongAttributeType if the value has another type than the schema says. Raises Unknown if the value comes from
+    the call of the function around the node, and this call is unknown.
     """
     value = call.attribute(name)
     if value is None:

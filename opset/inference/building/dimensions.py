@@ -87,7 +87,11 @@ class Dim:
     __slots__ = ("_hash", "_text", "size", "terms")
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
-        """Store terms, which are in canonical order. Raises TooComplex for too many, or a number beyond 64 bits."""
+        """Store `terms`, pairs of a monomial and its coefficient, which must be in canonical order.
+
+        Charges the budget for their parts. Raises TooComplex if there are more than MAX_SIZE parts, or if a coefficient
+        does not fit into 64 bits.
+        """
         self.terms = terms
         self._hash = hash(terms)
         self._text = ""

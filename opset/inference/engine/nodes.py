@@ -209,9 +209,15 @@ class NodeInference:
         return Outcome(types, doubts=(inference.why,), problems=problems)
 
     def _infer_constant(self, scope: Scope, index: int, schema: OpSchema | None) -> Outcome | None:
-        """Return the type of the output of a Constant whose attribute is `value`, and record this tensor in the scope.
+        """Return the output type of a Constant with the attribute `value`, and store the tensor in `scope.tensors`.
 
-        Returns None for other Constants, also for one with several values, which its rule reports.
+        If types are checked, the Outcome has the problems of a type that `schema` does not allow. Returns None for a
+        Constant without a tensor in `value`, or with several attributes of the schema.
+
+        Args:
+            scope: the graph that the node is in.
+            index: the index of the node.
+            schema: the schema of Constant in the model's opset, None if unknown.
         """
         outputs = scope.body.computes[index]
         messages = scope.body.attributes[index]

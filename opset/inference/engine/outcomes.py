@@ -232,7 +232,11 @@ def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]
 
 
 def _reason_of_malformed(call: Call, error: Exception) -> str:
-    """Return why a rule cannot work with a node, in words for a message, from the exception that it raised."""
+    """Return a message that says why a rule failed with `error`, one of MALFORMED.
+
+    It is the text of a WrongAttributeType. If `zip` found lists of different lengths, it lists the attributes that the
+    rule has read with their lengths. Else it is the class and text of the exception.
+    """
     if isinstance(error, WrongAttributeType):
         return safe_text(str(error))
     if isinstance(error, ValueError) and str(error).startswith("zip() "):  # of lists with one element for each axis

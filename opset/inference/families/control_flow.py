@@ -251,17 +251,17 @@ def _infer_iterations(
     """Infer the body of a loop repeatedly, until the types and elements of the loop-carried values no longer change.
 
     This generator yields requests to infer the body. Sizes, ranks and types that differ between iterations become
-    unknown. The final types are kept in `call.memory`, and a later inference of the same node begins without the sizes
-    that were lost in them.
+    unknown. The result of the last iteration is kept in `call.memory`. A later inference of the same node starts with
+    the parts unknown that became unknown in this one, so that it needs fewer iterations.
 
     Args:
         call: the node.
         body: the GraphProto of the loop.
-        before: the types of the body's inputs before the carried values.
+        before: the types of the body's inputs in front of the carried values, such as the iteration number.
         initial: the types of the carried values before the first iteration.
         data: the elements of the carried values before the first iteration, None if unknown; values at the end may be
             left out.
-        after: the types of the body's inputs after the carried values.
+        after: the types of the body's inputs behind the carried values, such as the scanned slices.
         once: whether there is just one iteration.
         first: given if the first carried value has the same elements in every iteration: a function that takes the
             value's type and returns these elements.
@@ -436,9 +436,9 @@ def _initial_elements(call: Call, index: int) -> Constant | None:
 def _count_scans_and_states(call: Call, body: Any, leading: int) -> tuple[int, int]:
     """Return the number of scan inputs and the number of states of a Scan, in this order.
 
-    `leading` is the number of inputs before the states: 1 in version 8, for `sequence_lens`, then 0. Raises Unknown if
-    the number of scan inputs is not known, Violation C1 if the GraphProto `body` has another number of inputs, or too
-    few outputs.
+    The scan inputs are counted by the attribute `num_scan_inputs`; the states are the inputs between the `leading` ones
+    and the scan inputs. `leading` is 1 in version 8, for `sequence_lens`, and 0 later. Raises Unknown if the attribute
+    is not known, Violation C1 if the GraphProto `body` has another number of inputs, or too few outputs.
     """
     scans = call.attribute("num_scan_inputs")
     if scans is None:

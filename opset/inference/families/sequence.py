@@ -93,9 +93,10 @@ def concat_from_sequence_11(call: Call) -> Type:
 def split_to_sequence_11(call: Call) -> Type:
     """Return the type of a sequence of the parts into which the input is split along `axis`.
 
-    The size of the parts along `axis` is None if they differ or if it is unknown. The axis is left out if the node has
-    no input `split`, and the attribute `keepdims` is 0. If the rank is unknown, the reason is added to `call.doubts`.
-    Raises Violation C3 if the sizes in `split` do not add up to the input's size.
+    Without the input `split`, each part has one element along `axis`, and the axis is removed if `keepdims` is 0. With
+    `split`, the size along `axis` is None if the parts differ in it, or if it is unknown. If the rank of the input is
+    unknown, the reason is added to `call.doubts`. Raises Violation C3 if the sizes in `split` do not add up to the
+    input's.
     """
     lengths = call.shape(1)
     shape = call.shape(0)

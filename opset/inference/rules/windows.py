@@ -111,7 +111,9 @@ def rank_by_attributes(call: Call) -> int:
 
 
 def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> SlidingWindows:
-    """Return how windows move by the attributes `strides`, `dilations`, `pads` and `auto_pad`.
+    """Return how windows move, by the attributes `strides`, `dilations`, `pads` and `auto_pad`.
+
+    Strides and dilations are 1 and pads are 0 by default. Pads are also 0 if `auto_pad` is not "NOTSET".
 
     Args:
         call: the node.

@@ -105,8 +105,8 @@ def transpose(step: AxisStep) -> Place:
 def unsqueeze(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in Unsqueeze's output.
 
-    Each axis that is inserted in front of the resized axis moves it by one. Raises Blocked if the second input has the
-    resized axis.
+    Each axis that is inserted in front of the resized axis moves it by one. Raises Blocked if the first input does not
+    have the resized axis, if the second input has it, or if the second input's elements or the rank are unknown.
     """
     step.require_shared(1)
     place = step.data_place()

@@ -119,8 +119,9 @@ def scatter_elements(step: AxisStep) -> Place:
 def _same_place(step: AxisStep, along: int) -> Place:
     """Return the Place of the resized axis, which must be the same in all inputs.
 
-    An input without the axis is repeated along it. Raises Blocked if the places differ, if an input cannot be repeated,
-    or if the resized axis is `along`, the axis along which the operator works.
+    An input without the resized axis is repeated along it. Raises Blocked if the places differ, if an input cannot be
+    repeated, or if the resized axis is `along`. This is the axis along which the operator works, and counts from the
+    end if it is negative.
     """
     found = {place for index in range(step.count) if (place := step.place(index)) is not None}
     if len(found) > 1:
