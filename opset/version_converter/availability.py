@@ -33,9 +33,10 @@ LOADED = frozenset(("Constant",))
 
 
 def holds_tensor(operator: tuple[str, str], attributes: Sequence[Any]) -> bool:
-    """Whether a node is a Constant with a tensor, which runtimes load as an initializer, without a kernel.
+    """Whether a node is a Constant of ai.onnx with a tensor in `value`; runtimes load it without a kernel.
 
-    `operator` is the pair of operator and domain. `attributes` are the node's AttributeProtos.
+    The result is False for a Constant with another attribute, such as `value_float`. `operator` is the pair of name and
+    domain. `attributes` are the node's AttributeProtos.
     """
     return operator[0] in LOADED and not operator[1] and all(each.name == "value" for each in attributes)
 
@@ -138,7 +139,7 @@ class Availability:
         self.inexact = inexact
         self._by_function = by_function
         self.counts: Counter[tuple[str, str]] = Counter()
-        self.unchecked: dict[str, str] = {}
+        self.unchecked: dict[str, list[str]] = {}
         self._routes = routes
         self._judgements: dict[Hashable, Judgement] = {}
         self._plain: dict[tuple[str, str, int], bool] = {}
@@ -158,10 +159,10 @@ class Availability:
         return self.judge(node, opset, facts).lack
 
     def judge(self, node: Any, opset: int, facts: ValueFacts, names: Names | None = None) -> Judgement:
-        """Return the Judgement of a node: whether the runtime or its fallback runs it, and why not.
+        """Return whether the runtime or its fallback runs a node rightly, and if not, why.
 
-        The result is cached for all nodes with the same operator, types, and facts that the runtime's kernels depend
-        on.
+        A node is taken to run if its operator has no schema, or if the runtime's operators are not known. The result is
+        cached for all nodes with the same operator, opset, types, and facts that the runtime's kernels depend on.
 
         Args:
             node: The NodeProto.
@@ -284,7 +285,7 @@ class Availability:
         if names := self._listing_of(DOUBTFUL):
             yield f"{NOTES_OF_FAULTS}which {runtime.title} {runtime.release} may meet: {names}"
         if self.unchecked:
-            words = listing([f"{name}: {text}" for name, text in sorted(self.unchecked.items())], SHOWN)
+            words = listing([f"{name}: {'; '.join(texts)}" for name, texts in sorted(self.unchecked.items())], SHOWN)
             yield f"limits of {runtime.title} {runtime.release} that are not checked: {words}"
 
     def _listing_of(self, kind: str) -> str:
@@ -297,9 +298,11 @@ class Availability:
         return listing([f"{name} ({count})" for name, count in counts], SHOWN)
 
     def _judge(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Judgement:
-        """Return the Judgement of a node of the operator version `schema`; nothing is cached.
+        """Return whether the runtime or one of its fallbacks runs a node of the operator version `schema`.
 
-        If the runtime does not take the node, its fallback may run it, or in turn the fallback of that one.
+        The runtime is asked first, then its fallback, and so on. The first that has a kernel for the node decides, even
+        if it is known to compute the node wrongly. If none has one, the result has the reason of the runtime itself.
+        Nothing is cached.
         """
         first: Lack | None = None
         runtime: Runtime | None = self.runtime
@@ -387,14 +390,15 @@ class Availability:
         return None
 
     def _keep_words(self, kernel: Kernel, schema: OpSchema) -> None:
-        """Add to `unchecked`, by operator, the restrictions of a kernel that are stated only in words."""
+        """Add the restrictions of a kernel that its table states only in words to `unchecked`, without repeats."""
         words = [*kernel.notes]
         for name, value in kernel.attributes.items():
             if _is_phrase(value, schema, name):
                 words.append(f"{name}: {value}")
         words += [f"{name}: {value}" for name, value in kernel.values.items() if isinstance(value, str)]
         if words:
-            self.unchecked[schema.name] = "; ".join(words)
+            known = self.unchecked.setdefault(schema.name, [])
+            known += [each for each in words if each not in known]
 
 
 def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[KernelFault]:
@@ -522,9 +526,9 @@ def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple
 
 
 def _scalars_of(fault: KernelFault, node: Any, schema: OpSchema, facts: ValueFacts) -> tuple[int, ...]:
-    """Return the positions of inputs that are surely scalars, if the fault occurs for scalars at these positions.
+    """Return the positions of the node's inputs that are surely scalars and that `fault.scalars` names.
 
-    Returns () if there are none.
+    The fault occurs only if one of these inputs is a scalar. An input of unknown rank does not count.
     """
     formals = enumerate(zip(_formals(schema.inputs, len(node.input)), node.input, strict=False))
     return tuple(at for at, (formal, name) in formals if formal.name in fault.scalars and facts.shape(name) == ())

@@ -112,10 +112,11 @@ class BodyConversion:
             self._state_shapes()
 
     def check(self) -> None:
-        """Add a refusal to the conversion for each node that is not valid at the body's own opsets.
+        """Add a refusal to the conversion for each node of the body that is not valid at the body's own opsets.
 
-        Calls of model-local functions are not checked. The body is not changed. Raises BudgetExceeded if the budget is
-        used up.
+        Graphs in its nodes are bodies of their own and are not checked here, nor are calls of model-local functions and
+        nodes of domains without schemas. A node of an unknown operator is refused. The body is not changed. Raises
+        BudgetExceeded if the budget is used up.
         """
         for index, route, fits in self._routed_nodes():
             try:
@@ -163,8 +164,9 @@ class BodyConversion:
     def _convert_node(self, index: int, route: Route) -> list[Any] | None:
         """Return the nodes that replace the node at `index`, None if the node stays as it is.
 
-        A replaced node is added to the actions of the conversion. Raises Refusal if no nodes at the target compute the
-        same, BudgetExceeded if the budget is used up.
+        `route` is the Route of the node's operator: the versions before and after, or that the operator is lowered. A
+        replaced node is added to the actions of the conversion; the body is not changed. Raises Refusal if no nodes at
+        the target compute the same, BudgetExceeded if the budget is used up.
         """
         if not route.change.until:
             return self._lower_node(index, route.change)
@@ -335,10 +337,10 @@ class BodyConversion:
         return Finding(refusal.code, message, self.body.location(index), refusal.why, self._help_of(refusal))
 
     def _help_of(self, refusal: Refusal) -> str:
-        """Return the help for a refusal; it ends with another target that would do if the refusal names one.
+        """Return the help for a refusal: the parts of its own help that the user of this model can follow.
 
-        The help consists of the parts of the refusal's own help that this model can follow: it need not be told to set
-        open sizes if it has none. If no part is left, it is the help of the code.
+        For example, setting open sizes is left out if no graph input has one. If no part is left, it is the help of the
+        code. If another target would do, the help ends with it, or consists of it alone.
         """
         stated = [value.type for value in self._context.index.proto.graph.input]
         shapes = [type_.tensor_type.shape for type_ in stated if type_.tensor_type.HasField("shape")]

@@ -133,9 +133,10 @@ class _BodySplicing:
                 raise unknown_type(name)
 
     def _write_node(self, node: Any) -> None:
-        """Write one node of the body into the model.
+        """Make the nodes in the model that stand for one node of the body, and record the names of its outputs.
 
-        A Constant is not written yet, but when another node reads it.
+        A Constant is only recorded, and is made when a node reads it. A CastLike becomes a Cast, as the type is known.
+        Raises Refusal C201 if the operator does not exist at the opset.
         """
         if node.op_type == "Constant":
             self.constants[node.output[0]] = self._constant_of(node.attribute[0])

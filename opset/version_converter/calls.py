@@ -194,9 +194,9 @@ class _Size(NamedTuple):
 
 
 def _size_of(function: Body) -> _Size:
-    """Return the size that one call of a function adds when it is inlined.
+    """Return what one call of a function adds when it is inlined: nodes, their bytes, names and copies of attributes.
 
-    Subgraphs are included. A call inside of the function counts as one node.
+    Nodes in subgraphs count, too. A call inside of the function counts as one node.
     """
     bodies = bodies_below(function)
     nodes = sum(len(body.nodes) for body in bodies)
@@ -375,7 +375,7 @@ def _graphs_of(proto: Any) -> list[Any]:
 def _keys_named_in(roots: Iterable[Any]) -> set[FunctionKey]:
     """Return (domain, name, overload) of all operators and functions that nodes of these graphs or functions use.
 
-    Nodes in subgraphs count, too.
+    Nodes in subgraphs count, too; nodes in functions that are called do not.
     """
     keys: set[FunctionKey] = set()
     pending = [*roots]

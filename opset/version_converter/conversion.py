@@ -449,9 +449,10 @@ def _inexact_notes(conversion: Conversion) -> Iterator[str]:
 
 
 def _take_known_branches(model: Model, index: ModelIndex, task: Task) -> tuple[Model, ModelIndex, str] | None:
-    """Return the model with each If whose condition is known replaced by its branch, the model's index, and a note.
+    """Return the model in which branches replace If nodes with a known condition, its index, and a note.
 
-    Returns None if there is no such If, or if the budget is used up.
+    The note has the number of If nodes. The given model is not changed. Returns None if no If can be replaced, as for
+    If nodes in functions and for models with training graphs, or if the budget is used up.
     """
     try:
         proto, count = take_branches(index, task.infer(model, index), task.budget) if has_branches(index) else (None, 0)

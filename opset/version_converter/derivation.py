@@ -394,10 +394,10 @@ def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dic
 
 
 def _cut_off_absent(derived: DerivedAdapter, node: Node, inputs: list[str], outputs: list[str]) -> None:
-    """Remove absent inputs and unread outputs from the ends of lists that are longer than the target version allows.
+    """Remove absent inputs and unread outputs from the ends of `inputs` and `outputs`, in place.
 
-    The lists `inputs` and `outputs` are changed in place. Raises Refusal C204 if the target version does not take what
-    is left: too many, or a required one is missing.
+    Each list is cut only until the target version allows its length. Raises Refusal C204 if the target version does not
+    take what is left: too many, or a required one is missing.
     """
     target, schema, is_read = derived.target, node.schema, node.values.is_read
     while len(inputs) > target.max_input and not inputs[-1]:

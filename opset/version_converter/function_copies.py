@@ -96,9 +96,12 @@ class _FunctionCalls:
     """
 
     def __init__(self, index: ModelIndex, values: bool, graphs: Sequence[Scope]) -> None:
-        """Take the index of a model; `values` and `graphs` are as for `specialize_functions`.
+        """Prepare for the calls of a model's functions; `matters` and `sets` have no calls until `collect` is called.
 
-        The results `matters` and `sets` are empty until `collect` is called.
+        Args:
+            index: The index of the model.
+            values: Whether calls differ also by the values of their attributes, not only by what they omit.
+            graphs: The inferred Scopes of the main and the training graphs; if empty, calls do not differ by types.
         """
         self._index = index
         self._functions = index.functions
@@ -225,9 +228,10 @@ class _FunctionCalls:
         return names
 
     def rename(self, body: Body, fixed: Parameters, names: dict[FunctionKey, dict[Parameters, str]]) -> None:
-        """Change each call in a body to the name of the copy with the Parameters of the call.
+        """Change each call in a body, in place, to the name of the copy of the function that the call needs.
 
-        `fixed` are the Parameters of the function that the body belongs to. `names` is the result of `name_copies`.
+        It is the copy with the Parameters of the call. Subgraphs are not changed. `fixed` are the Parameters of the
+        function that the body belongs to. `names` is the result of `name_copies`.
         """
         for _, position, key in self.calls_in(body):
             name = names[key][self._parameters_of(body, position, key, fixed)]

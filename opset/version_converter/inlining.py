@@ -90,7 +90,10 @@ def inline_functions(
 
 
 def _split_names(names: Iterable[str]) -> list[str]:
-    """Return the names of a list, or of one text with commas between them: "Scale, Shift"."""
+    """Return names as a list: each item of a list as it is, or the parts of one text between commas: "Scale, Shift".
+
+    Spaces around a part are removed; an empty part stays, as "".
+    """
     return [name.strip() for name in names.split(",")] if isinstance(names, str) else [*names]
 
 

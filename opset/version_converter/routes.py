@@ -193,9 +193,10 @@ class Routes:
         return self.registry.schema(op_type, self.last_in_force(domain, op_type, opset), domain)
 
     def older_version(self, domain: str, op_type: str, version: int) -> OpSchema | None:
-        """Return the older version of an operator, if some releases of onnx have it at an opset and others a newer one.
+        """Return the version before the one at an opset, if some releases of onnx have that older one at this opset.
 
-        Returns None if all releases have one and the same version of the operator at this opset, or none has it.
+        Returns None if all releases have the same version of the operator at this opset, if the operator does not exist
+        there, or if it has no older version.
         """
         schema = self.registry.schema(op_type, version, domain)
         if schema is None or not is_ambiguous(schema, version):
@@ -231,10 +232,11 @@ class Routes:
         return Restriction(schema, derive_adapter(read, schema, Change()), why, stated=schema == today)
 
     def last_in_force(self, domain: str, op_type: str, final: int) -> int:
-        """Return the highest opset up to `final` at which the release of onnx has the operator's version.
+        """Return the highest opset up to `final` at which the release of onnx has the operator's version of that opset.
 
-        It is `final` itself if the release has the version that is in force there, or if no version is. If the release
-        has no version of the operator, it is the opset before the operator's first version.
+        It is `final` itself if the release has the version at `final`, or if the operator does not exist there.
+        Otherwise versions are passed over, newest first, until the release has one. If it has none, the result is the
+        opset before the operator's first version.
         """
         key = (domain, op_type, final)
         if key not in self._ends:

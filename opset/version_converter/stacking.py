@@ -141,6 +141,8 @@ def _count_reads(body: Body, budget: Budget) -> Counter[str]:
 def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: FreshNames) -> list[Any]:
     """Change a Loop node and its body, in place, to stack tensors instead of filling sequences.
 
+    The sequences are removed from the values that the loop carries. Each appended tensor becomes the last scan output.
+
     Args:
         node: The NodeProto of the Loop.
         graph: The GraphProto of its body.
@@ -148,8 +150,8 @@ def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: 
         names: Makes new names.
 
     Returns:
-        One SplitToSequence for each sequence, which makes the sequence of the stack. The caller inserts these nodes
-        after the loop.
+        One SplitToSequence for each sequence, in the order of `filled`. It reads the stack and computes the Loop's
+            former output. The caller inserts these nodes after the loop.
     """
     outputs = [*node.output, *[""] * (len(graph.output) - _RESULTS_FROM - len(node.output))]
     splits, results = [], []

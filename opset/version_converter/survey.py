@@ -101,7 +101,10 @@ class Survey:
     """
 
     def __init__(self, model: Model, registry: Registry, limits: Limits | None = None) -> None:
-        """Read a model; `limits` bound the work of each plan. Raises ModelError if the model is malformed."""
+        """Read a model, which is not changed; raises ModelError if it is malformed.
+
+        `limits` bound the work of each plan; by default, the bounds follow from the size of the model.
+        """
         self._given, self.registry, self._limits = model, registry, limits
         self.model, self.index = read_model(model, registry, ())
         self.index.call_order()
@@ -281,7 +284,8 @@ class Survey:
     def _convert_forms(self, target: Target) -> SurveyOutcome:
         """Return the result of a conversion to a target with fixed opsets, by converting one node of each form.
 
-        Raises BudgetExceeded if the budget is used up.
+        A refusal counts for all nodes of the form. Refusals of the whole model, such as imports that are newer than the
+        target, are returned alone, without a look at nodes. Raises BudgetExceeded if the budget is used up.
         """
         if target.release == RELEASES[-1].name:
             target = target._replace(release="")

@@ -102,7 +102,10 @@ class Validity:
                 fit.forms.add(form)
 
     def _fit_of(self, operator: Operator, version: int) -> Fit:
-        """Return a new Fit for an operator at an opset, without any forms that fit."""
+        """Return a new Fit for an operator at an opset: what the check of its nodes depends on, and no known forms yet.
+
+        `operator` is the pair of name and domain; the registry must have it at this version.
+        """
         schema = self._registry.schema(operator[0], version, operator[1])
         assert schema is not None
         constrained = [attribute for attribute in declared_attributes(schema) if attribute.constraint]
