@@ -624,7 +624,10 @@ def _monomial_bounds(monomial: Monomial) -> _Bounds:
 
 
 def _function_bounds(atom: Function) -> _Bounds:
-    """Return (lower, upper) bound of the value of a function of sizes; None for a bound that is not found."""
+    """Return the lower and the upper bound of a function of sizes; both may be reached, None is one that is not found.
+
+    They follow from the bounds of its arguments.
+    """
     if atom.name == "floor":
         low, high = _bounds_of(atom.arguments[0])
         divisor = atom.arguments[1]
