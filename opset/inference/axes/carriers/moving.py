@@ -135,7 +135,7 @@ def _same_place(step: AxisStep, along: int) -> Place:
 
 
 @carries("GatherND")
-def gather_nd(step: AxisStep) -> Place | None:
+def gather_nd(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of GatherND.
 
     The axis may be one of the `batch_dims`, in the same place of both inputs. It may be an axis of the indices alone,
@@ -151,9 +151,8 @@ def gather_nd(step: AxisStep) -> Place | None:
     picked = step.shape(1)[tuples]
     if indices is None and data is not None and isinstance(picked, int) and data.axis >= shared + picked:
         return data._replace(axis=data.axis - picked - shared + tuples)
-    for place in (data, indices):
-        if place is None or place.axis >= shared or place != data:
-            raise Blocked("it picks slices by their positions")
+    if data is None or data != indices or data.axis >= shared:
+        raise Blocked("it picks slices by their positions")
     return data
 
 
