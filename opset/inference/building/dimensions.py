@@ -169,7 +169,10 @@ class Dim:
         return _floor_quotient(other, self)
 
     def __mod__(self, other: Size) -> Size:
-        """Return the remainder of the division: size - divisor * (size // divisor)."""
+        """Return the remainder of the division, size - divisor * (size // divisor), with // rounding down.
+
+        Raises ZeroDivisionError for the divisor 0, TooComplex if the result is too large.
+        """
         return self - other * _floor_quotient(self, other)
 
     def __rmod__(self, other: Size) -> Size:

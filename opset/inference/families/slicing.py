@@ -106,10 +106,15 @@ def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None
 
 
 def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
-    """Return (whether a bound counts from the end, the bound), or None if variables decide whether it does.
+    """Return whether a start or end of Slice counts from the end of the axis, and the bound itself.
 
-    `size` is the size of the dimension, `forward` whether the step is positive. The bound may be replaced by another
-    one with the same meaning: in a dimension of N, N - 1 gives (True, -1).
+    The result is None if variables decide whether it does. The bound may be replaced by another one with the same
+    meaning: in a dimension of N, N - 1 gives (True, -1).
+
+    Args:
+        bound: the start or the end.
+        size: the size of the dimension.
+        forward: whether the step is positive.
     """
     if isinstance(bound, int):
         if isinstance(size, Dim) and abs(bound) >= _FAR:
