@@ -153,8 +153,8 @@ class Availability:
     def find_lack(self, node: Any, opset: int, facts: ValueFacts) -> Lack | None:
         """Return why neither the runtime nor its fallback runs a node rightly, None if one does.
 
-        A fault that is possible but not certain is no reason. The fallback counts only for nodes that the runtime does
-        not take at all. `opset` is the version of the node's domain.
+        A fault that is possible but not certain is no reason. The fallback is asked only if the runtime does not take
+        the node at all. `opset` is the version of the node's domain.
         """
         return self.judge(node, opset, facts).lack
 
@@ -273,9 +273,9 @@ class Availability:
                 yield from ((element, integer) for integer in AS_INTEGERS.get(wide, ()))
 
     def notes(self) -> Iterator[str]:
-        """Yield notes for the user: nodes that the fallback runs, faults of the runtime, restrictions not checked.
+        """Yield notes for the user: nodes that the fallback runs, certain and possible faults, unchecked restrictions.
 
-        There is one note of each kind, or none if there is nothing to say.
+        Each kind is one note, and is left out if there is nothing to say.
         """
         runtime, fallback = self.runtime, self.runtime.fallback
         if (names := self._listing_of(ELSEWHERE)) and fallback is not None:
@@ -518,7 +518,8 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
 def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple[int, ...]:
     """Return the positions of inputs that must become constants to avoid a fault; () if constants do not avoid it.
 
-    The values of these inputs are known.
+    They are inputs that the fault names twice: the node meets it if they are computed by nodes, and if their elements
+    are known before the model runs.
     """
     names = fault.computed & fault.known
     formals = _formals(schema.inputs, len(node.input)) if names else ()

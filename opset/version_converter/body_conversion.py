@@ -93,8 +93,9 @@ class BodyConversion:
     def apply(self, plan: BodyPlan) -> None:
         """Add the refusals of a plan to the conversion; if the conversion then has none, change the body as planned.
 
-        Nodes are replaced, and nodes whose results nothing reads any more are removed. A node that would be removed
-        need not be convertible: a refusal of it is added only if the node is not valid in the given model.
+        Nodes are replaced, and nodes whose results nothing reads any more are removed. For such a node, the refusal is
+        left out if it is about the target (C2xx). A refusal from before, also of another body, leaves this body
+        unchanged.
         """
         body, message = self.body, self.message
         unused, dead = unused_after(body, message, plan.replaced, plan.released, self._facts.read_elsewhere)
@@ -245,8 +246,8 @@ class BodyConversion:
     ) -> None:
         """Add the nodes that replace the node at `index` to `templates`, for later nodes of the same form (`form_of`).
 
-        Nothing is added if the new nodes depend on more than the form. `counts` is a copy of the availability's counts
-        from before the node was lowered.
+        Nothing is added if the new nodes depend on more than the form. The conversion's last action must be that of the
+        node. `counts` is a copy of the availability's counts from before; what the lowering added to them is kept, too.
         """
         looked_up = self._facts.looked_up or ()
         if not self._facts.large_read and (form := form_of(self.body, index, self._facts)) is not None:

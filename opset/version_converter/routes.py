@@ -344,8 +344,8 @@ class Routes:
     def _find_body_lowering(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by its function body, with nodes written in opset `version`.
 
-        Returns None if the operator has a written lowering, or no body that can be written in this opset. `first` is
-        the first version of the operator. Raises SchemaError S233 to S236 if a body in a user's domain has faults.
+        Returns None if `source` has no body, or none for this opset, or if there is a written lowering for the
+        operator's first version, `first`. Raises SchemaError S233 to S236 if a body in a user's domain has faults.
         """
         since = first.since_version
         if not source.function or self._adapters.find("lower", source.domain, source.name, since, source.family):
