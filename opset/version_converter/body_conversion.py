@@ -158,7 +158,7 @@ class BodyConversion:
         return route
 
     def _check_node(self, index: int) -> None:
-        """Raise Refusal C103 if the node at `index` does not fit the schema of its operator."""
+        """Raise Refusal C103 if the node at `index` does not fit the schema of its operator at the body's own opset."""
         version = self.versions[self.body.operators[index][1]]
         self._context.validity.check(self.body, index, version, self._facts)
 
@@ -206,7 +206,7 @@ class BodyConversion:
     def _signature_of(self, index: int) -> tuple[Any, ...]:
         """Return the operator, number of inputs, types and attributes of a node as a key.
 
-        Of nodes with equal keys, either all stay as they are, or none does.
+        Nodes of this body with equal keys either all stay as they are, or none does. Unknown types are equal.
         """
         body = self.body
         reads = body.reads[index]

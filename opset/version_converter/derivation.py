@@ -158,9 +158,9 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
 
     Args:
         source: The version that nodes come from.
-        target: The version before or after it. It may be `source` itself; then only the types that the block computes
-            in wider ones lead to changes.
-        change: The `change:` block of the newer of the two, which the schema's YAML has.
+        target: The version before or after it. If it is `source` itself, the adapter only computes in wider types:
+            those that the block names under `emulate`.
+        change: The `change:` block of the newer of the two versions.
     """
     upwards = source.since_version < target.since_version
     older, newer = (source, target) if upwards else (target, source)

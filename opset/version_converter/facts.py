@@ -276,7 +276,7 @@ class ValueFacts:
     _unread: set[str] | None = None
 
     def __post_init__(self) -> None:
-        """Take over the types of the body's values that an earlier conversion found: `known_types` of the inference."""
+        """Take over the types of the body's values that were found before: those in `known_types` of the inference."""
         self._types.update(self._inference.known_types.get(self.body, ()))
 
     def copy_for_plan(self, versions: Mapping[str, int], outer: ValueFacts | None, budget: Budget) -> ValueFacts:
@@ -324,7 +324,8 @@ class ValueFacts:
     def state(self, name: str, element: str, shape: Shape | None) -> None:
         """Record the type of an output of a new node with a subgraph, which inference does not find.
 
-        `element` is the element type of the tensor, such as "float". Sizes in `shape` that are text count as unknown.
+        `element` is the element type of the tensor, such as "float". In `shape`, sizes that are text count as unknown;
+        without it, the rank is unknown. A type that was found or recorded before is replaced.
         """
         from opset.inference.building.types import tensor
 
@@ -409,9 +410,9 @@ class ValueFacts:
         return home.initializer(name) is not None
 
     def overridable_initializers(self, name: str) -> list[str]:
-        """Return the initializers that a caller may override, by name, if only these keep a value from being constant.
+        """Return the initializers that keep a value from being constant only because callers may override them.
 
-        The value is such an initializer, or is computed from such ones. The result is [] if the value depends on
+        They are the value itself, or what nodes compute it from, by name. The result is [] if the value depends on
         anything else than constants and initializers, on a node with a subgraph, or on more than MAX_PRODUCERS values.
         """
         names: dict[str, None] = {}

@@ -267,7 +267,12 @@ class Routes:
         return self._steps[key]
 
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
-        """Return the next transition from opset `version` towards `final`, as `step` does, but without its cache."""
+        """Return the next transition of an operator from opset `version` towards opset `final`; nothing is cached.
+
+        With `final` 0, the transitions lead down to the operator's lowering. Returns None if there is no further
+        transition. Returns a Refusal if the operator does not exist at `version`, or if no node can cross the next
+        transition. Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
+        """
         source = self.registry.schema(op_type, version, domain)
         schemas = self.registry.versions(op_type, domain)
         if source is None:
