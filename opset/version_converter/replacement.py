@@ -31,8 +31,6 @@ def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: Valu
         Refusal: C204 if an output that is read has no value.
     """
     made, old = op.made, node.proto.name
-    if results == tuple(node.outputs) and (not old or any(new.name == old for new, _ in made)):
-        return made
     produced = {name for new, _ in made for name in new.output}
     rename: dict[str, str] = {}
     for position, name in enumerate(node.outputs):
