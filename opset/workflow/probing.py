@@ -301,7 +301,11 @@ def _with_output(trial: Trial, attribute: str, number: int, position: int, type_
 
 
 def _type_constraints(formals: Sequence[Any], count: int) -> list[str]:
-    """Return the type constraint of each of a node's first `count` inputs or outputs, which `formals` declare."""
+    """Return the type constraint, such as "T", of each of a node's first `count` inputs or outputs.
+
+    `formals` are the inputs or outputs that the operator declares. The last one stands for all further positions, as a
+    variadic one does; with no declared one, each entry is "".
+    """
     return [type_parameter(formals, position) for position in range(count)]
 
 

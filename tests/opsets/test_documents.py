@@ -49,8 +49,7 @@ def standard():
     return {(each.domain, each.name): each for each in operators}, sets
 
 
-@pytest.fixture
-def foreign():
+def foreign_message():
     """A document that onnx's classes write: an operator with a function, one by name alone, one without status."""
     message = theirs.OperatorSetProto(magic="ONNXOPSET", ir_version=8, domain="com.foreign", opset_version=3)
     message.operator.add(op_type="Scaled", since_version=2, status=STABLE, doc_string="Scales X.")
@@ -58,6 +57,11 @@ def foreign():
     message.operator.add(op_type="Odd", since_version=3)
     message.functions.append(onnx.parser.parse_function(SCALED))
     return message
+
+
+@pytest.fixture
+def foreign():
+    return foreign_message()
 
 
 def codes(source):
@@ -476,6 +480,10 @@ TEXT = f"magic: ONNXOPSET\ndomain: com.acme\nopset_version: 1\noperators:\n{ONE}
         ("operators:", "more: 1\noperators:", ["S103"]),
         ("operators:", "type_sets: {floats: [int8], own: [nothing]}\noperators:", ["S306", "S107"]),
         ("operator: A", "operator: a b", ["S215"]),
+        ("operator: A, ", "", ["S104"]),
+        ("operator: A", "operator: 1", ["S105"]),
+        (ONE, "- 1\n", ["S105"]),
+        (ONE, f"{ONE}- 1\n", ["S105"]),
         (ONE, ONE + ONE, ["S305"]),
         ("operators:", "x: &x [1]\noperators:", ["S101", "S103"]),
     ],

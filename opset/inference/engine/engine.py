@@ -269,7 +269,7 @@ class Engine:
         stated = scope.stated
         names = scope.body.computes[index]
         if len(inferred) < len(names):
-            inferred = (*inferred, *[None] * (len(names) - len(inferred)))
+            inferred = (*inferred, *[None] * len(names))
         for name, type_ in zip(names, inferred, strict=False):
             if not name:
                 continue

@@ -125,12 +125,15 @@ def complete_results(
 ) -> tuple[tuple[Type | None, ...], tuple[Problem, ...]]:
     """Return the type of each output of a node, None if unknown, and the problems with the result of its rule.
 
+    There is a problem for a size that is negative or beyond 64 bits, and for a result that is no shape. What is wrong
+    in the result is unknown in the types.
+
     Args:
         raw: the result of the rule: a shape, a type or None, or a list of these, one for each output; a list may be
             shorter.
         by_signature: the type of each output by the operator's signature, None if unknown. It gives the element type of
-            a shape, and stands for each output for which the rule has no result.
-        call: the node; a doubt is added if a rank is too great.
+            a shape, and is the type of each output for which the rule has no result.
+        call: the node; a doubt is added if a rank is above MAX_RANK.
     """
     results = raw if isinstance(raw, list) else [raw]
     types: list[Type | None] = []
@@ -232,7 +235,11 @@ def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]
 
 
 def _reason_of_malformed(call: Call, error: Exception) -> str:
-    """Return why a rule cannot work with a node, in words for a message, from the exception that it raised."""
+    """Return a message that says why a rule failed with `error`, one of MALFORMED.
+
+    It is the text of a WrongAttributeType. If `zip` found lists of different lengths, it lists the attributes that the
+    rule has read with their lengths. Else it is the class and text of the exception.
+    """
     if isinstance(error, WrongAttributeType):
         return safe_text(str(error))
     if isinstance(error, ValueError) and str(error).startswith("zip() "):  # of lists with one element for each axis

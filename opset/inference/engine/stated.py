@@ -90,9 +90,9 @@ class StatedTypes:
     def read_type(self, scope: Scope, proto: Any) -> Type | None:
         """Return the type that a TypeProto in a scope's graph or function states, or None if it states none.
 
-        Its variables are recorded in the scope. One that appears first inside a loop has a meaning only there, as it
-        may have another value in each iteration. Symbolic sizes that a function states become unknown, since its
-        variables are not the variables of the graph that calls it.
+        In a graph, its variables are recorded in the scope. A variable that first appears inside a loop is known only
+        there, as it may have another value in each iteration. In a function, symbolic sizes become None, as its
+        variables are not those of the graph that calls it.
         """
         type_ = type_from_proto(proto, self._sizes.read_dimension)
         if scope.body.root.function:

@@ -138,12 +138,12 @@ def _type_field(type_: Type | None) -> tuple[bytes, int]:
 def _rewrite_function(function: Any, calls: Sequence[Scope], engine: Engine) -> None:
     """Replace, in place, the types stated in a FunctionProto and its subgraphs by types that hold in every call.
 
-    Only sizes that are numbers are written. A stated type that contradicts a call is removed if the calls have no type
-    in common. Values without a stated type get none.
+    Only values that a node computes and that have a stated type are rewritten. Only sizes that are numbers are written.
+    A stated type that contradicts one call is removed if the calls have no type in common.
 
     Args:
         function: the FunctionProto.
-        calls: the scopes of the function, one for each different call; without any, nothing changes.
+        calls: the scopes of the function, one for each different call; if there are none, nothing changes.
         engine: the inference of the model.
     """
 

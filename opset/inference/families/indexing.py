@@ -227,9 +227,9 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _nonzero_flags(call: Call) -> list[bool] | None:
-    """Return for each element of the input whether it is not zero, or None if that is unknown for any of them.
+    """Return for each element of the first input whether it is not zero, or None if this is unknown for one of them.
 
-    The list is empty if the input is empty, and also if its elements are not followed at all.
+    The list is empty if the input has no elements, or if nothing at all is known of them, not even their number.
     """
     flags = []
     for element in call.elements(0) or ():
@@ -305,10 +305,11 @@ def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("ScatterND")
 def scatter_nd_11(call: Call) -> Shape:
-    """Return the shape of the data; if its rank is unknown, the shape that indices and updates show.
+    """Return the shape of the data; if its rank is unknown, a shape that follows from indices and updates.
 
-    Sizes of axes that index tuples address are then None. Raises Unknown if indices and updates do not show the rank
-    either. Raises Violation C2 if the updates' shape does not fit, C3 for an index out of range.
+    This has the size None for each axis that the index tuples address, followed by the updates' sizes behind the
+    tuples. Raises Unknown if the rank does not follow either. Raises Violation C2 if the updates' shape does not fit,
+    C3 for an index out of range.
     """
     shape, indices, updates = call.shape(0), call.shape(1), call.shape(2)
     length = indices[-1] if indices is not None else None

@@ -157,9 +157,10 @@ def concat_1_data(call: Call) -> Any:
 
 
 def _elements_or_unknown(call: Call, index: int) -> Constant | None:
-    """Return the input at `index` as a Constant; if only its shape is known, each element is None.
+    """Return the input at `index` as a Constant.
 
-    The result is None if the elements are unknown, and a size is unknown or symbolic.
+    If its elements are unknown, each of them is None in the Constant. The result is None if the shape is then not known
+    in numbers, too.
     """
     constant = call.constant(index)
     shape = call.shape(index)

@@ -232,8 +232,9 @@ def split_1_data(call: Call) -> Any:
 def pad_11(call: Call) -> Shape:
     """Return the input's shape with the pads in the second input added; a size is None if its pads are unknown.
 
-    If the rank is unknown, the number of pads gives it. Raises Unknown if this number is unknown, too, or if the node
-    has the input `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
+    A negative pad removes elements. If the node pads only some `axes`, and these are unknown, all sizes are None. If
+    the rank is unknown, it follows from the number of pads. Raises Unknown if this number is unknown, too, or if the
+    rank is unknown and the node has the input `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
     """
     return _pad_sizes(call, call.sizes(1))
 

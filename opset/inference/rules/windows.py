@@ -111,7 +111,9 @@ def rank_by_attributes(call: Call) -> int:
 
 
 def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> SlidingWindows:
-    """Return how windows move by the attributes `strides`, `dilations`, `pads` and `auto_pad`.
+    """Return how windows move, by the attributes `strides`, `dilations`, `pads` and `auto_pad`.
+
+    Strides and dilations are 1 and pads are 0 by default. Pads are also 0 if `auto_pad` is not "NOTSET".
 
     Args:
         call: the node.
@@ -137,6 +139,8 @@ def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> 
 
 def window_counts(windows: SlidingWindows, sizes: Sequence[Size | None], ceil_mode: bool = False) -> list[Size | None]:
     """Return the number of windows along each spatial axis, None if unknown.
+
+    With SAME padding, it is the size divided by the stride, rounded up.
 
     Args:
         windows: how the windows move.

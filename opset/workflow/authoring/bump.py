@@ -336,14 +336,17 @@ def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeS
 def _change_lines(
     operator: Operator, lines: list[str], node: YamlNode, new: dict[str, Any], span: tuple[int, int], end: str
 ) -> list[str]:
-    """Return the lines of a `change:` block whose entries are `new`; an entry that does not change keeps its lines.
+    """Return the lines below the key `change:` for the entries `new`; an entry that does not change keeps its lines.
+
+    Entries of the present block that are not in `new` are dropped. Comments on lines of their own always stay. An added
+    entry stands before the first present one that comes later in the order of the guide.
 
     Args:
         operator: The operator, for messages.
         lines: The lines of its file.
         node: The present block in YAML.
-        new: The new entries as plain data.
-        span: The 0-based index of the block's first line, and of the line after the block.
+        new: All entries that the block is to have, as plain data.
+        span: The 0-based index of the line with `change:`, and of the line after the block.
         end: The line ending.
 
     Raises:
@@ -373,9 +376,9 @@ def _entry_lines(key: str, value: Any, indent: str, end: str) -> list[str]:
 
 
 def _check_comments(operator: Operator, lines: list[str], node: YamlNode) -> None:
-    """Raise UsageError U103 if a comment stands behind a YAML value on one of its lines, since it would be lost.
+    """Raise UsageError U103 if a comment stands behind YAML on one of the lines that will be replaced.
 
-    `lines` are the lines of the value, `node`. Comments on lines of their own are kept.
+    `lines` are those lines, and `node` is the value on them. Comments on lines of their own are allowed: they are kept.
     """
     if _has_comments([line for line in lines if not line.lstrip().startswith("#")], node):
         message = "the comments of this change block would be lost"
@@ -423,9 +426,12 @@ def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
 
 
 def _like_lines(key: str, value: Any, pad: str, end: str) -> list[str]:
-    """Return the YAML lines of a key in a version with `like`.
+    """Return the YAML lines of one key of a version with `like`, which names the version that all other keys come from.
 
-    `value` is the part of the key's value that differs from the other version. `pad` is the indentation, `end` the line
-    ending.
+    Args:
+        key: The key, such as "inputs".
+        value: What to write for it: the part of the key's value that differs from the other version.
+        pad: The indentation of each line.
+        end: The line ending.
     """
     return [pad + line[2:] + end for line in difference_lines(key, value)]

@@ -151,8 +151,11 @@ def destination_of(domain: str, folder: Path | None) -> Destination:
 def split_name(name: str, domain: str | None) -> tuple[str, str]:
     """Return (domain, name) of an operator that is given as "com.acme.Thin", or as "Thin" with a domain.
 
+    If `domain` is None, all before the last dot of `name` is the domain, and "" is the standard's. "ai.onnx" becomes
+    "".
+
     Raises:
-        UsageError: S215 if the name cannot be the name of a file, or the domain the name of a folder.
+        UsageError: S215 if the name is no identifier of at most 100 characters, or the domain no such words with dots.
     """
     if domain is None:
         domain, _, name = name.rpartition(".")

@@ -79,7 +79,8 @@ def _has_changed_types(pair: VersionPair, came: set[str], went: set[str]) -> boo
 def _body_types(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each type that a version allows, but that an operator in its function body does not allow.
 
-    A version that both states have is checked only if its types, inputs or function bodies were edited.
+    There is one finding for each such type and body. Operators in the body are those of the standard. A version that
+    both states have is checked only if its types, inputs or function bodies were edited.
     """
     old, new = pair.old.schema, pair.new.schema
     if pair.in_place and (old.types, old.function, old.inputs) == (new.types, new.function, new.inputs):

@@ -127,7 +127,7 @@ class OperatorPair:
         """The new number of each renumbered version, by its old number.
 
         A version is renumbered if only the older state has its number, and only the newer state has the number of a
-        version with the same signature.
+        version with the same signature. If several fit, each is used once, in the order of the versions.
         """
         came: dict[str, list[int]] = {}
         for since, version in self.new.versions.items():
@@ -217,7 +217,10 @@ class StateComparison:
 
     @cached_property
     def version_pairs(self) -> tuple[VersionPair, ...]:
-        """All pairs of versions to compare in operators that may differ."""
+        """All pairs of versions to compare, of operators that may differ.
+
+        A version of both states is compared with itself, a new version with the one before it in the newer state.
+        """
         return tuple([pair for each in self.changed_operators for pair in _version_pairs(each)])
 
     @cached_property
@@ -235,10 +238,10 @@ class StateComparison:
         return tuple(added)
 
     def newest_released(self, key: Key) -> int:
-        """Return the newest released version of an operator's domain in the old state; 0 if none is released.
+        """Return the newest released version of the operator's domain in the old state; 0 if none is released.
 
-        If the old state has some operators only (`partial`), it is the newest version of the operator itself, which the
-        old state must have. `key` is (domain, name).
+        `key` is (domain, name) of the operator. If the old state has only some operators (`partial`), the result is the
+        newest version of this operator, released or not; the old state must have it, or KeyError is raised.
         """
         if self.partial:
             return self.old.operators[key].newest.since

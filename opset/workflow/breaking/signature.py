@@ -34,7 +34,7 @@ MOST_RANK = 9
 
 @BREAKING.rule("B111", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_added(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output that was added."""
+    """Yield a finding for each input or output that was added; a renamed one is not."""
     for side in SIDES:
         for name in pair.side_difference(side, "added"):
             option = next(each.option for each in getattr(pair.new.schema, side) if each.name == name)
@@ -59,9 +59,10 @@ def _parameter_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B114", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_reordered(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if inputs, or outputs, that both versions have are in another order.
+    """Yield a finding if the inputs that both versions have are in another order; the same for outputs.
 
-    Yield another finding if an input or output was added before one that both versions have, whose position moved.
+    Yield another for the first input or output that was added before one that is not new, since this moves the position
+    of the latter.
     """
     for side in SIDES:
         if order := pair.side_difference(side, "order"):
@@ -150,9 +151,9 @@ def _attribute_type(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B125", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _attribute_default(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each attribute whose default value changed, was added or was removed.
+    """Yield a finding for each attribute of both versions whose default value changed, was added or was removed.
 
-    If the attribute's type changed, a default that stays equal, as 2 and 2.0, is left out.
+    If the attribute's type changed as well, defaults that are equal numbers, such as 2 and 2.0, are left out.
     """
     for name, old, new in _changed_properties(pair, "default"):
         if "type" in pair.attribute_differences[name] and old == new:  # 2.0 is 2 where the attribute is an int
@@ -204,7 +205,10 @@ def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute)
 
 @BREAKING.rule("B128", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _attribute_label(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each attribute whose illegal values break another constraint, such as C2, than before."""
+    """Yield a finding for each attribute of both versions whose illegal values break another constraint than before.
+
+    Constraints are compared by label, such as C2. A label that was added or removed counts.
+    """
     for name, new in pair.new.schema.attributes.items():
         old = pair.old.schema.attributes.get(name)
         if old is not None and old.constraint != new.constraint:
@@ -322,7 +326,10 @@ def _is_reused(pair: VersionPair, constraint: str) -> bool:
 
 @BREAKING.rule("B133", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output that has another `type` in YAML and allows other types than before."""
+    """Yield a finding for each input or output whose `type` in YAML changed, if it allows other types than before.
+
+    A `type` is, for example, T or tensor(float). A renamed input or output is compared with its old self.
+    """
     for side, name, old, new in _retyped_parameters(pair):
         before, after = set(pair.old.schema.allowed_types(old)), set(pair.new.schema.allowed_types(new))
         if before != after:
@@ -334,10 +341,11 @@ def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B134", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output whose type is tied to others in only one of the versions.
+    """Yield findings on inputs and outputs whose types must be equal now and could differ before, or the reverse.
 
-    Two are tied if they have the same type constraint, so that their types must be equal. Pairs that could not have
-    different types in any case are left out.
+    Two types must be equal if both refer to the same type constraint. One finding names an input or output and all
+    later ones that are now tied to it, or no longer tied. A pair is left out if both allow only one and the same type,
+    or if one allows no type in both versions. Inputs and outputs that were added or removed are left out, too.
     """
     old, new = _parameters(pair)
     both = [key for key in new if key in old]

@@ -145,7 +145,11 @@ def compare_expectations(
 
 
 def _matching_names(pattern: str, known: dict[str, Result]) -> Iterator[str]:
-    """Yield the names in `known` that equal `pattern`, or that match it if it has wildcards: "test_relu_v1?_*"."""
+    """Yield the names in `known` that match `pattern`, in their order; case counts.
+
+    A pattern without `*`, `?` or `[` matches only the equal name. Others are wildcards for whole names:
+    "test_relu_v1?_*".
+    """
     if not re.search(r"[*?\[]", pattern):
         yield from [pattern] if pattern in known else []
         return

@@ -93,20 +93,21 @@ def find_runtime(
     seconds: float = 60.0,
     memory: int | None = None,
 ) -> TestedRuntime:
-    """Return how to run a runtime: by a worker if it is one of BUILT_IN, else as a command.
+    """Return how to run a runtime: by a worker process if `text` is in BUILT_IN, else as a command.
 
     Args:
         text: Name of the runtime, "onnxruntime", "onnx" or "opset"; or the command line of a program.
         words: The command line, split.
         name: Name in reports; by default the text.
-        python: Interpreter that has the runtime; by default this one.
+        python: Interpreter that has the built-in runtime; by default this one.
         providers: Execution providers of onnxruntime.
-        seconds: Time for a case.
+        seconds: Time limit of each case.
         memory: Bytes of address space for the process. By default, a worker without providers gets MEMORY, and any
             other process has no limit.
 
     Raises:
-        UsageError: T224 if there is no such program, U103 for options of another runtime.
+        UsageError: T224 if there is no such program or interpreter; U103 if `providers` are given for another runtime
+            than onnxruntime, or `python` for a command.
     """
     if text in BUILT_IN:
         if providers and text != "onnxruntime":
@@ -353,7 +354,8 @@ class _CommandRunner:
         """Return the answer of a command that ended, from its exit status and the files that it wrote.
 
         The status 0 stands for outputs, NOT_SUPPORTED for "refused", a negative one (a signal) for "crash", others for
-        "error". `words` is the end of the command's output; for a failure, this is the reason.
+        "error". It is also "error" if outputs cannot be read; an output without a file is None. `words` is the end of
+        the command's output, which is the reason of a failure.
         """
         if status == NOT_SUPPORTED:
             return Answer("refused", why=words or "the command says that it does not support this")
@@ -410,9 +412,10 @@ def _decode_text(value: Any) -> Any:
 
 
 def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
-    """Return (header, bytes of tensors) of the message in `received`, which becomes empty; None if it is incomplete.
+    """Return (header, bytes of tensors) of the message in `received`, which is then emptied.
 
-    Raises ValueError if the message is malformed or larger than MOST, or if other bytes follow it.
+    If the message is incomplete, return None and leave `received` as it is. Raises ValueError if the message is
+    malformed or larger than MOST, or if other bytes follow it; RecursionError if its JSON is nested too deeply.
     """
     if len(received) < _LENGTHS.size:
         return None

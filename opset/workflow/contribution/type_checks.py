@@ -53,10 +53,11 @@ class CastResult(NamedTuple):
 def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether the kernel computes every type that the version allows, with the same values in each.
 
-    A type is tried with an example that has it; if there is none, with an example that is cast to it. The evidence is
-    MISSING for each type that the kernel does not compute, or computes with other values; OPEN, once or twice for a
-    type constraint, for its types that no example decides; and PASSED once if any type was tried with success. It is
-    NOT_APPLICABLE if there is no kernel, or if no input has a type constraint.
+    A type is tried with an example that has it, or else with an example that is cast to it. The evidence is
+    - MISSING for each type that the kernel does not compute, or computes with other values;
+    - OPEN for the types of a constraint that no example can be cast to, and again for those computed but not compared;
+    - PASSED once, if at least one type was tried with success;
+    - NOT_APPLICABLE if there is no kernel, or if no input has a type constraint.
     """
     if not version.function_origin(KERNELS, "kernel"):
         yield Evidence(NOT_APPLICABLE, "there is no kernel", version.place_of())

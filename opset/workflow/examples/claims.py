@@ -143,7 +143,11 @@ class ClaimTests:
         return (claim for claim in self._entries() if CLAIMS.by_code[claim.key].applies(claim))
 
     def _entries(self) -> Iterator[Claim]:
-        """Yield all claims of the `change:` block in the order of the guide, even claims that examples cannot test."""
+        """Yield every statement of the `change:` block as a claim, even statements that examples cannot test.
+
+        The order is `clarified`, adapters that are derived (up, then down), attributes as in the file, `renamed`,
+        `emulate`. `clarified` is left out if the block also says that the meaning changed.
+        """
         change = self.change
         if change.clarified and not change.meaning:
             yield Claim(self, "clarified", ("clarified",), "clarified")
@@ -209,7 +213,7 @@ class ClaimTests:
     def has_same_defaults(self, example: Example) -> bool:
         """Return whether each attribute that an example leaves out has the same default in both versions.
 
-        Attributes that only one of the versions has are not compared.
+        Attributes that only one of the versions has are not compared. No default is equal to no default.
         """
         pairs = ((self.older.attributes.get(name), each) for name, each in self.newer.attributes.items())
         return all(old is None or old.default == new.default or new.name in example.attributes for old, new in pairs)
@@ -447,9 +451,11 @@ def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("old", Claim, applies=states_old_value)
 def check_old(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `old: value`: with this value, the newer version gives the older one's outputs.
+    """Yield one result for `old: value`, the claim that with this value the newer version does what the older one did.
 
-    A doubt remains if other values give the same outputs in all examples.
+    Examples of the older version are converted to the newer, get the value, and must give the same outputs. Examples
+    that set the attribute in the older version are left out. A doubt remains if other values give the same outputs in
+    all examples, unless the claim is limited by `only_for`.
     """
     tests = claim.tests
     name = claim.name
@@ -589,9 +595,11 @@ def check_negative(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("emulate", Claim)
 def check_emulate(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `emulate: {new: old}`, such as `{float16: float}`.
+    """Yield one result for the claim `emulate: {new: old}`, such as `{float16: float}`.
 
-    If inputs of the type `new` are cast to `old`, and outputs back, all outputs must be the same to the last digit.
+    Each example of the type `new` is computed twice: as it is, and with these inputs cast to `old` and outputs cast
+    back. An example contradicts the claim if outputs are not the same to the last digit. Examples that cannot be
+    computed are passed over; if none is left, the result says that nothing tests the claim.
     """
     tests = claim.tests
     new = claim.name
@@ -622,7 +630,11 @@ def _is_number(type_: str) -> bool:
 
 
 def _is_representable(example: Example) -> bool:
-    """Return whether the types of an example's inputs can represent the elements that the example states."""
+    """Return whether the inputs of an example can be built with their types; False if an integer is out of range.
+
+    A float that is rounded, or becomes infinite, counts as representable. So does an integer beyond a type of 2 or 4
+    bits. Outputs are not considered.
+    """
     try:
         return all(each is None or value_of(each) is not None for each in example.inputs)
     except (OverflowError, ValueError):
@@ -643,6 +655,7 @@ def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
     """Return the length of the list attribute `name` of the first of `nodes` that has it.
 
     If no node has it, return the number of spatial dimensions: the rank of the model's first input minus 2, at least 0.
+    A rank that is unknown counts as 0, and so does a missing input.
     """
     stated = [each for node in nodes for each in node.attribute if each.name == name]
     if stated:

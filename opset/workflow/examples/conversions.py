@@ -124,9 +124,9 @@ def _check_conversion(
 def conversion(runner: ExampleRunner, model: Any, schema: OpSchema, target: int) -> Conversion:
     """Return the conversion of a ModelProto to the opset `target` of an operator's domain.
 
-    If `target` is 0, the nodes of the operator are expressed by other operators, and the opsets stay; an import of
-    ai.onnx is added to `model` if it has none. The conversion has no model if it is refused. Raises BudgetExceeded if
-    the runner's budget is used up.
+    If `target` is 0, opsets stay, and the nodes of the operator are replaced by its function body or lowering; an
+    import of ai.onnx is then added to `model` itself if it has none. A refused conversion has None as its model. Raises
+    BudgetExceeded if the runner's budget is used up.
     """
     runner.budget.charge()
     if target:
@@ -245,12 +245,11 @@ def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int
 
 
 def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
-    """Return the opsets of ai.onnx at which the function bodies of a version are tested, in ascending order.
+    """Return the opsets of ai.onnx at which a version's function bodies are tested, in ascending order.
 
-    They are the first and the last opset at which each body is used. A body is used until the next one begins; the
-    newest one up to the last opset of the version in ai.onnx, and up to the newest opset in any other domain. For an
-    operator of ai.onnx, the opset before the version's own is tested as well, if there is a body for this opset or an
-    older one. The version must have a function body.
+    The version must have a body. They are the first and the last opset of each body; its last is before the next body's
+    first. The last opset of the newest body is the newest opset of ai.onnx. For an operator of ai.onnx it is the opset
+    before the operator's next version, and the opset before the version's own is added if a body applies there.
     """
     last = RELEASES[-1].opset
     keys = sorted({body.opset for body in schema.function})
