@@ -449,9 +449,10 @@ def _inexact_notes(conversion: Conversion) -> Iterator[str]:
 
 
 def _take_known_branches(model: Model, index: ModelIndex, task: Task) -> tuple[Model, ModelIndex, str] | None:
-    """Return the model with each If whose condition is known replaced by its branch, the model's index, and a note.
+    """Return the model in which branches replace If nodes with a known condition, its index, and a note.
 
-    Returns None if there is no such If, or if the budget is used up.
+    The note has the number of If nodes. The given model is not changed. Returns None if no If can be replaced, as for
+    If nodes in functions and for models with training graphs, or if the budget is used up.
     """
     try:
         proto, count = take_branches(index, task.infer(model, index), task.budget) if has_branches(index) else (None, 0)
@@ -488,7 +489,7 @@ def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[M
 def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
     """Yield one note that lists the used operators whose signature is not fully known; nothing if there are none.
 
-    They are operators of users' domains, whose schemas leave the signature open.
+    They are operators of users' domains with the schema at the model's opset. A schema may leave the signature open.
     """
     used = {operator for body in index.bodies for operator in body.operators}
     unknown = []

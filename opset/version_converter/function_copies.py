@@ -96,9 +96,12 @@ class _FunctionCalls:
     """
 
     def __init__(self, index: ModelIndex, values: bool, graphs: Sequence[Scope]) -> None:
-        """Take the index of a model; `values` and `graphs` are as for `specialize_functions`.
+        """Prepare for the calls of a model's functions; `matters` and `sets` have no calls until `collect` is called.
 
-        The results `matters` and `sets` are empty until `collect` is called.
+        Args:
+            index: The index of the model.
+            values: Whether calls differ also by the values of their attributes, not only by what they omit.
+            graphs: The inferred Scopes of the main and the training graphs; if empty, calls do not differ by types.
         """
         self._index = index
         self._functions = index.functions
@@ -179,8 +182,9 @@ class _FunctionCalls:
     def _parameters_of(self, body: Body, position: int, key: FunctionKey, fixed: Parameters) -> Parameters:
         """Return the Parameters of the node at `position`, which calls the function `key`: what it omits and gives.
 
-        `fixed` are the Parameters of the function around the call. Inputs and attributes that do not matter are left
-        out of the result. Values of attributes are in it only if they are to be written into copies.
+        `fixed` are the Parameters of the function around the call. An input that the call takes from an omitted one is
+        omitted, too. Inputs and attributes that do not matter are left out of the result. Values of attributes are in
+        it only if they are to be written into copies; an attribute that is not given has its default.
         """
         inputs, attributes = self.matters[key]
         present = {
@@ -225,9 +229,10 @@ class _FunctionCalls:
         return names
 
     def rename(self, body: Body, fixed: Parameters, names: dict[FunctionKey, dict[Parameters, str]]) -> None:
-        """Change each call in a body to the name of the copy with the Parameters of the call.
+        """Change each call in a body, in place, to the name of the copy of the function that the call needs.
 
-        `fixed` are the Parameters of the function that the body belongs to. `names` is the result of `name_copies`.
+        It is the copy with the Parameters of the call. Subgraphs are not changed. `fixed` are the Parameters of the
+        function that the body belongs to. `names` is the result of `name_copies`.
         """
         for _, position, key in self.calls_in(body):
             name = names[key][self._parameters_of(body, position, key, fixed)]

@@ -81,7 +81,8 @@ def assume_opsets(
 ) -> tuple[Model, list[str]]:
     """Return the model with imports of the opset versions that it was really written for, and notes on the changes.
 
-    Nodes are not changed. With AUTO, an opset in development is read as the newest released one.
+    Nodes are not changed. Domains that `versions` does not name stay as they are. With AUTO, an import of the version
+    after the newest released one is first read as the newest released one.
 
     Args:
         model: The model, which is not changed.
@@ -178,7 +179,11 @@ def _is_unchanged(model: Model, domain: str, version: int, registry: Registry, l
 
 
 def _version_groups(proto: Any, domain: str, registry: Registry) -> list[VersionRange]:
-    """Return ranges of versions of a domain, oldest first, within which no operator of the model changes."""
+    """Return the versions of a domain, from 1 to the newest, as ranges in which no operator of the model changes.
+
+    The ranges are in order, oldest first. Each operator of this domain in any graph or function counts. If a known
+    deviation of exporters from the standard begins or ends at a version, that is a change, too.
+    """
     newest = registry.domains[domain]
     starts = {1}
     for name in {name for body in bodies(proto) for name, own in {*body.operators} if own == domain}:

@@ -812,6 +812,17 @@ def test_limits_in_words_are_told(tmp_path):
     assert conversion.notes == ["limits of npu 1.0 that are not checked: Relu: not on Sundays; scales: no 0"]
 
 
+def test_limits_in_words_are_told_of_each_kernel_that_runs_a_node(tmp_path):
+    entries = [
+        {"types": {"T": ["float"]}, "notes": ["slow", "not on Sundays"]},
+        {"types": {"T": ["double"]}, "notes": ["slow", "not on Mondays"]},
+    ]
+    file = runtime_file(tmp_path, takes(Relu=entries), opset=(7, 15))
+    before = model_of("y = Relu (x) z = Relu (w)", given="float[2] x, double[2] w", made="float[2] y, double[2] z")
+    told = "Relu: slow; not on Sundays; not on Mondays"
+    assert plan_for(before, file).notes == [f"limits of npu 1.0 that are not checked: {told}"]
+
+
 def test_every_way_that_was_tried_is_a_reason(tmp_path):
     file = runtime_file(tmp_path, takes())
     model = model_of("y = Det (x)", given="float[2,2] x", made="float y")

@@ -168,7 +168,10 @@ def resize(
 
 
 def _stated_axes(values: Iterable[Any]) -> dict[str, _Axis]:
-    """Return the axes of tensors in ValueInfoProtos whose size is a number, by a name such as "x.0"."""
+    """Return the axes whose size is a number, by a name such as "x.0", for all tensors in ValueInfoProtos.
+
+    An axis with a negative size, or with a symbolic one, is left out. "x.0" is the first axis of the tensor x.
+    """
     found = {}
     for value in values:
         if value.type.WhichOneof("value") == "tensor_type":

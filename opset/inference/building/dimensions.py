@@ -651,7 +651,11 @@ _VARIABLE = re.compile(r"[^\W\d][\w.]*")
 
 
 def _size_text(size: Size) -> str:
-    """Return the text of a size as part of a larger expression; a name that could be misread ("a-b") is in quotes."""
+    """Return the text of a size, without brackets around it: "2*N - 1".
+
+    Negative terms come last. A name that could be misread, such as "a-b", is in quotes. A constant behind a quotient is
+    written as for counts of windows: "floor((H - 3)/2) + 1" rather than the equal "floor((H + 1)/2) - 1".
+    """
     if isinstance(size, int):
         return str(size)
     terms = list(size.terms)
@@ -694,9 +698,10 @@ def _atom_text(atom: Atom) -> str:
 
 
 def _operand_text(size: Size, operator: str) -> str:
-    """Return the text of an operand of a division, in brackets if needed: "N*M", "(N + 1)".
+    """Return the text of an operand of a division, in brackets if the division could else be misread.
 
-    `operator` is "/" for the numerator, "" for the divisor.
+    Sums and negative sizes are in brackets: "(N + 1)". A product is in brackets only as divisor. `operator` is "/" for
+    the numerator, "" for the divisor.
     """
     text = _size_text(size)
     simple = isinstance(size, int) or (len(size.terms) == 1 and (operator == "/" or "*" not in text))

@@ -54,9 +54,10 @@ def arg_reduce(call: Call, output: int) -> Shape:
 
 
 def stated_axes(call: Call) -> tuple[Element, ...] | None:
-    """Return the axes of a reduction as the node states them, maybe negative; None for an axis that is unknown.
+    """Return the axes of a reduction as the node states them; an axis may be negative, and is None if it is unknown.
 
-    The result is () if the node states none, and None if not even their number is known.
+    They are in the attribute `axes` or in the second input, as the operator's version has it. The result is () if the
+    node states none, and None if not even their number is known.
     """
     if "axes" in call.schema.attributes:
         return tuple(call.attribute("axes") or ())

@@ -177,7 +177,7 @@ def _determinism(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B154", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR, name="deprecated")
 def _deprecation(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if the operator was withdrawn (deprecated), or is no longer withdrawn."""
+    """Yield a finding if an edit or a new version withdraws the operator (deprecated), or ends its withdrawal."""
     if "deprecated" in pair.difference:
         now = "withdrawn" if pair.new.schema.deprecated else "no longer withdrawn"
         yield RuleFinding(f"the operator is {now}", ("deprecated",))
@@ -193,7 +193,10 @@ def _experimental(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B156", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if an edit of a version names another operator that replaces it."""
+    """Yield a finding if an edit of a version changes, adds or removes the name of its replacement.
+
+    The replacement is the operator to use instead of a withdrawn one.
+    """
     old, new = pair.old.schema.replacement, pair.new.schema.replacement
     if pair.in_place and old != new:
         yield RuleFinding(f"the replacement changed: {old or 'none'} -> {new or 'none'}", ("replacement",))
@@ -290,9 +293,10 @@ def _change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B162", VersionPair, requires=NONE, clause=IMMUTABLE, severity=WARN)
 def _change_claims(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each part of a released `change:` block that was edited, except the adapters (see B161).
+    """Yield a finding for each entry of a released `change:` block that was edited, except adapters (see B161).
 
-    The parts are the declarations of an attribute, `emulate`, `renamed`, `meaning` and `clarified`.
+    Each attribute is an entry, and so are `emulate`, `renamed`, `meaning` and `clarified`. An edit of `clarified` is a
+    notice. A block that was added or removed as a whole yields nothing.
     """
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
@@ -381,12 +385,11 @@ COMPARED = 20
 
 
 def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
-    """Return (older example, newer example, versions) for each older example that may have changed.
+    """Return (older example, newer example, versions) for each older example of a version in which any example changed.
 
-    The newer example has the same inputs and attributes; of several, it is the one with the same name, or else the same
-    result. It is None if there is none. The versions are the numbers of versions in both states at which the older
-    example holds; a version whose examples are all the same in both states is left out. An example with different
-    matches in two versions is listed twice.
+    The newer example has the same inputs and attributes. Of several, it is the one with the same name, else the first
+    with the same result, else the first; without any, None. `versions` are the numbers of the versions in both states
+    with this match. An example with different matches in two versions is listed twice.
     """
     matches: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
     for since, old in operators.old.versions.items():

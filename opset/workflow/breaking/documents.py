@@ -41,14 +41,16 @@ MAX_DEPTH = 64
 
 
 def file_state(path: Path, new: State) -> tuple[State, bool]:
-    """Return the older state that a file holds, and whether the file is the YAML of one operator.
+    """Return (state, whether the file is YAML) for a file with the older state: JSON of many operators, or YAML of one.
+
+    JSON is told by its first character, "{".
 
     Args:
-        path: YAML of an operator, or JSON of `opset docs`.
+        path: JSON of `opset docs`, or YAML of an operator.
         new: The newer state; operators of domains that it does not have are left out.
 
     Raises:
-        ComparisonError: B192 if the file cannot be read, B193 if it has no operator of the newer state.
+        ComparisonError: B192 if the file cannot be read, B193 if it has no operator of a domain of the newer state.
     """
     try:
         data = file_bytes(path, MAX_BYTES)

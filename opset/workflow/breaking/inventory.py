@@ -130,7 +130,8 @@ def _lock_findings(
 def _operator_added(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for each operator that only the newer state has, about its first version.
 
-    It is a notice in a new opset, and an error in a released one. Operators of new domains are left out.
+    It is a notice if the version is above the newest released one of the domain, else an error. Operators of new
+    domains are left out. If the older state has some operators only (`partial`), nothing is yielded.
     """
     for key, since in comparison.added_versions:
         operator = comparison.new.operators[key]
@@ -189,10 +190,10 @@ def _opsets_several(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 
 def _new_opsets(comparison: StateComparison) -> dict[str, list[int]]:
-    """Return the unreleased opsets to which versions were added, sorted, by domain: {"com.acme": [3, 4]}.
+    """Return the unreleased opsets that versions were added to, by domain, in ascending order: {"com.acme": [3, 4]}.
 
-    Opsets that a release of onnx has are left out. If the older state has some operators only (`partial`), the result
-    is {}.
+    An opset is unreleased if it is above the newest release in the older state, and in no release of onnx. If the older
+    state has some operators only (`partial`), the result is {}.
     """
     by_domain: dict[str, set[int]] = {}
     for key, since in comparison.added_versions:

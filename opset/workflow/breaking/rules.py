@@ -217,7 +217,10 @@ class StateComparison:
 
     @cached_property
     def version_pairs(self) -> tuple[VersionPair, ...]:
-        """All pairs of versions to compare in operators that may differ."""
+        """All pairs of versions to compare, of operators that may differ.
+
+        A version of both states is compared with itself, a new version with the one before it in the newer state.
+        """
         return tuple([pair for each in self.changed_operators for pair in _version_pairs(each)])
 
     @cached_property

@@ -34,7 +34,7 @@ MOST_RANK = 9
 
 @BREAKING.rule("B111", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_added(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output that was added."""
+    """Yield a finding for each input or output that was added; a renamed one is not."""
     for side in SIDES:
         for name in pair.side_difference(side, "added"):
             option = next(each.option for each in getattr(pair.new.schema, side) if each.name == name)
@@ -59,9 +59,10 @@ def _parameter_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B114", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_reordered(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if inputs, or outputs, that both versions have are in another order.
+    """Yield a finding if the inputs that both versions have are in another order; the same for outputs.
 
-    Yield another finding if an input or output was added before one that both versions have, whose position moved.
+    Yield another for the first input or output that was added before one that is not new, since this moves the position
+    of the latter.
     """
     for side in SIDES:
         if order := pair.side_difference(side, "order"):
@@ -204,7 +205,10 @@ def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute)
 
 @BREAKING.rule("B128", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _attribute_label(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each attribute whose illegal values break another constraint, such as C2, than before."""
+    """Yield a finding for each attribute of both versions whose illegal values break another constraint than before.
+
+    Constraints are compared by label, such as C2. A label that was added or removed counts.
+    """
     for name, new in pair.new.schema.attributes.items():
         old = pair.old.schema.attributes.get(name)
         if old is not None and old.constraint != new.constraint:

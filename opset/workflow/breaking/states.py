@@ -117,7 +117,10 @@ class State:
         return dict(sorted(newest.items()))
 
     def within(self, keys: Iterable[Key]) -> State:
-        """Return a copy of the state with only those operators whose (domain, name) is in `keys`."""
+        """Return a copy of the state with only those operators whose (domain, name) is in `keys`.
+
+        Keys of operators that the state does not have are ignored.
+        """
         wanted = set(keys)
         left = {key: each for key, each in self.operators.items() if key in wanted}
         return replace(self, operators=left)
@@ -333,9 +336,9 @@ def merge_states(states: Sequence[State]) -> State:
 
 
 def base_type_sets(complete: bool) -> TypeSets | None:
-    """Return the type sets that a folder may use beside its own: the standard's, or None if it has a copy of these.
+    """Return the type sets that files in a folder may name beside those of its own types.yaml.
 
-    `complete` says whether the folder is a copy of the standard's, with all its type sets.
+    They are the standard's; None if the folder is `complete`: a copy of the standard's folder, with all type sets.
     """
     from opset.schemas.yaml.loader import standard_sets
 

@@ -354,7 +354,8 @@ class _CommandRunner:
         """Return the answer of a command that ended, from its exit status and the files that it wrote.
 
         The status 0 stands for outputs, NOT_SUPPORTED for "refused", a negative one (a signal) for "crash", others for
-        "error". `words` is the end of the command's output; for a failure, this is the reason.
+        "error". It is also "error" if outputs cannot be read; an output without a file is None. `words` is the end of
+        the command's output, which is the reason of a failure.
         """
         if status == NOT_SUPPORTED:
             return Answer("refused", why=words or "the command says that it does not support this")
@@ -411,9 +412,10 @@ def _decode_text(value: Any) -> Any:
 
 
 def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
-    """Return (header, bytes of tensors) of the message in `received`, which becomes empty; None if it is incomplete.
+    """Return (header, bytes of tensors) of the message in `received`, which is then emptied.
 
-    Raises ValueError if the message is malformed or larger than MOST, or if other bytes follow it.
+    If the message is incomplete, return None and leave `received` as it is. Raises ValueError if the message is
+    malformed or larger than MOST, or if other bytes follow it; RecursionError if its JSON is nested too deeply.
     """
     if len(received) < _LENGTHS.size:
         return None

@@ -105,9 +105,10 @@ def pick_cases(
 def _domain_labels(registry: Registry) -> dict[str, str]:
     """Return the prefix of case names by domain, in lower case: `{"": "", "com.acme": "acme_"}`.
 
-    The prefix is the last word of the domain. If another domain has the same last word, it is all words: "com_acme_".
+    The prefix is the last word of the domain. If another domain has the same last word, whatever its case, it is all
+    words: "com_acme_".
     """
-    last = [domain_name(domain).rpartition(".")[2] for domain in registry.domains]
+    last = [domain_name(domain).lower().rpartition(".")[2] for domain in registry.domains]
     labels = {"": ""}
     for domain, word in zip(registry.domains, last, strict=True):
         if domain:

@@ -451,9 +451,11 @@ def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("old", Claim, applies=states_old_value)
 def check_old(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `old: value`: with this value, the newer version gives the older one's outputs.
+    """Yield one result for `old: value`, the claim that with this value the newer version does what the older one did.
 
-    A doubt remains if other values give the same outputs in all examples.
+    Examples of the older version are converted to the newer, get the value, and must give the same outputs. Examples
+    that set the attribute in the older version are left out. A doubt remains if other values give the same outputs in
+    all examples, unless the claim is limited by `only_for`.
     """
     tests = claim.tests
     name = claim.name

@@ -124,9 +124,9 @@ def _check_conversion(
 def conversion(runner: ExampleRunner, model: Any, schema: OpSchema, target: int) -> Conversion:
     """Return the conversion of a ModelProto to the opset `target` of an operator's domain.
 
-    If `target` is 0, the nodes of the operator are expressed by other operators, and the opsets stay; an import of
-    ai.onnx is added to `model` if it has none. The conversion has no model if it is refused. Raises BudgetExceeded if
-    the runner's budget is used up.
+    If `target` is 0, opsets stay, and the nodes of the operator are replaced by its function body or lowering; an
+    import of ai.onnx is then added to `model` itself if it has none. A refused conversion has None as its model. Raises
+    BudgetExceeded if the runner's budget is used up.
     """
     runner.budget.charge()
     if target:

@@ -129,7 +129,8 @@ class _InferenceRun:
     def _check_constraint(self, result: Inference) -> Iterator[Finding]:
         """Yield a finding T105 if inference reports another fault than the constraint that the example breaks.
 
-        Set `unseen` to whether inference reports nothing although it knows the values of all inputs.
+        No report is no fault. Set `unseen` to True if inference reports nothing although it knows the values of all
+        inputs, else to False.
         """
         label = self.example.error
         # A contradiction (I101) follows from the broken constraint.

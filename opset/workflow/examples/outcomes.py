@@ -238,10 +238,11 @@ def plain_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
 
 
 def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
-    """Yield an example as ModelProtos in which less is known about one input, or about all inputs.
+    """Yield ModelProtos of an example in which less is known about its inputs, then in which inputs have other types.
 
-    After these, yield ModelProtos in which all inputs of one type constraint have another tensor type of this
-    constraint.
+    For each input: without its values, then with names for its sizes, then without its shape, then of unknown type.
+    With two inputs or more, once with the element types of all inputs alone. Then, for each type constraint and each of
+    its tensor types, with this type for all inputs of the constraint; types that cannot hold the values are left out.
     """
     whole = _model_with_constants(schema, example)
     names = [value.name for value in whole.graph.input] + [tensor.name for tensor in whole.graph.initializer]

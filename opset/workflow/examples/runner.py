@@ -256,8 +256,8 @@ class ExampleRunner:
     def place_of_key(self, schema: OpSchema, *keys: str) -> str:
         """Return path:line of a key in a version's YAML; `keys` lead to it, such as "change", "adapters", "up".
 
-        If a key on the way is missing, it is the line of the last one that exists; only the path if the version is not
-        in the file.
+        Without a key on the way, it is the line of the last one before it that exists. If the version is not in the
+        file, the result is the path alone.
         """
         path, root = self._document(schema)
         at, _ = _find_key(root, schema.since_version, keys)
@@ -311,7 +311,10 @@ def _find_key(root: YamlNode | None, since: int, keys: Sequence[str]) -> tuple[Y
 
 
 def freeze_arrays(feeds: dict[str, Any]) -> dict[str, Any]:
-    """Make the arrays of inputs read-only, in place, and return the inputs, so that a kernel that changes one fails."""
+    """Make the arrays of inputs read-only, so that a kernel that changes one fails; return `feeds` itself.
+
+    Arrays in lists or dicts are left as they are.
+    """
     for value in feeds.values():
         if hasattr(value, "flags"):
             value.flags.writeable = False

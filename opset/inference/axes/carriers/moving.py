@@ -20,8 +20,9 @@ def slice_(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Slice, or None if the data lacks it.
 
     An end along the axis that is the old size is changed in the node to the largest integer, which takes all slices.
-    Raises Blocked if the node takes, or may mean to take, only a part of the axis. Raises Blocked, too, if another
-    input has the axis, if ends are not known, or if an end along another axis depends on it.
+    Raises Blocked if the node takes a part of the axis, or if it takes the elements before 1 of an axis of size 1,
+    which may mean the first one or all. Raises Blocked, too, if starts, ends, axes or steps are unknown or have the
+    axis, or if an end along another axis depends on the axis.
     """
     step.require_shared(1, 2, 3, 4)
     place = step.place(0)
@@ -47,9 +48,9 @@ def slice_(step: AxisStep) -> Place | None:
 
 
 def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int, whole: Size) -> None:
-    """Change the end of a Slice along the resized axis to one that takes all slices, if it is the old size.
+    """Change the end of a Slice along the resized axis to the largest integer if it is the old size of the axis.
 
-    Nothing is changed if the end takes all slices already.
+    The Slice then takes all slices at any size. Nothing is changed if the end takes all slices already.
 
     Args:
         step: the Slice.
@@ -59,7 +60,8 @@ def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int,
         whole: the size of the axis in the resized model.
 
     Raises:
-        Blocked: the end takes only a part of the axis, or may mean to.
+        Blocked: the end takes only a part of the axis; or the end and the old size are 1, so that it may mean the first
+            slice or all.
     """
     end = ends[position]
     if equal(end, whole) is True or (isinstance(end, int) and end >= FAR):

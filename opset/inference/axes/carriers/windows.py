@@ -32,8 +32,8 @@ def per_image(step: AxisStep) -> Place:
 def max_pool(step: AxisStep) -> Place:
     """Return the Place of the resized axis in the output of MaxPool: the first axis, the batch.
 
-    Raises Blocked if the axis is not the first axis, or if the node has the second output, whose positions count
-    elements of all slices.
+    Raises Blocked if the resized axis is another one. Raises Blocked, too, if the node has the second output, whose
+    numbers are positions among the elements of all slices.
     """
     place = step.data_place()
     if len(step.outputs) > 1:
