@@ -171,7 +171,7 @@ def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]
 def unused_imports(proto: Any) -> list[str]:
     """Return the domains that a ModelProto imports, but to which no node and no function belongs.
 
-    ai.onnx is never among them.
+    Nodes of functions, training graphs and subgraphs count. ai.onnx is never among the domains.
     """
     unused = {entry.domain: None for entry in proto.opset_import if entry.domain not in ("", "ai.onnx")}
     for function in proto.functions:
