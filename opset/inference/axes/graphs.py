@@ -69,7 +69,7 @@ def _carry_through_if(tracking: Pass, index: int, call: Call) -> Sequence[Place 
     found = []
     for name in ("then_branch", "else_branch"):
         scope = tracking.scope.subgraphs.get((index, name))
-        if scope is not None and scope.unused:
+        if scope is not None and scope.unused and not tracking.scope.unused:
             tracking.enter_unused(index, name)
         else:
             found.append(_output_places(tracking.follow_into(index, name, {})))
