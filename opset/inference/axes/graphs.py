@@ -32,7 +32,10 @@ class Pass(Follower, Protocol):
         """
 
     def enter_unused(self, index: int, attribute: str) -> None:
-        """Follow the axis through a subgraph that is never run; it stays as it is if that is not possible."""
+        """Follow the axis through a subgraph that is never run, to resize it, too.
+
+        If the axis cannot be followed to its end, the subgraph stays as it is, and nothing is raised.
+        """
 
     def is_shared(self, name: str) -> bool:
         """Whether the value `name` is the same in the model and in the resized one."""

@@ -146,7 +146,10 @@ def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]
 
 
 def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None]) -> list[Size | None]:
-    """Return `sizes` in order without as many of each symbolic size as `removed` counts; numbers and None stay."""
+    """Return `sizes` in order without the first ones of each symbolic size, as many as `removed` counts of it.
+
+    Numbers and None stay.
+    """
     left = removed.copy()
     kept = []
     for size in sizes:

@@ -180,8 +180,9 @@ def scan_8(call: Call) -> GraphRule:
     """Yield requests to infer the body; return the output types of a Scan of version 8: states, then scan outputs.
 
     Each output has a first dimension for the samples of a batch, and a scan output a second one for the steps. Raises
-    Violation C1 to C8 if the attributes, the inputs or the body do not fit together, Unknown if the body or
-    `num_scan_inputs` is missing.
+    Unknown if the body or `num_scan_inputs` is missing. Raises Violation C1 for a wrong number of inputs or outputs, C3
+    for directions, C4 or C7 if inputs differ in their steps or samples, C5 for a scan output that is a sequence or map,
+    C6 if a state changes its element type, C8 for `sequence_lens`.
     """
     body = _graph_of_attribute(call, "body")
     scans, states = _count_scans_and_states(call, body, 1)
@@ -313,10 +314,11 @@ def _infer_iterations(
 
 
 def _drop_lost_parts(type_: Type | None, before: Type | None, after: Type | None) -> Type | None:
-    """Return `type_` without the rank or the sizes that are known in the type `before` but not in the type `after`.
+    """Return `type_` without each size, or the rank, that is known in the type `before`, but not in the type `after`.
 
-    If `before` is [2, 3] and `after` is [2, ?], [4, 5] becomes [4, ?]. The rank is dropped, too, if the ranks of the
-    three types differ. The result is None if `type_` is None, or if `before` is known and `after` is None.
+    If `before` is [2, 3] and `after` is [2, ?], [4, 5] becomes [4, ?]. The rank is also dropped if the three types
+    differ in it. The result is None if `type_` is None, or if `before` is known and `after` is None. Otherwise, `type_`
+    is unchanged if `before` is None.
     """
     if type_ is None or before is None or before == after:
         return type_
