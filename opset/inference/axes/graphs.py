@@ -63,9 +63,10 @@ def carry_into_graphs(tracking: Any, index: int, operator: tuple[str, str], call
 
 
 def _carry_through_if(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
-    """Return the places of the resized axis in the outputs of an If, from the branches that may run.
+    """Return the places of the resized axis in the outputs of an If; all branches that may run must agree in them.
 
-    Raises Blocked if the condition depends on the axis, or if the branches give different places.
+    A branch that is never run is resized if that is possible, and else stays as it is. Raises Blocked if the condition
+    depends on the axis, or if the places differ. Raises TrackingStopped if a node of a branch does not carry the axis.
     """
     if not tracking.is_shared(call.names[0]):
         raise Blocked("its condition depends on the slices")
