@@ -124,9 +124,10 @@ def _limits(runtime: Runtime, registry: Registry) -> dict[str, tuple[int, int]]:
 def _loads(
     runtime: Runtime, node: Any, imports: Mapping[str, int], inputs: Sequence[str], outputs: Sequence[str]
 ) -> bool:
-    """Return whether the runtime loads a model of one NodeProto, with inputs of the shape [2, 2].
+    """Return whether the runtime loads a model of one node.
 
-    `imports` are the opsets by domain; `inputs` and `outputs` are types, such as "tensor(float)".
+    Each input has the shape [2, 2]. `node` is a NodeProto, `imports` are opsets by domain. `inputs` and `outputs` are
+    the types of its inputs and outputs, such as "tensor(float)".
     """
     return not Trial(runtime, node, imports, [Given(each, (2, 2)) for each in inputs], outputs).load()
 
@@ -310,7 +311,11 @@ def _type_constraints(formals: Sequence[Any], count: int) -> list[str]:
 
 
 def _constant_inputs(trial: Trial, schema: OpSchema) -> list[str]:
-    """Return the names of those constant inputs of a trial that the runtime does not load as computed inputs."""
+    """Return the names of those inputs of a trial that the runtime takes as constants only.
+
+    Each constant input alone is made a computed one; its name is returned if the runtime then fails to load the model.
+    A variadic input has one name for all of its values, which is returned once.
+    """
     names = []
     for position, each in enumerate(trial.inputs):
         if each.is_constant:

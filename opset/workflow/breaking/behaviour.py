@@ -32,7 +32,8 @@ from opset.workflow.breaking.states import Version
 def _constraint_added(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each constraint that only the newer version has.
 
-    A constraint that the older version has under another label is left out.
+    Constraints are compared by label. One whose text and checked conditions stand in the older version under another
+    label is left out.
     """
     for label, text in pair.new.docs.constraints.items():
         if label not in pair.old.docs.constraints and not _labels_of_same_constraint(pair.old, pair.new, label):
@@ -53,10 +54,10 @@ def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B143", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each constraint whose checked conditions changed, or that is checked in only one version.
+    """Yield a finding for each constraint whose checked conditions changed, or that only one version checks.
 
-    Constraints are left out that only one version has, or that have another label. If only the newer version checks a
-    constraint, the finding is a warning. A constraint that an attribute declares counts as checked.
+    Only constraints that both versions have under the same label are compared. Without a condition, a constraint still
+    counts as checked if an attribute declares it. If only the newer version checks it, the finding is a warning.
     """
     for label in pair.new.docs.constraints:
         old, new = _condition_texts(pair.old, label), _condition_texts(pair.new, label)

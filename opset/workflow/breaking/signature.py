@@ -294,7 +294,7 @@ def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
 
 @BREAKING.rule("B131", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _type_added(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each type constraint that allows more types."""
+    """Yield a finding for each type constraint of both versions that allows types that it did not allow before."""
     yield from _type_findings(pair, "+", "allows {} as well")
 
 
@@ -316,9 +316,9 @@ def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleF
 
 
 def _is_reused(pair: VersionPair, constraint: str) -> bool:
-    """Return whether a type constraint keeps its name, but is used for entirely other inputs and outputs.
+    """Return whether both versions use a type constraint of this name, but for entirely other inputs and outputs.
 
-    Rule B133 reports the inputs and outputs.
+    Renamed inputs and outputs count as the same ones.
     """
     before, after = ({key for key, each in side.items() if each.type == constraint} for side in _parameters(pair))
     return bool(before) and bool(after) and not before & after

@@ -206,8 +206,8 @@ class _WorkerRunner:
     def _send(self) -> None:
         """Send the present case to the worker, and set the time by which it must answer.
 
-        If there is no worker, one is started, and gets the case after its greeting. Raises UsageError T224 if it cannot
-        be started.
+        A worker that does not run is started first. It gets the case only after its greeting, for which it has STARTING
+        seconds. Raises UsageError T224 if it cannot be started.
         """
         if self._process is None:
             try:

@@ -220,7 +220,11 @@ def check_kernel(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("computed", ReviewedVersion, clause=REFERENCE, phrase="Examples that the kernel computes")
 def check_computed_examples(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether the kernel computes the outputs of the examples, as `opset test` finds."""
+    """Yield evidence of whether the kernel computes the outputs of the examples, as `opset test` finds.
+
+    It is MISSING for each finding, and if there are no examples; PASSED once for all that are computed; NOT_APPLICABLE
+    for each reason why examples were not run.
+    """
     yield from _test_results(version, "kernel", "computed by the kernel")
 
 
@@ -314,10 +318,11 @@ def check_lint_rules(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("adapters", ReviewedVersion, clause=CONVERSION, applies=is_any, phrase="Adapters up and down")
 def check_adapters(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence for the adapter up and for the adapter down: PASSED or MISSING.
+    """Yield evidence for the adapter up, then for the adapter down: each is PASSED or MISSING.
 
-    It is MISSING if the `change:` block declares the adapter as written, and no function is registered. An adapter that
-    is derived or impossible is PASSED. For the first version of the operator, the evidence is NOT_APPLICABLE.
+    It is MISSING if the `change:` block declares the adapter as written, and no function is registered for it. It is
+    PASSED if one is, or if the adapter is declared as derived or impossible. For the first version of the operator, the
+    only evidence is NOT_APPLICABLE.
     """
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())

@@ -182,7 +182,7 @@ def _compare_with_cast(
 def _has_like_values(base: str, type_: str) -> bool:
     """Return whether outputs computed in the type `base` can confirm outputs computed in the type `type_`.
 
-    Both are like "tensor(float)". Floats confirm every type; integers confirm integers and bools; other types, none.
+    If `base` is a tensor of floats, always; if it is one of integers, for tensors of integers and bools; else never.
     """
     whole = "tensor(int", "tensor(uint"
     return base.startswith(FLOATS) or (base.startswith(whole) and type_.startswith((*whole, "tensor(bool")))

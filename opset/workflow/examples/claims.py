@@ -88,10 +88,11 @@ CLAIMS: RuleTable[ClaimResult] = RuleTable("opset.workflow.examples", ("claims",
 def check_claims(runner: ExampleRunner, schema: OpSchema, report: Examination) -> None:
     """Test the claims of a version's `change:` block on its examples, and add the results to a report.
 
-    A claim counts as one test: failed, with the finding T108, if an example contradicts it; passed; or skipped, if no
-    example shows it or a kernel is missing. A claim that is not shown, or shown only in part, gets a note. The first
-    version, and one without the block, have no claims. If an adapter is declared as "written" and is missing, the
-    finding T110 is added.
+    Each claim is one test. It fails with the finding T108 if an example contradicts it. It is skipped if a kernel is
+    missing or no example shows it, and else passes. A claim that no example shows, or only in part, gets a note.
+
+    The first version, and one without the block, have no claims. An adapter that is declared as "written" and is
+    missing is a failed test with the finding T110.
     """
     versions = runner.registry.versions(schema.name, schema.domain)
     position = versions.index(schema)
@@ -319,10 +320,10 @@ class ClaimTests:
                     yield retyped
 
     def _retype(self, example: Example, type_: str) -> Example:
-        """Return a copy of an example whose inputs have the type `type_`; an input that may not have it stays as it is.
+        """Return a copy of an example in which inputs and outputs have the type `type_`, such as "tensor(float16)".
 
-        Floats become no integers, and integers no floats. Elements of inputs do not change. Outputs get the type, too,
-        and their elements become unknown.
+        A value changes only if the newer version allows the type there, and if both the old and the new type have
+        floats, or both integers. Elements of inputs stay as they are, those of all outputs become unknown.
         """
         kinds = {name for name, types in self.newer.types.items() if type_ in types}
 

@@ -264,12 +264,9 @@ def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
 def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
     """Count in a report whether the function bodies of a version compute the same outputs as its kernel for an example.
 
-    All bodies together are one test; the first difference is the finding T106. Nothing is counted for a version without
-    function bodies. If there is no kernel, the bodies have to compute the outputs that the example states; if no body
-    can be used then, the test fails with T112.
-
-    The test is skipped if the kernel does not compute the outputs of the example, and also if no body can be used
-    although there is a kernel.
+    All bodies together are one test; the first difference is the finding T106. A version without bodies counts nothing.
+    Without a kernel, the bodies have to compute the outputs that the example states, and the test fails with T112 if no
+    body can be used. With one, the test is skipped if no body can be used, or if the kernel contradicts the example.
     """
     if not schema.function:
         return
