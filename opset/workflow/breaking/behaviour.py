@@ -217,16 +217,16 @@ def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
     if not pair.in_place:
         return
     old, new = pair.old.docs, pair.new.docs
-    texts = {"the version": (old.doc, new.doc, ("doc",))}
+    texts = {("doc",): (old.doc, new.doc)}
     for part in ("inputs", "outputs", "attributes"):
         before, after = getattr(old, part), getattr(new, part)
-        texts |= {name: (before[name], text, (part, name)) for name, text in after.items() if name in before}
-    edited = {name: each for name, each in texts.items() if each[0] != each[1]}
+        texts |= {(part, name): (before[name], text) for name, text in after.items() if name in before}
+    edited = {keys: each for keys, each in texts.items() if each[0] != each[1]}
     if edited:
-        reworded = any(_is_reworded(one, other) for one, other, _ in edited.values())
-        keys = next(iter(edited.values()))[2]
-        message = f"the text of {listing([*edited])} was edited"
-        yield RuleFinding(message, keys, WARN if reworded else INFO, help=_CLARIFY if reworded else "")
+        reworded = any(_is_reworded(*each) for each in edited.values())
+        names = dict.fromkeys(keys[-1] if keys[1:] else "the version" for keys in edited)
+        message = f"the text of {listing([*names])} was edited"
+        yield RuleFinding(message, next(iter(edited)), WARN if reworded else INFO, help=_CLARIFY if reworded else "")
     if dict(old.counterparts) != dict(new.counterparts):
         yield RuleFinding("the equal calls of other libraries changed", ("counterparts",))
 
