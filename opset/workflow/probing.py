@@ -137,10 +137,10 @@ def _entries(
 ) -> Iterator[dict[str, Any]]:
     """Yield the entry of a runtime's file for each version of an operator, oldest first: {"versions": [13, 13], …}.
 
-    Further keys are "types", the types that load, or for operators with graphs "unasked", the type constraints that
-    this does not tell; and "constant_inputs". For a version that the runtime does not load, the entry is {}. A version
-    is left out if no opset that the runtime loads has it, or if it withdraws the operator. `limits` are the result of
-    `_limits`.
+    A version that the runtime does not load has {}. The others have "types", the types that load by type constraint,
+    and "constant_inputs", each only if it is not empty. For an operator with graphs, "unasked" stands in place of
+    "types": the constraints for which the types are not known. A version is left out if no opset that the runtime loads
+    has it, or if it withdraws the operator. `limits` are the result of `_limits`.
     """
     least, most = limits.get(domain, (1, 0))
     examples = [each for each in registry.examples(name, domain) if not each.error]

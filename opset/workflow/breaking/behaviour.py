@@ -210,9 +210,9 @@ def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
 def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding if descriptions of an edited version differ: of the version, its inputs, outputs or attributes.
 
-    It is a warning if more than two words of a description differ, or a word that may decide the meaning: a number,
-    "not", "each". Otherwise, it is a notice. If `counterparts`, the equal calls of other libraries, differ, another
-    notice is yielded.
+    One finding names all of them. It is a warning if in any of them more than two words differ, or a word that may
+    decide the meaning: a number, "not", "each"; otherwise a notice. Names of equal calls in other libraries
+    (`counterparts`) that differ are another notice.
     """
     if not pair.in_place:
         return

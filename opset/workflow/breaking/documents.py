@@ -195,7 +195,7 @@ def _parse_parameter(data: Mapping[str, Any]) -> Parameter:
 def _parse_attribute(data: Mapping[str, Any]) -> Attribute:
     """Return an attribute from an entry of "attributes" in the JSON of a version.
 
-    Raises an error if a text or the range is malformed.
+    Raises ValueError, KeyError, TypeError or AttributeError if a part is missing or malformed.
     """
     name, type_, range_, kind, constraint = _texts(data, "name type range kind constraint")
     if range_:

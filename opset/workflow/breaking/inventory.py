@@ -171,7 +171,10 @@ def _addition(comparison: StateComparison, operator: OperatorState, since: int, 
 
 @BREAKING.rule("B107", StateComparison, requires=NONE, clause=OPSETS, severity=WARN)
 def _opset_gap(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each domain whose first new opset is not the number after its newest released opset."""
+    """Yield a finding for each domain whose first new opset is not the number after its newest released opset.
+
+    That is a gap: the first new opset is above this number. Without a released opset, the number is 1.
+    """
     for domain, opsets in _new_opsets(comparison).items():
         newest = comparison.newest_released((domain, ""))
         if opsets and opsets[0] > newest + 1:

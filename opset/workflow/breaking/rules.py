@@ -100,8 +100,8 @@ class VersionPair:
     def renamed_attributes(self) -> dict[str, str]:
         """The new name of each renamed attribute, by its old name.
 
-        An attribute is renamed if the `change:` block says so, or if exactly one added attribute differs from it only
-        in the name.
+        A removed attribute is renamed if the `change:` block says so. Otherwise, it is renamed if exactly one added
+        attribute, not taken by another one, differs from it only in the name.
         """
         before, after = self.old.schema.attributes, self.new.schema.attributes
         gone = [name for name in before if name not in after]

@@ -188,7 +188,10 @@ class _WorkerRunner:
     """
 
     def __init__(self, runtime: TestedRuntime, on_version: Callable[[str], None]) -> None:
-        """Create a runner without a process; `on_version` is called with the runtime's version when a worker starts."""
+        """Create a runner without a process.
+
+        `on_version` is called with the runtime's version each time a worker has started.
+        """
         self._runtime, self._welcome = runtime, on_version
         self._process: ChildProcess | None = None
         self._started = False  # the worker has said that it has its runtime

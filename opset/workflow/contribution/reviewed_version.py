@@ -184,7 +184,10 @@ class ReviewedVersion:
 
     @property
     def examples_place(self) -> str:
-        """The path:line:column of the key `examples` in the operator's file, or of the file's beginning."""
+        """The path:line:column of the key `examples` in the operator's file.
+
+        If the file has no such key, it is the place of the file's first key.
+        """
         root = self.operator.root
         node = root.keys["examples"] if "examples" in root.value else root
         return f"{self.operator.path}:{node.line}:{node.column}"
