@@ -222,8 +222,8 @@ def _with_constants(trial: Trial) -> Trial:
 def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]:
     """Return the types with which the runtime loads one of the trials, by type constraint: {"T": ["float", "float16"]}.
 
-    They are sorted, and tensors are named by their element type. A type constraint is left out if all its types are
-    loaded, or if no trial has a value with this type constraint.
+    They are sorted, and tensors are named by their element type. A list may be empty. A type constraint is left out if
+    all its types are loaded, or if no trial can vary its type.
     """
     types: dict[str, list[str]] = {}
     for parameter, allowed in schema.types.items():
@@ -262,10 +262,11 @@ def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema
 
 
 def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[str, Trial]]:
-    """Yield (type, trial) for each type of the type constraint `parameter`: a copy of `trial` with values of the type.
+    """Yield (type, trial) for each type of the type constraint `parameter`: a copy of `trial` with values of this type.
 
-    The trial itself is yielded, too, with its own type. If only an output has the type constraint, and an attribute
-    names the output's type, the attribute and the output are changed. Otherwise, nothing is yielded.
+    The trial itself is yielded first, with its own type. If no input has the constraint, but an output does, the one
+    attribute that names an element type decides: it and the output are changed. Without such an attribute, or with
+    several, nothing is yielded.
     """
     places = (*zip(trial.inputs, _type_constraints(schema.inputs, len(trial.inputs)), strict=True),)
     old = next((each.type for each, name in places if name == parameter and each.type), "")

@@ -189,9 +189,10 @@ def _check_values(
 
 
 def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, target: int) -> str:
-    """Return a text that says how and in which lines the adapters between two versions are declared.
+    """Return a text that says how and in which lines the adapters on the way between two versions are declared.
 
-    An example is "schemas/com.acme/Thin.yaml:12 says 'down: written'". The result is "" if `target` is 0.
+    An example for one adapter is "schemas/com.acme/Thin.yaml:12 says 'down: written'"; several are joined by "; ", by
+    version in ascending order. The result is "" if `target` is 0, which stands for other operators.
     """
     if not target:
         return ""
@@ -217,9 +218,9 @@ class BodyRoutes(Routes):
         )
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        """Return the decision on nodes of an operator: CONVERT for the operator with the body, KEEP for any other.
+        """Return CONVERT for nodes of the operator whose function body is tested, KEEP for all others.
 
-        `versions` and `opsets` do not matter.
+        `op_type` and `domain` name the operator of the nodes; `versions` and `opsets` do not matter.
         """
         schema = self._step.source
         verdict = Verdict.CONVERT if (op_type, domain) == (schema.name, schema.domain) else Verdict.KEEP
