@@ -100,7 +100,8 @@ def _limits(runtime: Runtime, registry: Registry) -> dict[str, tuple[int, int]]:
     """Return (lowest, highest) opset with which the runtime loads a node, by domain, and under "ir" the IR versions.
 
     An example is {"": (7, 21), "ai.onnx.ml": (1, 4), "ir": (1, 10)}; without "ai.onnx.ml" if no opset of it loads. Only
-    the highest numbers are tried. The lowest ones are taken from the tables of runtimes, or 1.
+    the highest numbers are found by loading. The lowest opset of ai.onnx is from the tables of runtimes; the others are
+    1.
     """
     from opset.model import proto as pb
 
@@ -240,11 +241,11 @@ def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]
 
 
 def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema) -> bool:
-    """Return whether the runtime loads a trial in which another element type replaces one in all inputs and outputs.
+    """Return whether the runtime loads a trial in which one element type replaces another in all inputs and outputs.
 
-    `other` is a copy of `trial` in which only values of the type constraint `parameter` have another type: the element
-    type of `trial` is replaced by the element type of `other`. The result is False if no input has this type
-    constraint.
+    `other` is a copy of `trial` in which only values of the type constraint `parameter` have another element type. The
+    old and the new type are taken from the first input with this constraint. The result is False if no input has it, or
+    if both types are the same.
     """
     places = enumerate(_type_constraints(schema.inputs, len(trial.inputs)))
     position = next((at for at, name in places if name == parameter and trial.inputs[at].type), None)

@@ -396,8 +396,8 @@ def _has_comments(lines: list[str], node: YamlNode) -> bool:
 def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """Return the bytes of a file in which the second newest version is `like` the newest, without keys that both share.
 
-    The bytes are returned unchanged if the second newest version has `like` already, if the descriptions of the two
-    versions differ, or if a comment or the meaning of the file would change.
+    `data` are the bytes now. They are returned unchanged if the second newest version has `like` already, if the texts
+    `doc` of the two versions differ, or if a comment or the meaning of the file would change.
     """
     lines = lines_of(data.decode())
     written = sorted(locate_versions(operator.path, operator.root, lines), key=lambda each: -each.since)

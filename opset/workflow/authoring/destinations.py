@@ -64,7 +64,7 @@ class Destination(NamedTuple):
         return self.folder / domain_name(self.domain) / layer.file
 
     def relative_path(self, path: Path) -> str:
-        """Return a path as relative to `root`."""
+        """Return a path as relative to `root`; for a path outside of it, it begins with ".."."""
         return os.path.relpath(path, self.root)
 
     def type_sets(self) -> TypeSets:

@@ -276,8 +276,8 @@ class _WorkerRunner:
     def _handle_failure(self, answer: Answer) -> Answer | None:
         """End the worker, and return `answer`, its failure on the present case; None if the case is run again.
 
-        A case is run again, in a new worker, if the worker had run other cases before it crashed: these may have caused
-        the crash. Raises UsageError T224 if no worker ever started.
+        A case is run again once, in a new worker, if the worker crashed after it had run other cases: these may have
+        caused the crash. Raises UsageError T224 if no worker of this runner ever had its runtime.
         """
         assert self._process is not None
         self._process.end()

@@ -260,8 +260,8 @@ def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Ev
 def check_version_number(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield one piece of evidence of whether the version's number is right: PASSED or MISSING.
 
-    It is right if the version is in the lock, the file of released versions, or if the number is the next one after the
-    domain's newest released version. If no version of the domain is released, the evidence is NOT_APPLICABLE.
+    It is right if lock.json lists the version as released, or if the number is the domain's newest released version
+    plus 1. If no version of the domain is in the lock, the evidence is NOT_APPLICABLE.
     """
     domain = domain_name(version.schema.domain)
     locked = version.lock.get(domain, {})
@@ -358,7 +358,9 @@ def check_upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether examples of this version, converted to the version before, give the same outputs.
 
-    For the first version of the operator, and for a withdrawn one, it is NOT_APPLICABLE.
+    It is MISSING for each example whose outputs change or on which an adapter fails, PASSED once if any example keeps
+    its outputs. If none does, it is MISSING, or NOT_APPLICABLE if the adapter is declared impossible. For the first
+    version of the operator, and for a withdrawn one, it is NOT_APPLICABLE.
     """
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())

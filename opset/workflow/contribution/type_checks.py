@@ -191,8 +191,9 @@ def _has_like_values(base: str, type_: str) -> bool:
 def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
     """Yield (index of the output, array in `base`, array in `outputs`) for the arrays at the same place of two lists.
 
-    Arrays in sequences are yielded, too, with the index of the sequence. If the array in `base` has text or complex
-    numbers, the pair is left out. If the array in `outputs` has complex numbers, its real part is yielded.
+    Arrays in sequences are yielded, too, with the index of the sequence; a surplus on either side is left out. Pairs
+    are left out if the array in `base` has text or complex numbers. If the other one has complex numbers, its real part
+    is yielded.
     """
     for index, pair in enumerate(zip(base, outputs, strict=False)):
         lists = [each if isinstance(each, list) else [each] for each in pair]

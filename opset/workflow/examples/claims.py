@@ -246,9 +246,9 @@ class ClaimTests:
     ) -> str:
         """Return how outputs with the value that a claim states differ from the example's; "" if the claim may hold.
 
-        A difference is returned only if `converted`, or one of `others`, gives the example's outputs: otherwise,
-        something other than the claim may be wrong. Raises RunError if a limit is exceeded, BudgetExceeded if the
-        runner's budget is used up.
+        The claim is blamed only if the example's outputs come out without its value: from `converted`, or from one of
+        `others`. Otherwise, the result is "", since something else may be wrong. Raises RunError if a limit is
+        exceeded, BudgetExceeded if the runner's budget is used up.
 
         Args:
             example: Example of the older version.
@@ -389,9 +389,10 @@ def states_old_value(claim: Claim) -> bool:
 
 @CLAIMS.rule("clarified", Claim)
 def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `clarified`: both versions compute the same outputs for an example of either.
+    """Yield one result for the claim `clarified`, that both versions compute the same outputs for an example of either.
 
-    An example counts if the other version has its attributes, and those that it leaves out have the same defaults.
+    An example that holds at both versions confirms it. Any other is computed by the other version's kernel, if this
+    version has all attributes of the example and the same defaults for those that it leaves out.
     """
     tests = claim.tests
     against = []
@@ -486,10 +487,11 @@ def check_old(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("renamed values", Claim)
 def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing the claim `renamed` or `values`.
+    """Yield one result for the claim `renamed` (an attribute has a new name) or `values` (its values have new names).
 
-    An example of the older version must have the same outputs in the newer one if the attribute has its new name, and
-    its value is replaced as `values` says. A doubt remains for values that no example has.
+    Examples of the older version that set the attribute are converted to the newer one. There, they must have the same
+    outputs with the new name, and with the value that `values` has in place of the old one. A doubt remains for values
+    that no example has.
     """
     tests = claim.tests
     name = claim.name

@@ -70,7 +70,10 @@ class Examination:
     outcomes: set[Any] = field(default_factory=set)
 
     def __iadd__(self, other: Examination) -> Examination:
-        """Add the numbers and lists of another report to this one; findings that it has already are not repeated."""
+        """Add everything in another report to this one, which is changed in place.
+
+        Findings that it has already are not repeated; notes and gaps are.
+        """
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
