@@ -121,9 +121,10 @@ class BlockerSums:
         self._totals: dict[tuple[object, ...], TotalBlocker] = {}
 
     def add(self, blockers: Iterable[Blocker]) -> None:
-        """Add the blockers of one model to the sums, and count the model.
+        """Add the blockers of one model to the sums, and count the model, even if it has none.
 
-        For each operator and reason, the model is counted once.
+        The sums are for each operator and reason, whatever the version. The numbers of nodes are added up; the model is
+        counted once.
         """
         self.models += 1
         seen = set()

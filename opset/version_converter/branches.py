@@ -30,7 +30,10 @@ class _KnownIf(NamedTuple):
 
 
 def has_branches(index: ModelIndex) -> bool:
-    """Whether a graph outside of functions, or a graph in it, has an If; an If in a function is never replaced."""
+    """Whether the model has an If outside of functions; those in functions are never replaced.
+
+    An If in a subgraph counts, and so does one in a training graph.
+    """
     return any(body.name == THEN and not body.root.function for body in index.bodies)
 
 

@@ -489,7 +489,7 @@ def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[M
 def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
     """Yield one note that lists the used operators whose signature is not fully known; nothing if there are none.
 
-    They are operators of users' domains, whose schemas leave the signature open.
+    They are operators of users' domains with the schema at the model's opset. A schema may leave the signature open.
     """
     used = {operator for body in index.bodies for operator in body.operators}
     unknown = []

@@ -673,10 +673,10 @@ class Crossing:
                 raise Refusal("C204", f"the attribute '{attribute.name}' is missing; {restriction.why}")
 
     def _check_names(self, old: Any, made: list[tuple[Any, int]]) -> None:
-        """Raise Refusal C204 if a new node would call a model-local function instead of an operator.
+        """Raise Refusal C204 if a new node would call a model-local function in place of an operator of the same name.
 
-        That is so if a function has the name and domain of the operator. `made` are the nodes that replace `old`, with
-        their opsets. Operators that `old` uses, also in subgraphs, are not checked.
+        `made` are the nodes that replace `old`, with their opsets; subgraphs count. An operator is checked only if the
+        new nodes use it more often than `old`.
         """
         functions, registry = self._context.index.functions, self._context.registry
         for key in _count_operators([new for new, _ in made]) - _count_operators([old]):

@@ -158,9 +158,9 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
 
     Args:
         source: The version that nodes come from.
-        target: The version before or after it. It may be `source` itself; then only the types that the block computes
-            in wider ones lead to changes.
-        change: The `change:` block of the newer of the two, which the schema's YAML has.
+        target: The version before or after it. If it is `source` itself, the adapter only computes in wider types:
+            those that the block names under `emulate`.
+        change: The `change:` block of the newer of the two versions.
     """
     upwards = source.since_version < target.since_version
     older, newer = (source, target) if upwards else (target, source)
@@ -235,10 +235,11 @@ def _pair_attributes(older: OpSchema, newer: OpSchema, change: Change) -> list[t
 
 
 def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange, upwards: bool) -> Counterpart:
-    """Return an attribute as the source and the target version declare it.
+    """Return an attribute as the source and the target version declare it, and the values to write in place of others.
 
     `before` is the attribute in the older version, `after` in the newer one. `upwards` says whether the older version
-    is the source. `facet` is the part of the `change:` block on this attribute.
+    is the source. `facet` has the older values that the newer version writes otherwise. Downwards, such a newer value
+    stays if the older version has it, too.
     """
     if upwards:
         return Counterpart(before, after, facet.values)
@@ -339,11 +340,12 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
     Args:
         derived: The adapter.
         op: Makes the new nodes.
-        node: The node.
-        valid: A cache of combinations of types that are allowed; new ones are added.
+        node: The node, which is not changed.
+        valid: A cache of combinations of types that are known to be allowed; new ones are added.
 
     Raises:
         Refusal: The target version cannot express the node, or a needed type, value or rank is not known.
+        BudgetExceeded: The new nodes use up the budget.
     """
     if wider := derived.emulate:
         # Attributes that name an emulated type get the number of the wider one.
@@ -501,9 +503,11 @@ def _convert_inputs(
 ) -> list[str]:
     """Return the names of a node's inputs at the target, after attributes became inputs and inputs became attributes.
 
-    The names of attributes that became inputs are added to `drop`. Inputs that became attributes are added to
-    `changes`. Raises Refusal if the value of such an input or attribute is not known, or if the target version does not
-    allow it.
+    An input that became an attribute is "" in the result, and its value is added to `changes`. An attribute that became
+    an input is a new constant, and its name is added to `drop`.
+
+    Raises Refusal if the value of such an input or attribute is not known, or if the target version does not allow it.
+    Raises BudgetExceeded if the budget is used up.
     """
     inputs = list(node.inputs)
     for name, position in derived.to_input.items():

@@ -182,8 +182,9 @@ class _FunctionCalls:
     def _parameters_of(self, body: Body, position: int, key: FunctionKey, fixed: Parameters) -> Parameters:
         """Return the Parameters of the node at `position`, which calls the function `key`: what it omits and gives.
 
-        `fixed` are the Parameters of the function around the call. Inputs and attributes that do not matter are left
-        out of the result. Values of attributes are in it only if they are to be written into copies.
+        `fixed` are the Parameters of the function around the call. An input that the call takes from an omitted one is
+        omitted, too. Inputs and attributes that do not matter are left out of the result. Values of attributes are in
+        it only if they are to be written into copies; an attribute that is not given has its default.
         """
         inputs, attributes = self.matters[key]
         present = {

@@ -159,10 +159,10 @@ def _choose_functions(index: ModelIndex, names: Iterable[str] | None, exclude: I
 
 
 def functions_by_name(index: ModelIndex) -> Mapping[str, set[FunctionKey]]:
-    """Return the keys of the functions by each of their names: "Scale", "com.example.Scale", "com.example.Scale:half".
+    """Return the keys of functions by name: "Scale", "com.example.Scale", "Scale:half", "com.example.Scale:half".
 
-    A name without ":" and an overload stands for all overloads of the function; a name without a domain for the
-    functions of this name in all domains. Looking up any other name raises UsageError U103.
+    "Scale" stands for the functions of this name in all domains; with a domain, only for those of the domain. Without
+    ":" and an overload, a name stands for all overloads. Looking up any other name by `[]` raises UsageError U103.
     """
     by_name = _FunctionNames([function_label(key) for key in index.functions])
     for key in index.functions:

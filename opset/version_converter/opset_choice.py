@@ -85,7 +85,7 @@ def count_lacking(
 
 
 def _is_legal(sample: Sample, opset: int, routes: Routes) -> bool:
-    """Whether an operator exists at `opset` and takes the types and attributes of a sample node.
+    """Whether an operator exists at `opset`, is not withdrawn, and takes the types and attributes of a sample node.
 
     The result is also True if the operator has no schemas. Unknown types, and inputs beyond the operator's last one,
     are not compared. Attributes are compared only if `opset` is below the node's own.

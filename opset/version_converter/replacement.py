@@ -31,8 +31,6 @@ def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: Valu
         Refusal: C204 if an output that is read has no value.
     """
     made, old = op.made, node.proto.name
-    if results == tuple(node.outputs) and (not old or any(new.name == old for new, _ in made)):
-        return made
     produced = {name for new, _ in made for name in new.output}
     rename: dict[str, str] = {}
     for position, name in enumerate(node.outputs):
@@ -173,7 +171,7 @@ def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]
 def unused_imports(proto: Any) -> list[str]:
     """Return the domains that a ModelProto imports, but to which no node and no function belongs.
 
-    ai.onnx is never among them.
+    Nodes of functions, training graphs and subgraphs count. ai.onnx is never among the domains.
     """
     unused = {entry.domain: None for entry in proto.opset_import if entry.domain not in ("", "ai.onnx")}
     for function in proto.functions:

@@ -533,11 +533,11 @@ class Builder:
         return count
 
     def const(self, values: Any, element: str = "", dims: Sequence[int] | None = None) -> str:
-        """Add a constant and return the name of its value: a vector for a list, a scalar for a single value.
+        """Add a constant and return the name of its value: a vector for a list or tuple, a scalar for a single value.
 
-        `dims` states another shape. Without `element`, the element type follows from the values: float, bool or string
-        if one of them has this Python type, else int64. The elements are charged to the budget. Raises BudgetExceeded
-        if it is used up.
+        `dims` states another shape. `element` is the element type, such as "int32". By default it is float, bool or
+        string, in this order, if one of the values has this Python type, else int64. Raises BudgetExceeded if the
+        elements use up the budget.
         """
         flat = list(values) if isinstance(values, (list, tuple)) else [values]
         self._values.budget.charge(len(flat))

@@ -168,7 +168,8 @@ class Survey:
     def unknown(self) -> set[Operator]:
         """The (operator, domain) pairs that the model uses and that no version of their domain has.
 
-        Domains without schemas are left out, and so are operators of onnxruntime that exporters write without a domain.
+        Calls of model-local functions and domains without schemas are left out. So are operators of onnxruntime that
+        exporters write without a domain.
         """
         return {
             (op_type, domain)
@@ -272,7 +273,10 @@ class Survey:
                     yield each
 
     def _convert_whole(self, target: Target) -> SurveyOutcome:
-        """Return the result of converting the whole model. Raises BudgetExceeded if the budget ends the conversion."""
+        """Return the result of converting the whole model; the numbers of refused nodes are exact.
+
+        Raises BudgetExceeded if the budget ends the conversion.
+        """
         conversion = convert_model(self._given, target, self.registry, None, self._limits)
         for finding in conversion.refusals:
             if finding.code == "C401":
@@ -424,11 +428,11 @@ class FormsConversion(BodyConversion):
         self.is_open = False
 
     def refusals_of_plan(self, *, checked: bool) -> list[tuple[Finding, int]]:
-        """Return the refusals, each with the number of its nodes, and set `is_open`.
+        """Return the refusals of this body, each with the number of nodes that it stands for, and set `is_open`.
 
-        `is_open` says that converting the whole body might remove a refused node. `checked` says that the body is at
-        the target already. Then its nodes are only checked, the number of each refusal is 1, and `is_open` stays False.
-        Raises BudgetExceeded if the budget is used up.
+        `is_open` becomes True if converting the whole body might remove a refused node. If the body is at the target
+        already (`checked`), nodes are only checked: each refusal counts as one node, and `is_open` stays False. Raises
+        BudgetExceeded if the budget is used up.
         """
         conversion = self._context.conversion
         members = {each.node: each.members for each in self._nodes}

@@ -209,7 +209,7 @@ def target_for_model(target: Target, source: Mapping[str, int]) -> Target:
 
 
 def _parse_version(text: str) -> tuple[str, int]:
-    """Return (domain, version) for "ai.onnx.ml=3", and ("", 21) for "21"; the domain is as it is written.
+    """Return (domain, version) for "ai.onnx.ml=3", and ("", 21) for "21"; "ai.onnx=21" has the domain "ai.onnx".
 
     Raises UsageError U101 for any other text.
     """

@@ -176,7 +176,11 @@ class Trial(NamedTuple):
     """The IR version of the model; 0 stands for the lowest that serves."""
 
     def load(self) -> str:
-        """Load the model in the installed runtime; return "" if it loads, else the reason why it does not."""
+        """Load the model of the node in the installed runtime; return "" if it loads, else the reason why it does not.
+
+        It is also a reason that no such model can be made. Raises UsageError T224 if the runtime crashes again and
+        again.
+        """
         assert self.runtime.loader is not None
         try:
             return self.runtime.loader.load(self.model())

@@ -145,7 +145,8 @@ def _check_signature(fit: Fit, body: Body, index: int, registry: Registry) -> di
 def _check_graphs(schema: OpSchema, version: int, body: Body, index: int) -> None:
     """Raise Refusal C103 if a subgraph of the node at `index` has the wrong number of inputs or outputs.
 
-    Only operators of ai.onnx are checked; `version` is its opset.
+    The numbers follow from the node's own inputs and outputs, and from `num_scan_inputs`. Only operators of ai.onnx are
+    checked; `version` is its opset.
     """
     attributes = {attribute.name: attribute for attribute in body.attributes[index] if not attribute.ref_attr_name}
     graphs = {name: attribute.g for name, attribute in attributes.items() if attribute_type(attribute) == "graph"}

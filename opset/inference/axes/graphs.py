@@ -98,8 +98,9 @@ def _carry_through_loop(tracking: Pass, index: int, call: Call) -> Sequence[Plac
 def _carry_through_scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     """Return the places of the resized axis in the outputs of a Scan: final states first, then stacked outputs.
 
-    Raises Blocked if the node scans along the axis, if a state has the axis at another place after an iteration, or for
-    Scan of opset 8.
+    The axis is followed through the body. Raises Blocked if the node scans along the axis, if a state has it at another
+    place after an iteration, if an output axis is negative, or for Scan of opset 8. Raises TrackingStopped if a node of
+    the body does not carry the axis.
     """
     if call.version < 9:
         raise Blocked("Scan of opset 8 has a batch axis of its own", "convert the model to opset 9 first")
@@ -164,8 +165,9 @@ def _body(tracking: Pass, index: int) -> Any:
 def _initial_places(tracking: Pass, index: int, call: Call, positions: Sequence[int]) -> list[Place | None]:
     """Return the place of the resized axis in each initial state of a loop, None for a state without it.
 
-    A state without the axis may be repeated along it: the pass decides this, as it decides between places, and the node
-    is changed accordingly. Raises Blocked if a state holds sizes that depend on the axis.
+    A state without the axis may stay so, or be repeated along any axis of equal slices. `tracking.choose` takes one of
+    these, and the node is changed accordingly. An empty sequence may have the axis anywhere. Raises Blocked if a state
+    holds sizes that depend on the axis.
 
     Args:
         tracking: the pass over the graph that the node is in.

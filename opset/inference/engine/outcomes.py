@@ -125,12 +125,15 @@ def complete_results(
 ) -> tuple[tuple[Type | None, ...], tuple[Problem, ...]]:
     """Return the type of each output of a node, None if unknown, and the problems with the result of its rule.
 
+    There is a problem for a size that is negative or beyond 64 bits, and for a result that is no shape. What is wrong
+    in the result is unknown in the types.
+
     Args:
         raw: the result of the rule: a shape, a type or None, or a list of these, one for each output; a list may be
             shorter.
         by_signature: the type of each output by the operator's signature, None if unknown. It gives the element type of
-            a shape, and stands for each output for which the rule has no result.
-        call: the node; a doubt is added if a rank is too great.
+            a shape, and is the type of each output for which the rule has no result.
+        call: the node; a doubt is added if a rank is above MAX_RANK.
     """
     results = raw if isinstance(raw, list) else [raw]
     types: list[Type | None] = []
@@ -275,8 +278,8 @@ def small_element_count(shape: Shape | None) -> int | None:
 def is_representable(element: Element, integers: bool) -> bool:
     """Whether inference computes exactly with an element; `integers` is whether the tensor has an integer type.
 
-    Not exact are floats and numbers beyond 64 bits in an integer type, and -0.0, since Python takes it for 0. True for
-    an unknown element (None) and a symbolic size.
+    False for -0.0, since Python takes it for 0. In an integer type, also false for floats and for numbers beyond 64
+    bits. True for an unknown element (None) and a symbolic size.
     """
     if isinstance(element, float):
         return not integers and (element != 0 or copysign(1, element) > 0)

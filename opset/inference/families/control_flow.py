@@ -40,9 +40,9 @@ _FOLLOWED = ("int64", "int32", "bool")  # element types of states whose elements
 def if_1(call: Call) -> GraphRule:
     """Yield requests to infer the branches; return the types and elements of the node's outputs.
 
-    If the condition is known, they are taken from the branch that runs, otherwise from what both branches have in
-    common. For an output whose rank or type is then unknown, the reason is added to `call.doubts`. With an unknown
-    condition, a branch with too few outputs counts as one that never runs.
+    If the condition is known, they are taken from the branch that runs. Otherwise, they are what both branches have in
+    common, and a branch with too few outputs counts as one that never runs. If the rank or type of an output is
+    unknown, as the branches differ, the reason is added to `call.doubts`.
 
     Raises Violation C1 if the condition cannot be a single boolean, C2 if no branch that may run has enough outputs, C3
     for a branch with inputs, Violation without a label if both may run and give tensors of different element types.
@@ -138,10 +138,10 @@ def scan_9(call: Call) -> GraphRule:
     """Yield requests to infer the body; return the output types of a Scan: the states, then the stacked scan outputs.
 
     The result also has the elements of states, as far as they are known. If there certainly are no steps, the states
-    are the initial ones, and scan outputs have the size 0.
+    are the initial ones, and scan outputs have the size 0. Raises Unknown if the body or `num_scan_inputs` is missing.
 
-    Raises Violation C1 to C6 if the attributes, the inputs or the body do not fit together, Unknown if the body or
-    `num_scan_inputs` is missing.
+    Raises Violation C1 for a wrong number of inputs or outputs, C2 for axes, C3 for directions, C4 if scan inputs
+    differ in length, C5 for a scan output that is a sequence or map, C6 if a state changes its element type.
     """
     body = _graph_of_attribute(call, "body")
     scans, states = _count_scans_and_states(call, body, 0)
@@ -367,11 +367,11 @@ def _common_elements(left: Constant | None, right: Constant | None) -> Constant 
 
 
 def _count_iterations(call: Call) -> tuple[Size | None, int]:
-    """Return how often a Loop runs by its input M alone, and the least number of runs that is certain.
+    """Return how often a Loop runs by its input M alone, and the least number of times that it certainly runs.
 
-    The first number is exact; it may be symbolic, and is None if M is absent or unknown. The second is 1 without M,
-    since M then sets no limit, and 0 if nothing is known of M. Raises Violation C2 if M certainly does not have one
-    element.
+    The first number is M, or 0 if M is negative; it may be symbolic, and is None if M is absent or unknown. The second
+    is 1 if M is absent, since nothing then ends the loop before its first iteration, and 0 if M is unknown. Raises
+    Violation C2 if M certainly does not have one element.
     """
     if not call.has(0):
         return None, 1

@@ -140,6 +140,8 @@ def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> 
 def window_counts(windows: SlidingWindows, sizes: Sequence[Size | None], ceil_mode: bool = False) -> list[Size | None]:
     """Return the number of windows along each spatial axis, None if unknown.
 
+    With SAME padding, it is the size divided by the stride, rounded up.
+
     Args:
         windows: how the windows move.
         sizes: the size of the data along each spatial axis, None if unknown.
