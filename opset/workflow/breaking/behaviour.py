@@ -217,7 +217,7 @@ def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
     if not pair.in_place:
         return
     old, new = pair.old.docs, pair.new.docs
-    texts = {("doc",): (old.doc, new.doc)}
+    texts: dict[tuple[str, ...], tuple[str, str]] = {("doc",): (old.doc, new.doc)}
     for part in ("inputs", "outputs", "attributes"):
         before, after = getattr(old, part), getattr(new, part)
         texts |= {(part, name): (before[name], text) for name, text in after.items() if name in before}
