@@ -200,8 +200,9 @@ def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str])
 def markdown_lines(report: ComparisonReport, strict: bool = False) -> list[str]:
     """Return a report as Markdown for a pull request: the verdict, a table of findings, and how to mend errors.
 
-    The verdict is "Breaking" if there are errors that nobody approved; if `strict`, also for such warnings. At most
-    SHOWN findings are listed.
+    The verdict is "Breaking" if there are errors that nobody approved; if `strict`, also for such warnings; else
+    "Clean". At most SHOWN groups of findings are in the table, and as many different helps of unapproved errors below
+    it.
     """
     verdict = "Clean" if report.status(strict) == 0 else "Breaking"
     lines = [f"### {verdict}: {_table_cell(report.summary())}", ""]

@@ -259,7 +259,8 @@ class StateComparison:
     def is_released(self, key: Key, since: int) -> bool:
         """Return whether a version of an operator of the old state is released.
 
-        If `locked`, only versions in the lock of the old state are released; else all are. `key` is (domain, name).
+        If `locked`, and the old state has a lock, only versions in the lock are; else all versions are, even unknown
+        ones. `key` is (domain, name).
         """
         if not self.locked or self.old.lock is None:
             return True

@@ -208,7 +208,10 @@ def _place_finder(path: str) -> PlaceFinder | None:
 
 @lru_cache(maxsize=64)
 def _file_lines(path: str) -> list[str]:
-    """Return the lines of a file without line endings; [] if it cannot be opened. The results of 64 files are kept."""
+    """Return the lines of a file without line endings; [] if it cannot be opened.
+
+    The results of 64 files are kept. Raises UnicodeDecodeError if the file is not UTF-8.
+    """
     try:
         return Path(path).read_text(encoding="utf-8").splitlines()
     except OSError:

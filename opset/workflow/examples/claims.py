@@ -429,7 +429,10 @@ def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("ignored", Claim, applies=lambda claim: claim.name in claim.tests.older.attributes)
 def check_ignored(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `ignored: true`: other values of the older version's attribute change no output."""
+    """Yield one result for the claim `ignored: true`: the value of the older version's attribute changes no output.
+
+    The older version's kernel computes each of its examples again with other values.
+    """
     tests = claim.tests
     yield tests.check_effect(tests.older, claim.name, lambda example, values: True)
 
