@@ -296,9 +296,10 @@ class Crossing:
         """Return the nodes that replace a node whose operator must not be used, although the target has it.
 
         The node goes down from version to version, until a step changes it; the last step is the lowering. The name of
-        the step that changes it, such as "Gelu 20 lowered", is added to `crossed`. `final` is the target's opset.
-        Raises Refusal if the operator has no lowering, or if a step refuses the node; the code is C105 if the user's
-        hooks, which may have a lowering, were not loaded.
+        this step, such as "Gelu 20 lowered", is added to `crossed`. `final` is the target's opset.
+
+        Raises Refusal if the operator has no lowering, or if a step refuses the node. The code is C204 if the lowering
+        needs the operator itself, and C105 if the user's hooks, which may have a lowering, were not loaded.
         """
         context, node, version = self._context, pending.node, pending.version
         if pending.operator in pending.inside:
@@ -523,7 +524,7 @@ class Crossing:
             pending: The node.
             positions: The positions of the inputs to replace.
             write: Makes the nodes for the input at a position by a Builder, and returns the name of the value.
-            what: The end of the step's name, such as "constants".
+            what: The end of the step's name: "constants" for "Pad 13 with constants".
             crossed: The names of steps.
         """
         node = pending.node
@@ -762,7 +763,7 @@ def _number_stated(node: Any, name: str) -> int:
 
 
 def _is_taken_instead(pair: tuple[str, str], takes: frozenset[str]) -> bool:
-    """Whether `takes`, the element types that a runtime takes, has the second type of the pair, but not the first."""
+    """Whether the runtime takes the second element type of `pair`, but not the first; `takes` are those it takes."""
     element, other = pair
     return other in takes and element not in takes
 

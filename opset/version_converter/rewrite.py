@@ -507,7 +507,11 @@ class Builder:
                 set_attribute(node, name, schema.attributes[name].type, value)
 
     def _add_new(self, node: Any, outputs: Sequence[str], version: int) -> None:
-        """Add a new node with these outputs, a new name, and the metadata of the replaced node."""
+        """Add a new node with these outputs and the metadata of the replaced node.
+
+        It gets a new name, which begins with that of the replaced node, unless the replaced node has none. `version` is
+        the opset in which it is written.
+        """
         node.output.extend(outputs)
         if self._node.name:
             node.name = self._names.fresh(f"{self._node.name}__{node.op_type}")

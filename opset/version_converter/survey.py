@@ -335,7 +335,7 @@ class Survey:
     ) -> list[FormsConversion]:
         """Return a FormsConversion for each body, in the order of the index; nothing is converted yet.
 
-        What these objects do later, they add to `conversion`.
+        Refusals and counts of later calls of these objects go to `conversion`.
         """
         budget, versions = self._budget(), versions_of_bodies(self.index)
         messages: dict[Body, Any] = {body: _Additions(body) for body in self.index.bodies}
