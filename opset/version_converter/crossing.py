@@ -406,16 +406,13 @@ class Crossing:
         return [Pending(*new, pending.inside, pending.widened) for new in made]
 
     def _take_older_form(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return the nodes that a node becomes at an older opset; from there, they are taken to the target again.
+        """Return the nodes that a node becomes at the first older opset that changes it, to take them to the target again.
 
-        In this way a node may lose, for example, an attribute that the runtime does not take. The name of the step is
-        added to `crossed`. A Refusal of the step reaches the caller.
+        In this way a node may lose an attribute that the runtime does not take. The name of the step is added to
+        `crossed`. A Refusal of the step reaches the caller.
 
-        Raises Refusal C204 in these cases:
-
-        - no older version changes the node;
-        - `lack` is about types or constants, which an older version does not change;
-        - the node was made from a node of the same operator.
+        Raises Refusal C204 if no older version changes the node, if `lack` is about types or constants, which an older
+        version does not change, or if the node was made from a node of the same operator.
         """
         routes, (op_type, domain) = self._context.routes, pending.operator
         version = pending.version
@@ -650,7 +647,7 @@ class Crossing:
         return name
 
     def _check_restriction(self, proto: Any, domain: str, final: int) -> None:
-        """Raise Refusal for a node that the target's release of onnx rejects, although the operator version takes it.
+        """Raise Refusal if the target's release of onnx rejects a node that the operator version takes.
 
         The code is C202 for a type, C203 for a needed type that is not known, and C204 for a missing attribute.
         `domain` is the domain of the node, `final` the target's opset.

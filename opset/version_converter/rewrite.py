@@ -560,8 +560,7 @@ class Builder:
         """Return the name of a new constant with the value of a node's attribute.
 
         `element` is the element type of the constant. If the attribute refers to an attribute of the function around
-        the node, the constant refers to it, too. Its type is then int64 for a list of integers, float for a list of
-        floats.
+        the node, the constant refers to it, too. Its type is then int64 for integers, float for floats.
 
         Raises Refusal C206 if the attribute refers to one of a function, and one of these holds:
 

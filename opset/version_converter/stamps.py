@@ -166,7 +166,8 @@ def _join_equal(
 ) -> tuple[VersionRange, ...]:
     """Return ranges of versions; neighbors are joined if converting the model from one to the other changes no node.
 
-    `groups` are ranges of versions at which the model is valid, oldest first.
+    `groups` are ranges of versions at which the model is valid, oldest first; neighbors in it may have invalid versions
+    between them. The model is converted from the last version of a range to the first of the next one.
     """
     joined: list[VersionRange] = []
     for group in groups:

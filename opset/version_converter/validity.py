@@ -72,7 +72,7 @@ class Validity:
         """Raise Refusal C103 if the node at `index` does not fit its operator, which must exist at the opset `version`.
 
         The number of inputs and outputs, attributes with their constraints, and the signatures of subgraphs are
-        checked.
+        checked; types of inputs are not. A constraint that depends on an unknown rank is not broken.
         """
         operator, reads, attributes = body.operators[index], body.reads[index], body.attributes[index]
         fit = self._fits.get((operator, version))
