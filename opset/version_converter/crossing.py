@@ -406,7 +406,7 @@ class Crossing:
         return [Pending(*new, pending.inside, pending.widened) for new in made]
 
     def _take_older_form(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return the nodes that a node becomes at the first older opset that changes it, to take them to the target again.
+        """Return the nodes that a node becomes at the first older opset that changes it, to go on to the target.
 
         In this way a node may lose an attribute that the runtime does not take. The name of the step is added to
         `crossed`. A Refusal of the step reaches the caller.

@@ -169,7 +169,10 @@ class Dim:
         return _floor_quotient(other, self)
 
     def __mod__(self, other: Size) -> Size:
-        """Return the remainder of the division: size - divisor * (size // divisor)."""
+        """Return the remainder of the division, size - divisor * (size // divisor), with // rounding down.
+
+        Raises ZeroDivisionError for the divisor 0, TooComplex if the result is too large.
+        """
         return self - other * _floor_quotient(self, other)
 
     def __rmod__(self, other: Size) -> Size:
@@ -624,7 +627,10 @@ def _monomial_bounds(monomial: Monomial) -> _Bounds:
 
 
 def _function_bounds(atom: Function) -> _Bounds:
-    """Return (lower, upper) bound of the value of a function of sizes; None for a bound that is not found."""
+    """Return the lower and the upper bound of a function of sizes; both may be reached, None is one that is not found.
+
+    They follow from the bounds of its arguments.
+    """
     if atom.name == "floor":
         low, high = _bounds_of(atom.arguments[0])
         divisor = atom.arguments[1]

@@ -65,7 +65,7 @@ def normalize_axis(axis: int, rank: int, label: str = "") -> int:
 def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None], allow_zero: bool) -> Shape:
     """Return the output shape of Reshape: data [2, N, 4] with the wanted sizes [0, -1] gives [2, 4*N].
 
-    A size that does not follow is None.
+    A size is None if it does not follow, such as the size for -1 if the rank of the data is unknown.
 
     Args:
         shape: the shape of the data, None if its rank is unknown.

@@ -278,8 +278,8 @@ def small_element_count(shape: Shape | None) -> int | None:
 def is_representable(element: Element, integers: bool) -> bool:
     """Whether inference computes exactly with an element; `integers` is whether the tensor has an integer type.
 
-    Not exact are floats and numbers beyond 64 bits in an integer type, and -0.0, since Python takes it for 0. True for
-    an unknown element (None) and a symbolic size.
+    False for -0.0, since Python takes it for 0. In an integer type, also false for floats and for numbers beyond 64
+    bits. True for an unknown element (None) and a symbolic size.
     """
     if isinstance(element, float):
         return not integers and (element != 0 or copysign(1, element) > 0)

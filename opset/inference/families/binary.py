@@ -68,10 +68,10 @@ def mod_10(call: Call) -> Shape:
 
 
 def _divide(a: Any, b: Any) -> Element:
-    """Return a / b, truncated toward zero for integers; None if the quotient is unknown.
+    """Return a / b, truncated toward zero for integers, or None if the quotient is unknown.
 
-    With a symbolic size, it is unknown if a or b may be negative, since variables then decide how it is truncated.
-    Beside a float, it is unknown unless this is the divisor 1.0. Raises ZeroDivisionError for a divisor of 0.
+    If a or b is symbolic, the quotient is unknown if one of them may be negative, or if one is a float, unless b is
+    1.0. Raises ZeroDivisionError for a divisor of 0.
     """
     quotient: Element
     if isinstance(a, float) or isinstance(b, float):

@@ -139,8 +139,9 @@ def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
 def gather_nd_11(call: Call) -> Shape:
     """Return the shape of the indices without the last size, followed by the shape of the slices that they select.
 
-    The last size is the length of an index tuple. If it is unknown, and at most one axis follows the batch axes, it is
-    taken to be 1. Raises Unknown if a rank or this length is not known, Violation C2 or C4 if indices do not fit.
+    The last size is the length of an index tuple. If it is unknown, it is taken to be 1 if the data has at most one
+    axis behind the batch axes. Raises Unknown if a rank or this length is not known, Violation C2 or C4 if indices do
+    not fit.
     """
     shape = call.shape(0)
     indices = call.shape(1)

@@ -12,9 +12,8 @@ from opset.inference.registration import rule
 def reduce(call: Call, output: int) -> Shape:
     """Return the shape of a reduction: reduced axes of the first input have size 1, or are removed without `keepdims`.
 
-    The axes are an attribute or the second input. Without axes, all are reduced; with `noop_with_empty_axes`, none is.
-    If the axes are not known, sizes that depend on them are None. Raises Unknown if the rank of the output does not
-    follow.
+    If the node states no axes, or an empty list, all are reduced; with `noop_with_empty_axes`, none is. If axes are
+    unknown, sizes that depend on them are None. Raises Unknown if the rank of the output does not follow.
     """
     axes = stated_axes(call)
     keep = bool(call.attribute("keepdims"))

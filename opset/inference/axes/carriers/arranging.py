@@ -124,7 +124,8 @@ def unsqueeze(step: AxisStep) -> Place:
 def squeeze(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Squeeze.
 
-    Raises Blocked if the node removes the axis, or would remove it at some of its sizes.
+    Raises Blocked if the node removes the axis. A node without axes removes each axis of size 1: then, Blocked is
+    raised unless the old size is 1 and the axis is merged with others, so that its size is never 1.
     """
     step.require_shared(1)
     place = step.data_place()

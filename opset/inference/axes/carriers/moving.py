@@ -135,12 +135,12 @@ def _same_place(step: AxisStep, along: int) -> Place:
 
 
 @carries("GatherND")
-def gather_nd(step: AxisStep) -> Place | None:
+def gather_nd(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of GatherND.
 
-    The result is None if neither data nor indices have the axis. Three cases are possible: the axis is one of the
-    `batch_dims` of both inputs; it is an axis of the indices, and there are no `batch_dims`; or it is an axis of the
-    data behind the indexed axes. Raises Blocked in any other case.
+    The axis may be one of the `batch_dims`, in the same place of both inputs. It may be an axis of the indices alone,
+    if there are no `batch_dims`, but not the axis of the index tuples. It may be an axis of the data alone, behind the
+    indexed axes. Raises Blocked in any other case.
     """
     data, indices = step.place(0), step.place(1)
     shared = step.call.attribute("batch_dims") or 0
@@ -151,9 +151,8 @@ def gather_nd(step: AxisStep) -> Place | None:
     picked = step.shape(1)[tuples]
     if indices is None and data is not None and isinstance(picked, int) and data.axis >= shared + picked:
         return data._replace(axis=data.axis - picked - shared + tuples)
-    for place in (data, indices):
-        if place is None or place.axis >= shared or place != data:
-            raise Blocked("it picks slices by their positions")
+    if data is None or data != indices or data.axis >= shared:
+        raise Blocked("it picks slices by their positions")
     return data
 
 
@@ -187,8 +186,9 @@ def trilu(step: AxisStep) -> Place:
 def reverse_sequence(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of ReverseSequence.
 
-    It is the place in the data. If the lengths do not have the axis, they are repeated along it. Raises Blocked if the
-    axis is not the `batch_axis` of the data.
+    It is the place in the data. If the input `sequence_lens` does not have the axis, it is repeated along it. Raises
+    Blocked if the axis is not the `batch_axis` of the data, if it is merged with another axis, or if `sequence_lens`
+    cannot be repeated.
     """
     data, lengths = step.own_place(0), step.own_place(1)
     axis = step.call.attribute("batch_axis")

@@ -122,9 +122,9 @@ def recurrent(step: AxisStep) -> Sequence[Place | None] | None:
 def resize(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of the operators Resize and Upsample.
 
-    It is the place in the first input, None if that does not have the axis. If the node states the old size along the
-    axis, the node gets the new size. Raises Blocked if the node itself scales along the axis, or may do so, or if
-    another size that it states follows the axis.
+    It is the place in the first input, or None if that does not have the axis. If the input `sizes` has the old size
+    along the axis, it gets the new size. Raises Blocked if the node scales along the axis, or if its scale there is
+    unknown. Raises Blocked, too, if a size along another axis depends on the resized axis, or if the node crops.
     """
     step.require_shared(1, 2, 3)
     place = step.place(0)
