@@ -762,12 +762,11 @@ def _is_phrase(limit: Any, schema: OpSchema, name: str) -> bool:
 def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
     """Whether the value of an attribute keeps the limit in a runtime's table.
 
-    `limit` is a legal value, a list of these, "absent", "default" or "not X". If the attribute has several values, each
-    must be legal; so an absent list keeps any limit that consists of values.
+    If the attribute has several values, each must be legal; so an absent list keeps any limit that consists of values.
 
     Args:
         value: The value that the node states, or else the default; None if there is neither.
-        limit: The limit.
+        limit: A legal value, a list of these, "absent", "default" or "not X".
         declared: The attribute in the schema.
     """
     if limit == ABSENT:

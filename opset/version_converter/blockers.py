@@ -139,7 +139,10 @@ class BlockerSums:
             seen.add(key)
 
     def rows(self) -> list[TotalBlocker]:
-        """Return one entry for each operator and reason, those in most models first, then those with most nodes."""
+        """Return one entry for each operator and reason, those in most models first, then those with most nodes.
+
+        Entries with equal numbers are sorted by operator and reason.
+        """
         totals = self._totals.values()
         return sorted(totals, key=lambda each: (-each.models, -each.nodes, each.operator, each.why))
 

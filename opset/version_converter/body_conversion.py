@@ -149,7 +149,8 @@ class BodyConversion:
     def _route_of(self, operator: Operator) -> Route:
         """Return whether all nodes of an operator in this body stay, are checked, converted or refused.
 
-        For a known operator that the user wants to be lowered, the verdict is CONVERT, and `until` of the change is 0.
+        An unknown operator is refused. For a known one that the user wants to be lowered, the verdict is CONVERT, and
+        `until` of the change is 0.
         """
         context = self._context
         route = context.routes.route(*operator, self.versions, context.opsets)

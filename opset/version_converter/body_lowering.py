@@ -196,7 +196,8 @@ class _BodySplicing:
 def _cast_elements(value: _BodyConstant, element: str) -> list[Any]:
     """Return the elements of a constant for a constant of the element type `element`, as Cast converts them.
 
-    For an integer type, fractions are cut off. For any other type, the elements are returned unchanged.
+    For an integer type, fractions are cut off; whether a number is in the type's range is not checked. For any other
+    type, the elements are returned unchanged.
 
     Raises:
         ModelError: The constant is malformed.

@@ -331,10 +331,11 @@ def _remove_uncalled(
     registry: Registry,
     inlining: Inlining,
 ) -> None:
-    """Remove the chosen functions, and those that were called but no longer are, and correct the opset imports.
+    """Remove the chosen functions, and functions that lost their last call by that, and correct the opset imports.
 
-    Domains of new nodes are imported. A domain of removed functions is no longer imported if nothing uses it and it has
-    no schemas. The keys of the removed functions are added to `inlining.removed`.
+    A function that nothing called before stays. Domains of new nodes are imported. A domain of removed functions is no
+    longer imported if nothing uses it and it has no schemas. The keys of the removed functions become
+    `inlining.removed`.
 
     Args:
         proto: The ModelProto, in which calls are replaced already.

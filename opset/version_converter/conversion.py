@@ -335,10 +335,10 @@ def nearest_opset(runtime: Runtime, opset: int, registry: Registry) -> int:
 
 
 def at_opset(target: Target, opset: int) -> Target:
-    """Return the target with `opset` as its version of ai.onnx.
+    """Return the target with `opset` as its version of ai.onnx, which each model then gets.
 
-    The versions of its operators are taken as in the newest release of onnx that has no later opset. Its `least` is
-    None, so that no model keeps another opset.
+    Without `least`, no model keeps another opset that the runtime takes. Operators are taken as in the newest release
+    of onnx that has no later opset.
     """
     return target._replace(opsets={**target.opsets, "": opset}, least=None, release=release_with(opset).name)
 
@@ -637,8 +637,9 @@ def _prepare_functions(
 ) -> tuple[Model, ModelIndex]:
     """Return the model and its index after a strategy has copied functions, so that adapters know more in each copy.
 
-    The given model and index are returned if no copy would help. A note with the number of copies is added to the
-    conversion. Raises BudgetExceeded if the copies need more memory than the budget allows.
+    `strategy` says which calls share a copy. The given model and index are returned if no copy would help. A note with
+    the number of added functions is added to the conversion. Raises BudgetExceeded if the copies need more steps or
+    memory than the budget allows.
     """
     routes, target, versions = task.routes, task.target, versions_of_bodies(index)
     availability = _availability_of(task)
@@ -679,8 +680,8 @@ def _body_conversions(
 ) -> list[BodyConversion]:
     """Return a BodyConversion for each body of a model, in the order of the index; nothing is converted yet.
 
-    A body is a graph or a function. What these objects do later, they add to `conversion` and change in `proto`, which
-    is the ModelProto of the model or a copy of it.
+    A body is a graph or a function. Later calls of these objects add to `conversion`, and change `proto`: the
+    ModelProto of the model or a copy of it.
     """
     versions = versions_of_bodies(index)
     messages = messages_of(index, proto)

@@ -248,9 +248,10 @@ def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange,
 
 
 def _is_convertible(pair: Counterpart) -> bool:
-    """Whether values of an attribute can become values of its type at the target, and so can the source's default.
+    """Whether values of an attribute can be written in its type at the target version, and so can its default.
 
-    Between int and float, a single value may still have no counterpart: see `Counterpart.value`.
+    That is so for equal types, for int and float, and for element types that are an int in one version and a string in
+    the other. A single value may still have no counterpart, such as 0.5 as an int.
     """
     source, target = pair.source, pair.target
     types = {source.type, target.type}

@@ -470,8 +470,9 @@ class ValueFacts:
     def constant(self, name: str) -> Constant | None:
         """Return the elements of a value if they are known before the model runs, else None.
 
-        They come from a Constant node, an initializer that no caller may override, or inference. A tensor of more than
-        MAX_CONSTANT elements counts as unknown.
+        The value may be one of this body, or of a body around it. The elements come from a Constant node, an
+        initializer that no caller may override, or inference. A tensor of more than MAX_CONSTANT elements counts as
+        unknown. Raises BudgetExceeded if reading them uses up the budget.
         """
         home = self._facts_defining(name)
         if home is None:

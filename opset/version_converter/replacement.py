@@ -188,7 +188,7 @@ def unused_imports(proto: Any) -> list[str]:
 
 
 def drop_imports(proto: Any, domains: Collection[str]) -> None:
-    """Remove the opset imports of these domains from a ModelProto."""
+    """Remove the opset imports of these domains from a ModelProto, in place; its functions keep theirs."""
     kept = [entry for entry in proto.opset_import if entry.domain not in domains]
     del proto.opset_import[:]
     proto.opset_import.extend(kept)

@@ -507,7 +507,11 @@ class Builder:
                 set_attribute(node, name, schema.attributes[name].type, value)
 
     def _add_new(self, node: Any, outputs: Sequence[str], version: int) -> None:
-        """Add a new node with these outputs, a new name, and the metadata of the replaced node."""
+        """Add a new node with these outputs and the metadata of the replaced node.
+
+        It gets a new name, which begins with that of the replaced node, unless the replaced node has none. `version` is
+        the opset in which it is written.
+        """
         node.output.extend(outputs)
         if self._node.name:
             node.name = self._names.fresh(f"{self._node.name}__{node.op_type}")
@@ -556,8 +560,7 @@ class Builder:
         """Return the name of a new constant with the value of a node's attribute.
 
         `element` is the element type of the constant. If the attribute refers to an attribute of the function around
-        the node, the constant refers to it, too. Its type is then int64 for a list of integers, float for a list of
-        floats.
+        the node, the constant refers to it, too. Its type is then int64 for integers, float for floats.
 
         Raises Refusal C206 if the attribute refers to one of a function, and one of these holds:
 

@@ -335,9 +335,8 @@ class Routes:
     def _find_lowering_in_place(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by others of the same opset, `version`; None if there is none.
 
-        Only an operator that exists since opset 1 may have a written lowering here; else the function body is used.
-        `first` is the operator's first version. Raises SchemaError S233 to S236 if a function body in a user's domain
-        has faults.
+        `first` is the operator's first version. If it is 1, a written lowering comes before the function body; else
+        only the function body counts. Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
         """
         if first.since_version > 1:
             return self._find_body_lowering(source, first, version)

@@ -205,7 +205,10 @@ class Survey:
 
     @cached_property
     def needed_ir(self) -> tuple[int, list[str]]:
-        """The lowest IR version that the model can be rewritten to, and the names of the features that need it."""
+        """The lowest IR version that the model can be rewritten to, and the names of the features that need it.
+
+        It is found once, at the model's own opsets.
+        """
         return needed_ir_version(self.model.proto, self.index.bodies)
 
     def convert(self, target: Target) -> SurveyOutcome:
@@ -253,8 +256,8 @@ class Survey:
     def nearest_target(self, target: Target) -> Target:
         """Return the target with the opset of ai.onnx nearest to the model's own, among those that its runtime takes.
 
-        The result is that of `target_for_model` if no runtime is targeted, if the runtime's operators are not known, or
-        if the model does not import ai.onnx.
+        Of two, it is the newer. The result is that of `target_for_model` if no runtime is targeted, if the runtime's
+        operators are not known, or if the model does not import ai.onnx.
         """
         nearest = target_for_model(target, self.index.opsets)
         runtime, opset = target.runtime, self.index.opsets.get("")
@@ -335,7 +338,7 @@ class Survey:
     ) -> list[FormsConversion]:
         """Return a FormsConversion for each body, in the order of the index; nothing is converted yet.
 
-        What these objects do later, they add to `conversion`.
+        Refusals and counts of later calls of these objects go to `conversion`.
         """
         budget, versions = self._budget(), versions_of_bodies(self.index)
         messages: dict[Body, Any] = {body: _Additions(body) for body in self.index.bodies}
@@ -482,7 +485,10 @@ class _Additions:
     """A stand-in for a body's GraphProto, which must not change: initializers that a plan adds are kept here."""
 
     def __init__(self, body: Body) -> None:
-        """Start with the nodes and outputs of the body, and without initializers and inputs."""
+        """Start with the nodes of the body, the outputs of a graph, and without initializers and inputs.
+
+        Nodes are those of the body itself, not copies.
+        """
         graph = pb.GraphProto()
         if not body.function:
             graph.output.extend(body.proto.output)

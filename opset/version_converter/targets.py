@@ -103,7 +103,8 @@ def target_at_runtime(
 ) -> Target:
     """Return the target of one release of a runtime: the newest opsets that it takes; its IR version is the highest.
 
-    A model whose opset the runtime takes keeps it.
+    `least` of the target is the lowest opset of ai.onnx that the runtime takes. A model between the two keeps its
+    opset. For other domains, only the highest version is bounded.
 
     Args:
         runtime: The release of a runtime.
