@@ -138,10 +138,11 @@ def _carry_through_scan(tracking: Pass, index: int, call: Call) -> Sequence[Plac
 
 
 def _carry_through_map(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
-    """Return the places of the resized axis in the outputs of a SequenceMap.
+    """Return the places of the resized axis in the outputs of a SequenceMap, None for an output without it.
 
-    The outputs are sequences; a place in a sequence is the place in each of its elements. Raises Blocked if an input
-    holds sizes that depend on the axis.
+    The axis is followed through the body. A place in a sequence is the place in each of its elements. Raises Blocked if
+    an input or output holds sizes that depend on the axis, TrackingStopped if a node of the body does not carry the
+    axis.
     """
     places = [tracking.places.get(name) for name in call.names]
     if any(place is None and not tracking.is_shared(name) for place, name in zip(places, call.names, strict=True)):

@@ -761,10 +761,7 @@ class _SizeReader:
         return total
 
     def read_product(self, depth: int) -> Size:
-        """Read a factor and all further ones that * joins to it, and return their product.
-
-        `depth` is the number of brackets open. Raises _NotASize if a factor is missing or malformed.
-        """
+        """Read one or more factors joined by *, and return their product; `depth` is the number of open brackets."""
         result = self.read_factor(depth)
         while self.peek_token() == "*":
             self.take_token()

@@ -386,9 +386,10 @@ def _count_iterations(call: Call) -> tuple[Size | None, int]:
 
 
 def _limit_iterations(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
-    """Return how often a Loop with a condition runs, None if unknown, and the least number of runs that is certain.
+    """Return how often a Loop with a condition runs, and the least number of times that it certainly runs.
 
-    The condition before the first iteration is taken to be true.
+    The condition before the first iteration is taken to be true. If the body's condition is always true, M alone
+    decides; if it is always false, there is at most one iteration. Otherwise, the first result is None, unless M is 1.
 
     Args:
         condition: the body's first output, which decides whether there is another iteration; None if its elements are
@@ -465,8 +466,13 @@ def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequ
 def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
     """Return the size of the batch of a Scan of version 8, and whether every sequence certainly has a step.
 
-    `batch` is the size that the states and scan inputs show, and `length` their number of steps; each is None if
-    unknown. Raises Violation C8 if the input `sequence_lens` does not fit them.
+    The batch is the size in the inputs, else the number of elements of the input `sequence_lens`. A sequence has the
+    steps that this input states, else `length`. Raises Violation C8 if `sequence_lens` does not fit.
+
+    Args:
+        call: the node.
+        batch: the size of the batch that the states and scan inputs show, None if unknown.
+        length: the number of steps of the scan inputs, None if unknown.
     """
     (batch,) = unify_shape(call, 0, (batch,), "C8")
     if not call.has(0):
