@@ -428,7 +428,10 @@ def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task,
 
 
 def _withdrawn_notes(conversion: Conversion, registry: Registry) -> Iterator[str]:
-    """Yield a note for each operator version that the standard has withdrawn, and of which nodes stay in the model."""
+    """Yield a note for each operator version that the standard has withdrawn, if nodes of it stay in the model.
+
+    The note has the number of these nodes and the operator that takes their place, if there is one.
+    """
     counts: Counter[tuple[str, str, int]] = Counter()
     for (domain, op_type, _, version), count in conversion.kept.items():
         counts[domain, op_type, version] += count
@@ -560,9 +563,11 @@ def has_target(index: ModelIndex, target: Target) -> bool:
     All of these conditions must hold:
 
     - each opset that the model or a function imports has the target's version, if the target names the domain;
-    - the IR version is the requested one; without a request, it is at most the highest that the target takes;
+    - the IR version is the requested one, if any, and at most the highest that the target takes;
     - no operator of the model is to be lowered;
     - onnx has not changed any operator of the model after the release that the target names.
+
+    A domain that the target names and the model does not import is no hindrance.
     """
     ir_version = index.proto.ir_version
     if (target.max_ir is not None and ir_version > target.max_ir) or target.ir_version not in (None, ir_version):

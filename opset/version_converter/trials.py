@@ -69,10 +69,10 @@ class TriedAvailability(Availability):
         return self._routes.schema_in_force(op_type, domain, opset) is None or (op_type in LOADED and not domain)
 
     def judge(self, node: Any, opset: int, facts: ValueFacts, names: Names | None = None) -> Judgement:
-        """Return the Judgement of a node, by loading a model of only this node in the installed runtime.
+        """Return whether the installed runtime runs a node, found by loading a model of only this node in it.
 
-        The result is cached for nodes with equal operators, attributes, types, shapes and constants. The arguments are
-        those of `Availability.judge`.
+        The result is cached for nodes with equal operators, opsets, attributes, types, shapes and constants. The
+        arguments are those of `Availability.judge`. Raises UsageError T224 if the runtime crashes again and again.
         """
         operator, reads, computes = names or names_of(node)
         if self.runs_all(*operator, opset):
