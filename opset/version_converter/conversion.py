@@ -367,10 +367,10 @@ def _facts_of(model: Model, index: ModelIndex, task: Task) -> Mapping[Body, Valu
 
 
 def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion:
-    """Return the first conversion without refusals among those by STRATEGIES; if all are refused, the first of them.
+    """Return the first conversion without refusals among those by STRATEGIES; if all are refused, the very first.
 
-    A strategy is a way to copy functions before the conversion. It is tried only if it may remove a refusal of the
-    strategy tried before. Each conversion begins with the versions and notes of `start`, which is not changed.
+    A strategy is a way to copy functions before the conversion. It is skipped unless it may remove a refusal of the
+    last one that was tried. Each conversion begins with the versions and notes of `start`, which is not changed.
     """
     first = latest = convert_once(model, index, start, task, STRATEGIES[0])
     for strategy in STRATEGIES[1:]:
@@ -622,7 +622,10 @@ def find_newer_imports(index: ModelIndex, target: Target, registry: Registry) ->
 
 
 def find_foreign_types(index: ModelIndex, runtime: Runtime) -> Iterator[Finding]:
-    """Yield a refusal C209 for each input and output of the model of an element type that the runtime forbids there."""
+    """Yield a refusal C209 for each input and output of the main graph with an element type that the runtime forbids.
+
+    Only tensors count, with the types that the model states.
+    """
     graph = index.main.proto
     for word, values in (("input", graph.input), ("output", graph.output)):
         for value in values:

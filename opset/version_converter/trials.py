@@ -113,7 +113,8 @@ class TriedAvailability(Availability):
     def _helping_types(self, trial: Trial, schema: OpSchema) -> Mapping[str, frozenset[str]]:
         """Return the wider element types in which the node of a trial would load, by type parameter: {"T": {"float"}}.
 
-        Each type is tried by loading a model. Types in which results differ are tried only if they are permitted.
+        Each type is tried by loading a model, in which only one type parameter is changed. Types in which results
+        differ are tried only if they are permitted.
         """
         from opset.version_converter.crossing import INEXACT  # which is imported where this is used
 
