@@ -368,12 +368,12 @@ def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | N
 def _memo_of(
     inference: OperatorInference, identities: tuple[Any, ...], names: Sequence[str], inputs: Sequence[Type | None]
 ) -> Memo:
-    """Return the Memo, which holds results, for nodes with this signature, a new one if there is none yet.
+    """Return the Memo with the results for nodes of this signature, a new one if there is none yet.
 
     Args:
         inference: how the operator is inferred; it holds the Memos.
-        identities: (attributes, outputs, followed inputs, the id of each input type). It is compared faster than the
-            signature, so if all input types are known, the Memo is stored under this key, too.
+        identities: (attributes, outputs, followed inputs, the id of each input type). If all input types are known, the
+            Memo is stored under this key, too, which is compared faster than the signature.
         names: the names of the inputs, "" for one that is left out.
         inputs: the types of the inputs, None if unknown.
     """

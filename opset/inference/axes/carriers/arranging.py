@@ -193,9 +193,10 @@ def split(step: AxisStep) -> Place:
 def expand(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Expand.
 
-    The result is None if neither data nor shape depend on the axis. If the data has the axis and the node states the
-    old size along it, the node gets 1 there, which keeps the size of the data. Raises Blocked if another size in the
-    shape depends on the axis, or if each slice would be repeated.
+    The result is None if neither data nor shape depend on the axis. If the data has the axis, and the second input has
+    the old size there, that becomes 1, which keeps the size of the data. Raises Blocked if another size in the second
+    input depends on the axis, if each slice would be repeated, or if the second input is unknown or has the axis
+    itself.
     """
     step.require_shared(1)
     shape = step.shape(0)
