@@ -194,10 +194,11 @@ class NodeInference:
     def _infer_by_signature(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Outcome:
-        """Return what is known of the outputs of a node whose operator has no rule: the types that its schema shows.
+        """Return what is known of the outputs of a node whose operator has no rule, as far as its signature shows it.
 
-        Without a schema, only the first output of some com.microsoft operators has a type. The reason why there is no
-        rule is the doubt of the result.
+        A type follows if the schema allows one alone, or from an input with the same type constraint. Without a schema,
+        only the first output of some com.microsoft operators has a type. The doubt of the result is why there is no
+        rule.
         """
         count = len(scope.body.computes[index])
         if inference.schema is None:

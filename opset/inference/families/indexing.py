@@ -430,9 +430,10 @@ def top_k_1(call: Call) -> list[Shape]:
 def unique_11(call: Call) -> list[Shape | None]:
     """Return the shapes of the outputs Y, indices, inverse_indices and counts.
 
-    The number of distinct elements, or of distinct slices along `axis`, is known only if there are 0 or 1; otherwise,
-    the size is None. If the rank is unknown, and `axis` is stated, the whole shape of Y is None, and the reason is
-    added to `call.doubts`.
+    The number of distinct elements, or of distinct slices along `axis`, is 0 or 1 if there are 0 or 1 in all, else
+    None; it is the size of Y along `axis`, of indices and of counts. The size of inverse_indices is their number in
+    all. If the rank is unknown, and the node has `axis`, the shape of Y is None, and the reason is added to
+    `call.doubts`.
     """
     shape = call.shape(0)
     axis = call.attribute("axis")

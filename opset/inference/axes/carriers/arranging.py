@@ -98,7 +98,10 @@ def flatten(step: AxisStep) -> Place:
 
 @carries("Transpose")
 def transpose(step: AxisStep) -> Place:
-    """Return the Place of the resized axis (such as the batch) in Transpose's output."""
+    """Return the Place of the resized axis (such as the batch) in Transpose's output.
+
+    Raises Blocked if the attribute `perm` is absent and the rank is unknown.
+    """
     place = step.data_place()
     order = step.call.attribute("perm") or tuple(reversed(range(len(step.shape(0)))))
     return place._replace(axis=order.index(place.axis))
