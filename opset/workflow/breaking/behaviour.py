@@ -448,4 +448,4 @@ def _canonical_value(value: Any) -> Any:
 
 def _is_float(element: Any, type_: str) -> bool:
     """Return whether an element of a value of type `type_` is an int that stands for a float of the same value."""
-    return type(element) is int and "float" in type_ and abs(element) < 2**53
+    return type(element) is int and ("float" in type_ or "double" in type_) and abs(element) < 2**53
