@@ -428,8 +428,8 @@ def _canonical_text(value: Any) -> str:
 def _canonical_value(value: Any) -> Any:
     """Return a value as plain data that is the same for all ways to write the value in YAML.
 
-    An integer in a float tensor becomes a float, a tensor of equal elements is one element with the shape, and NaN and
-    infinities become text.
+    An integer below 2**53 in a tensor of floats or doubles becomes a float. A tensor of equal elements becomes one
+    element with the shape; 0.0 and -0.0 are equal here. NaN and infinities become text.
     """
     if isinstance(value, ExampleValue):
         content = _canonical_value(value.content)

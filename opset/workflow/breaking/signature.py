@@ -246,7 +246,9 @@ def _values_text(value: Any) -> str:
 def _legality_change(key: str, old: Attribute, new: Attribute) -> str:
     """Return how the legal values of an attribute changed: "was tightened", "was loosened" or "changed".
 
-    `key` is the property that changed: "choices", "range" or "kind".
+    `key` is the property that changed: "choices", "range" or "kind". Fewer legal values are tightened, more are
+    loosened; some that came while others went, and any other kind, are "changed". No choices and no range allow every
+    value.
     """
     if key == "choices":
         before, after = set(map(repr, old.choices)), set(map(repr, new.choices))

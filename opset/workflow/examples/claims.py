@@ -378,8 +378,8 @@ class ClaimTests:
 def states_old_value(claim: Claim) -> bool:
     """Return whether a claim `old: value` has to be tested.
 
-    It is tested if the YAML states it, or if the adapter up is derived, since conversion then relies on the attribute's
-    default. It is never tested if the attribute was renamed, or if the newer version does not have it.
+    It is tested if the YAML states the value, or if the adapter up is derived: then conversion relies on a value that
+    is not stated, the attribute's default. It is never tested if the attribute was renamed, or was removed.
     """
     tests = claim.tests
     if claim.name not in tests.newer.attributes or tests.change.attributes[claim.name].renamed:

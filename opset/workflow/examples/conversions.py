@@ -88,7 +88,9 @@ def _check_conversion(
 ) -> None:
     """Convert an example to version `target` and back; add one test to a report: whether its outputs stay the same.
 
-    A conversion that is refused counts as skipped, and is added to `report.refused`. A refused way back is no failure.
+    A failure is the finding T107 for other outputs, T109 for an exceeded limit, T110 for an adapter that raises an
+    error. A refused way back is no failure. The test is skipped if the example holds at `target`, too, but the kernel
+    there does not compute it. It is also skipped if the conversion is refused, which is added to `report.refused`.
     """
     other = runner.registry.schema(schema.name, target, schema.domain)
     if other is not None and not example_versions(example, (other.since_version,)):
