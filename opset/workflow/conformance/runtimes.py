@@ -246,6 +246,8 @@ class _WorkerRunner:
                 return self._final_answer(Answer("done", values))
             if message is not None:
                 self._accept_greeting(message[0])
+        except UsageError:  # the worker lacks its runtime
+            raise
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OpsetError) as error:
             return self._handle_failure(Answer("crash", why=f"its answer cannot be read: {error}"[:TAIL]))
         if status is not None:
