@@ -171,7 +171,7 @@ def _function_body(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B153", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _determinism(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if the results of the operator became random, or are no longer random."""
+    """Yield a finding if the results became random, or are no longer random, by an edit or in a new version."""
     if moved := pair.difference.get("determinism"):
         yield RuleFinding(f"results were {moved[0]} and are {moved[1]} now", ("determinism",))
 

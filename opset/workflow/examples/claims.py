@@ -178,9 +178,9 @@ class ClaimTests:
                 yield example, values
 
     def kernel_outputs(self, schema: OpSchema, example: Example) -> list[Any] | None:
-        """Return the outputs that the kernel of a version computes for an example; None if the kernel fails.
+        """Return the outputs that the kernel of a version computes for an example; None if it fails or does not exist.
 
-        Raises RunError if a limit is exceeded.
+        Raises RunError if a limit is exceeded, BudgetExceeded if the runner's budget is used up.
         """
         return self.run_model(model_of(schema, example), example)
 

@@ -64,12 +64,11 @@ def _why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) ->
 
 
 def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> list[int]:
-    """Return the versions to which an example of a version is converted, sorted.
+    """Return the versions to which an example of a version is converted, in ascending order.
 
-    These are the next older and the next newer version. From the first and the last version for which the example
-    holds, it is also converted to the operator's first and last version, and, if other operators can express the
-    operator, to the number below its first version. If the first version is 1, this number is 0, which stands for other
-    operators at the same opset.
+    These are the operator's next older and next newer version. If the version is the first or the last for which the
+    example holds, the operator's first and last version are added. So is the number below the first version, if other
+    operators can express the operator. If this number is 0, it stands for other operators at the same opset.
     """
     numbers = [each.since_version for each in runner.registry.versions(schema.name, schema.domain)]
     at = numbers.index(schema.since_version)
