@@ -121,9 +121,10 @@ class BlockerSums:
         self._totals: dict[tuple[object, ...], TotalBlocker] = {}
 
     def add(self, blockers: Iterable[Blocker]) -> None:
-        """Add the blockers of one model to the sums, and count the model.
+        """Add the blockers of one model to the sums, and count the model, even if it has none.
 
-        For each operator and reason, the model is counted once.
+        The sums are for each operator and reason, whatever the version. The numbers of nodes are added up; the model is
+        counted once.
         """
         self.models += 1
         seen = set()
@@ -138,7 +139,10 @@ class BlockerSums:
             seen.add(key)
 
     def rows(self) -> list[TotalBlocker]:
-        """Return one entry for each operator and reason, those in most models first, then those with most nodes."""
+        """Return one entry for each operator and reason, those in most models first, then those with most nodes.
+
+        Entries with equal numbers are sorted by operator and reason.
+        """
         totals = self._totals.values()
         return sorted(totals, key=lambda each: (-each.models, -each.nodes, each.operator, each.why))
 

@@ -176,11 +176,10 @@ class _BodySplicing:
         return _BodyConstant(element, dims, values)
 
     def _cast_like(self, name: str, like: str) -> str:
-        """Return the model's name for the value `name`, cast to the element type of the value `like`.
+        """Return the name in the model for the value `name` of the body, cast to the element type of the value `like`.
 
-        Both are names of values in the body; `like` has to be one of its inputs. If `name` is a constant that no node
-        has read yet, and its elements fit the type, a constant of that type is made instead of a Cast. Raises Refusal
-        C203 if the type of `like` is unknown.
+        `like` has to be an input of the body. If `name` is a constant that no node has read yet, it is made in that
+        type, without a Cast, unless an element is out of range. Raises Refusal C203 if the type of `like` is unknown.
         """
         element = self.elements.get(like)
         if element is None:
@@ -197,7 +196,8 @@ class _BodySplicing:
 def _cast_elements(value: _BodyConstant, element: str) -> list[Any]:
     """Return the elements of a constant for a constant of the element type `element`, as Cast converts them.
 
-    For an integer type, fractions are cut off. For any other type, the elements are returned unchanged.
+    For an integer type, fractions are cut off; whether a number is in the type's range is not checked. For any other
+    type, the elements are returned unchanged.
 
     Raises:
         ModelError: The constant is malformed.

@@ -296,9 +296,10 @@ class Crossing:
         """Return the nodes that replace a node whose operator must not be used, although the target has it.
 
         The node goes down from version to version, until a step changes it; the last step is the lowering. The name of
-        the step that changes it, such as "Gelu 20 lowered", is added to `crossed`. `final` is the target's opset.
-        Raises Refusal if the operator has no lowering, or if a step refuses the node; the code is C105 if the user's
-        hooks, which may have a lowering, were not loaded.
+        this step, such as "Gelu 20 lowered", is added to `crossed`. `final` is the target's opset.
+
+        Raises Refusal if the operator has no lowering, or if a step refuses the node. The code is C204 if the lowering
+        needs the operator itself, and C105 if the user's hooks, which may have a lowering, were not loaded.
         """
         context, node, version = self._context, pending.node, pending.version
         if pending.operator in pending.inside:
@@ -405,16 +406,13 @@ class Crossing:
         return [Pending(*new, pending.inside, pending.widened) for new in made]
 
     def _take_older_form(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return the nodes that a node becomes at an older opset; from there, they are taken to the target again.
+        """Return the nodes that a node becomes at the first older opset that changes it, to go on to the target.
 
-        In this way a node may lose, for example, an attribute that the runtime does not take. The name of the step is
-        added to `crossed`. A Refusal of the step reaches the caller.
+        In this way a node may lose an attribute that the runtime does not take. The name of the step is added to
+        `crossed`. A Refusal of the step reaches the caller.
 
-        Raises Refusal C204 in these cases:
-
-        - no older version changes the node;
-        - `lack` is about types or constants, which an older version does not change;
-        - the node was made from a node of the same operator.
+        Raises Refusal C204 if no older version changes the node, if `lack` is about types or constants, which an older
+        version does not change, or if the node was made from a node of the same operator.
         """
         routes, (op_type, domain) = self._context.routes, pending.operator
         version = pending.version
@@ -523,7 +521,7 @@ class Crossing:
             pending: The node.
             positions: The positions of the inputs to replace.
             write: Makes the nodes for the input at a position by a Builder, and returns the name of the value.
-            what: The end of the step's name, such as "constants".
+            what: The end of the step's name: "constants" for "Pad 13 with constants".
             crossed: The names of steps.
         """
         node = pending.node
@@ -649,7 +647,7 @@ class Crossing:
         return name
 
     def _check_restriction(self, proto: Any, domain: str, final: int) -> None:
-        """Raise Refusal for a node that the target's release of onnx rejects, although the operator version takes it.
+        """Raise Refusal if the target's release of onnx rejects a node that the operator version takes.
 
         The code is C202 for a type, C203 for a needed type that is not known, and C204 for a missing attribute.
         `domain` is the domain of the node, `final` the target's opset.
@@ -673,10 +671,10 @@ class Crossing:
                 raise Refusal("C204", f"the attribute '{attribute.name}' is missing; {restriction.why}")
 
     def _check_names(self, old: Any, made: list[tuple[Any, int]]) -> None:
-        """Raise Refusal C204 if a new node would call a model-local function instead of an operator.
+        """Raise Refusal C204 if a new node would call a model-local function in place of an operator of the same name.
 
-        That is so if a function has the name and domain of the operator. `made` are the nodes that replace `old`, with
-        their opsets. Operators that `old` uses, also in subgraphs, are not checked.
+        `made` are the nodes that replace `old`, with their opsets; subgraphs count. An operator is checked only if the
+        new nodes use it more often than `old`.
         """
         functions, registry = self._context.index.functions, self._context.registry
         for key in _count_operators([new for new, _ in made]) - _count_operators([old]):
@@ -762,7 +760,7 @@ def _number_stated(node: Any, name: str) -> int:
 
 
 def _is_taken_instead(pair: tuple[str, str], takes: frozenset[str]) -> bool:
-    """Whether `takes`, the element types that a runtime takes, has the second type of the pair, but not the first."""
+    """Whether the runtime takes the second element type of `pair`, but not the first; `takes` are those it takes."""
     element, other = pair
     return other in takes and element not in takes
 

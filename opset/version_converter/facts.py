@@ -99,7 +99,7 @@ class LazyInference:
     def steady_axes(self, body: Body, name: str) -> set[int]:
         """Return the axes of a value in a Loop's body along which its size is surely the same in every iteration.
 
-        The set is empty if the shape is unknown.
+        If the body has several runs, this holds in each of them. The set is empty if a shape, or a run, is unknown.
         """
         from opset.inference.building.dimensions import variables
 
@@ -192,7 +192,11 @@ class LazyInference:
 
 
 def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Scope]], set[Body]]:
-    """Return the inferred Scopes of each body, one for each run, and the set of bodies of which runs may be missing."""
+    """Return the inferred Scopes of each body, one for each run, and the set of bodies of which runs may be missing.
+
+    Runs may be missing of a subgraph that inference did not enter, of the functions that it calls, and of all bodies
+    inside of these.
+    """
     # Those are graphs in nodes without a rule, or in nodes that a rule gave up, and all functions that they call.
     scopes_of: dict[Body, list[Scope]] = {}
     functions = {function_key(body.proto): body for body in bodies if body.function}
@@ -272,11 +276,13 @@ class ValueFacts:
     _unread: set[str] | None = None
 
     def __post_init__(self) -> None:
-        """Take over the types of the body's values that an earlier conversion found: `known_types` of the inference."""
+        """Take over the types of the body's values that were found before: those in `known_types` of the inference."""
         self._types.update(self._inference.known_types.get(self.body, ()))
 
     def copy_for_plan(self, versions: Mapping[str, int], outer: ValueFacts | None, budget: Budget) -> ValueFacts:
         """Return a copy of these facts for another planned conversion, without the nodes that this one has added.
+
+        Facts found so far are copied, too; what is found later in one is not known to the other.
 
         Args:
             versions: The opsets by domain in which the nodes of the body are written.
@@ -320,7 +326,8 @@ class ValueFacts:
     def state(self, name: str, element: str, shape: Shape | None) -> None:
         """Record the type of an output of a new node with a subgraph, which inference does not find.
 
-        `element` is the element type of the tensor, such as "float". Sizes in `shape` that are text count as unknown.
+        `element` is the element type of the tensor, such as "float". In `shape`, sizes that are text count as unknown;
+        without it, the rank is unknown. A type that was found or recorded before is replaced.
         """
         from opset.inference.building.types import tensor
 
@@ -405,9 +412,9 @@ class ValueFacts:
         return home.initializer(name) is not None
 
     def overridable_initializers(self, name: str) -> list[str]:
-        """Return the initializers that a caller may override, by name, if only these keep a value from being constant.
+        """Return the initializers that keep a value from being constant only because callers may override them.
 
-        The value is such an initializer, or is computed from such ones. The result is [] if the value depends on
+        They are the value itself, or what nodes compute it from, by name. The result is [] if the value depends on
         anything else than constants and initializers, on a node with a subgraph, or on more than MAX_PRODUCERS values.
         """
         names: dict[str, None] = {}
@@ -465,8 +472,9 @@ class ValueFacts:
     def constant(self, name: str) -> Constant | None:
         """Return the elements of a value if they are known before the model runs, else None.
 
-        They come from a Constant node, an initializer that no caller may override, or inference. A tensor of more than
-        MAX_CONSTANT elements counts as unknown.
+        The value may be one of this body, or of a body around it. The elements come from a Constant node, an
+        initializer that no caller may override, or inference. A tensor of more than MAX_CONSTANT elements counts as
+        unknown. Raises BudgetExceeded if reading them uses up the budget.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -479,9 +487,9 @@ class ValueFacts:
         return constant
 
     def small_constant(self, name: str) -> Constant | None:
-        """Return the elements of a value that are known before the model runs.
+        """Return the elements of a value that are known before the model runs; None if unknown or more than MAX_READ.
 
-        Returns None if they are unknown, or more than MAX_READ.
+        The value may be one of this body, or of a body around it. Raises BudgetExceeded if reading uses up the budget.
         """
         home = self._facts_defining(name)
         tensor = home.initializer(name) if home is not None else None
@@ -676,8 +684,8 @@ class ValueFacts:
     def stated_rank(self, name: str) -> int | None:
         """Return the rank of a value if it is known without running inference, else None.
 
-        It is known for initializers, for inputs of graphs with a stated shape, and for all inferred values if inference
-        has run before.
+        It is known for initializers, for inputs of outermost graphs with a stated shape, and for all inferred values if
+        inference has run before. The value may be one of a body around this one.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -722,10 +730,10 @@ class ValueFacts:
         return self._full_types[name]
 
     def _node_alone(self, name: str) -> tuple[Any, int] | None:
-        """Return (node, opset) of the node that computes a value if it is inferred apart from the model, else None.
+        """Return (node, opset) for the node that computes a value of this body if it is inferred apart from the model.
 
-        A new node is, and so is each node of a body of which inference does not know all runs, such as the calls of a
-        function.
+        That is so for each new node, and for each node of a body of which inference does not know all runs. Returns
+        None for any other node, and if no node computes the value. `opset` is that of the node's domain.
         """
         node, version = self._producer(name)
         if node is None or (version is None and self._inference.knows_all_runs(self.body)):

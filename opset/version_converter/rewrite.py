@@ -406,7 +406,8 @@ class Builder:
         """Return a function that makes a node of the operator `op_type` and returns the name of its output.
 
         For several outputs, it returns a tuple of names. It raises Refusal C201 if the operator does not exist at the
-        opset, and LookupError if no version of ai.onnx or the adapter's domain has it.
+        opset, and LookupError if no version of ai.onnx or the adapter's domain has it. A name that begins with "_" is
+        no operator: AttributeError is raised.
         """
 
         def make(*inputs: str, outputs: int | Sequence[str] = 1, domain: str | None = None, **attributes: Any) -> Any:
@@ -507,7 +508,11 @@ class Builder:
                 set_attribute(node, name, schema.attributes[name].type, value)
 
     def _add_new(self, node: Any, outputs: Sequence[str], version: int) -> None:
-        """Add a new node with these outputs, a new name, and the metadata of the replaced node."""
+        """Add a new node with these outputs and the metadata of the replaced node.
+
+        It gets a new name, which begins with that of the replaced node, unless the replaced node has none. `version` is
+        the opset in which it is written.
+        """
         node.output.extend(outputs)
         if self._node.name:
             node.name = self._names.fresh(f"{self._node.name}__{node.op_type}")
@@ -533,11 +538,11 @@ class Builder:
         return count
 
     def const(self, values: Any, element: str = "", dims: Sequence[int] | None = None) -> str:
-        """Add a constant and return the name of its value: a vector for a list, a scalar for a single value.
+        """Add a constant and return the name of its value: a vector for a list or tuple, a scalar for a single value.
 
-        `dims` states another shape. Without `element`, the element type follows from the values: float, bool or string
-        if one of them has this Python type, else int64. The elements are charged to the budget. Raises BudgetExceeded
-        if it is used up.
+        `dims` states another shape. `element` is the element type, such as "int32". By default it is float, bool or
+        string, in this order, if one of the values has this Python type, else int64. Raises BudgetExceeded if the
+        elements use up the budget.
         """
         flat = list(values) if isinstance(values, (list, tuple)) else [values]
         self._values.budget.charge(len(flat))
@@ -556,8 +561,7 @@ class Builder:
         """Return the name of a new constant with the value of a node's attribute.
 
         `element` is the element type of the constant. If the attribute refers to an attribute of the function around
-        the node, the constant refers to it, too. Its type is then int64 for a list of integers, float for a list of
-        floats.
+        the node, the constant refers to it, too. Its type is then int64 for integers, float for floats.
 
         Raises Refusal C206 if the attribute refers to one of a function, and one of these holds:
 
@@ -628,11 +632,12 @@ class Builder:
         """Add a copy of the node with something changed; return the name of its output, or a tuple for several.
 
         It is a node of the version to which the node is converted. Name, documentation, metadata, device configurations
-        and unknown fields stay. Raises Refusal C201 if the operator does not exist at this version.
+        and unknown fields stay. Inputs that it no longer reads are released. Raises Refusal C201 if the operator does
+        not exist at this version, BudgetExceeded if the budget is used up.
 
         Args:
             node: The node.
-            op_type: Another operator, in place of the node's.
+            op_type: Another operator of the same domain, in place of the node's.
             inputs: Names of inputs, in place of the node's.
             outputs: Names of outputs, in place of the node's.
             drop: Names of attributes to remove.

@@ -136,9 +136,9 @@ class Routes:
         return self._routes[key]
 
     def _find_route(self, op_type: str, domain: str, version: int, final: int) -> Route:
-        """Return what happens to nodes of an operator from opset `version` to opset `final`; not cached.
+        """Return what happens to all nodes of an operator from opset `version` to opset `final`; nothing is cached.
 
-        Both opsets are of `domain`, which must have schemas.
+        They may stay, be checked, be converted or be refused. Both opsets are of `domain`, which must have schemas.
         """
         schema = self.registry.schema(op_type, version, domain)
         if schema is None:
@@ -267,7 +267,12 @@ class Routes:
         return self._steps[key]
 
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
-        """Return the next transition from opset `version` towards `final`, as `step` does, but without its cache."""
+        """Return the next transition of an operator from opset `version` towards opset `final`; nothing is cached.
+
+        With `final` 0, the transitions lead down to the operator's lowering. Returns None if there is no further
+        transition. Returns a Refusal if the operator does not exist at `version`, or if no node can cross the next
+        transition. Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
+        """
         source = self.registry.schema(op_type, version, domain)
         schemas = self.registry.versions(op_type, domain)
         if source is None:
@@ -330,9 +335,8 @@ class Routes:
     def _find_lowering_in_place(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by others of the same opset, `version`; None if there is none.
 
-        Only an operator that exists since opset 1 may have a written lowering here; else the function body is used.
-        `first` is the operator's first version. Raises SchemaError S233 to S236 if a function body in a user's domain
-        has faults.
+        `first` is the operator's first version. If it is 1, a written lowering comes before the function body; else
+        only the function body counts. Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
         """
         if first.since_version > 1:
             return self._find_body_lowering(source, first, version)
@@ -344,8 +348,8 @@ class Routes:
     def _find_body_lowering(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by its function body, with nodes written in opset `version`.
 
-        Returns None if the operator has a written lowering, or no body that can be written in this opset. `first` is
-        the first version of the operator. Raises SchemaError S233 to S236 if a body in a user's domain has faults.
+        Returns None if `source` has no body, or none for this opset, or if there is a written lowering for the
+        operator's first version, `first`. Raises SchemaError S233 to S236 if a body in a user's domain has faults.
         """
         since = first.since_version
         if not source.function or self._adapters.find("lower", source.domain, source.name, since, source.family):

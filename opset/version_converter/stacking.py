@@ -71,9 +71,11 @@ def stack_sequences(index: ModelIndex, inference: LazyInference, budget: Budget)
 def _find_filled(index: ModelIndex, body: Body, inference: LazyInference, budget: Budget) -> Iterator[_FilledSequence]:
     """Yield the sequences that a Loop fills with tensors which surely all have the same shape.
 
-    `body` may be any body; nothing is yielded unless it is a Loop's. If the sequence is concatenated behind the loop,
-    and this would fail for different shapes, the shapes count as the same. Raises BudgetExceeded if the budget is used
-    up.
+    Each begins empty, and each iteration appends one tensor at its end; nothing else in the loop reads it. `body` may
+    be any body; nothing is yielded unless it is a Loop's. The shapes count as the same, too, if the sequence is
+    concatenated behind the loop in a way that fails for different shapes.
+
+    Raises BudgetExceeded if the budget is used up.
     """
     holder = body.parent
     if holder is None or body.owner is None or not _is_node_of(index, holder, body.index, "Loop"):
@@ -178,9 +180,10 @@ def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: 
 
 
 def _insert_splits(graph: Any, splits: dict[int, list[Any]]) -> None:
-    """Insert nodes into a graph, and remove its SequenceEmpty nodes that nothing reads any more.
+    """Insert nodes into a graph, in place, and remove its SequenceEmpty nodes that nothing reads any more.
 
-    `splits` has the new nodes by the position of the node after which they are inserted.
+    `splits` has the new nodes by the position of the node after which they are inserted; the positions are those before
+    any change.
     """
     read = names_read(graph.node) | {value if isinstance(value, str) else value.name for value in graph.output}
     nodes: list[Any] = []

@@ -95,6 +95,7 @@ def assume_opsets(
 
     Raises:
         ConversionError: C106 if AUTO finds no version of a domain that fits all nodes, or several.
+        InferenceError: I401 if `limits` do not suffice for a trial with AUTO.
         ModelError: The model is malformed.
     """
     notes: list[str] = []
@@ -128,7 +129,11 @@ def assume_opsets(
 def guess_opset(model: Model, domain: str, registry: Registry, limits: Limits | None = None) -> StampGuess:
     """Return which opset version of one domain a model was really written for, as far as its nodes show it.
 
-    The registry must have schemas of the domain. Raises ModelError if the model is malformed.
+    The version that the model imports is right if all nodes are valid at it and inference finds no contradiction. Else
+    all versions are tried. Contradictions that are the same at every version do not count.
+
+    The registry must have schemas of the domain. Raises ModelError if the model is malformed, InferenceError I401 if
+    `limits` are given and do not suffice.
     """
     stated = _stated_version(model.proto, domain)
     newest = registry.domains[domain]
@@ -161,7 +166,8 @@ def _join_equal(
 ) -> tuple[VersionRange, ...]:
     """Return ranges of versions; neighbors are joined if converting the model from one to the other changes no node.
 
-    `groups` are ranges of versions at which the model is valid, oldest first.
+    `groups` are ranges of versions at which the model is valid, oldest first; neighbors in it may have invalid versions
+    between them. The model is converted from the last version of a range to the first of the next one.
     """
     joined: list[VersionRange] = []
     for group in groups:
@@ -211,7 +217,10 @@ def _refusals_at(model: Model, domain: str, version: int, registry: Registry, li
 
 
 def _contradictions(model: Model, registry: Registry, limits: Limits | None) -> FindingList:
-    """Return the faults that inference finds in a model: types that contradict, or that a node does not take."""
+    """Return the faults that inference finds in a model: types that contradict, or that a node does not take.
+
+    Raises InferenceError I401 if `limits` are given and do not suffice.
+    """
     return FindingList(infer(model, check_type=True, schemas=registry, limits=limits).findings)
 
 

@@ -103,7 +103,8 @@ def target_at_runtime(
 ) -> Target:
     """Return the target of one release of a runtime: the newest opsets that it takes; its IR version is the highest.
 
-    A model whose opset the runtime takes keeps it.
+    `least` of the target is the lowest opset of ai.onnx that the runtime takes. A model between the two keeps its
+    opset. For other domains, only the highest version is bounded.
 
     Args:
         runtime: The release of a runtime.
@@ -209,7 +210,7 @@ def target_for_model(target: Target, source: Mapping[str, int]) -> Target:
 
 
 def _parse_version(text: str) -> tuple[str, int]:
-    """Return (domain, version) for "ai.onnx.ml=3", and ("", 21) for "21"; the domain is as it is written.
+    """Return (domain, version) for "ai.onnx.ml=3", and ("", 21) for "21"; "ai.onnx=21" has the domain "ai.onnx".
 
     Raises UsageError U101 for any other text.
     """

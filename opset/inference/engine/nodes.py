@@ -240,9 +240,10 @@ class NodeInference:
     def run_rule(self, call: Call, output_count: int, inference: OperatorInference, followed: Sequence[int]) -> Outcome:
         """Return what the rule of a node's operator infers of its outputs, and elements of small outputs.
 
-        Elements are computed by the operator's data function if there are no problems. Declared constraints and, if
-        they are to be checked, types are checked first; what does not fit is a problem of the result. A node that only
-        runtimes accept is inferred like the standard node with the same meaning, and gets a warning.
+        Constraints that the schema declares are checked first, and types if they are to be checked. What does not fit
+        is a problem of the result. Elements are computed by the operator's data function if there are no problems. A
+        node in a form that only runtimes accept is inferred like the standard node with the same meaning, and gets a
+        warning.
 
         Args:
             call: the node.

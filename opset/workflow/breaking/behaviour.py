@@ -32,7 +32,8 @@ from opset.workflow.breaking.states import Version
 def _constraint_added(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each constraint that only the newer version has.
 
-    A constraint that the older version has under another label is left out.
+    Constraints are compared by label. One whose text and checked conditions stand in the older version under another
+    label is left out.
     """
     for label, text in pair.new.docs.constraints.items():
         if label not in pair.old.docs.constraints and not _labels_of_same_constraint(pair.old, pair.new, label):
@@ -53,10 +54,10 @@ def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B143", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each constraint whose checked conditions changed, or that is checked in only one version.
+    """Yield a finding for each constraint whose checked conditions changed, or that only one version checks.
 
-    Constraints are left out that only one version has, or that have another label. If only the newer version checks a
-    constraint, the finding is a warning. A constraint that an attribute declares counts as checked.
+    Only constraints that both versions have under the same label are compared. Without a condition, a constraint still
+    counts as checked if an attribute declares it. If only the newer version checks it, the finding is a warning.
     """
     for label in pair.new.docs.constraints:
         old, new = _condition_texts(pair.old, label), _condition_texts(pair.new, label)
@@ -209,23 +210,23 @@ def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
 def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding if descriptions of an edited version differ: of the version, its inputs, outputs or attributes.
 
-    It is a warning if more than two words of a description differ, or a word that may decide the meaning: a number,
-    "not", "each". Otherwise, it is a notice. If `counterparts`, the equal calls of other libraries, differ, another
-    notice is yielded.
+    One finding names all of them. It is a warning if in any of them more than two words differ, or a word that may
+    decide the meaning: a number, "not", "each"; otherwise a notice. Names of equal calls in other libraries
+    (`counterparts`) that differ are another notice.
     """
     if not pair.in_place:
         return
     old, new = pair.old.docs, pair.new.docs
-    texts = {"the version": (old.doc, new.doc, ("doc",))}
+    texts: dict[tuple[str, ...], tuple[str, str]] = {("doc",): (old.doc, new.doc)}
     for part in ("inputs", "outputs", "attributes"):
         before, after = getattr(old, part), getattr(new, part)
-        texts |= {name: (before[name], text, (part, name)) for name, text in after.items() if name in before}
-    edited = {name: each for name, each in texts.items() if each[0] != each[1]}
+        texts |= {(part, name): (before[name], text) for name, text in after.items() if name in before}
+    edited = {keys: each for keys, each in texts.items() if each[0] != each[1]}
     if edited:
-        reworded = any(_is_reworded(one, other) for one, other, _ in edited.values())
-        keys = next(iter(edited.values()))[2]
-        message = f"the text of {listing([*edited])} was edited"
-        yield RuleFinding(message, keys, WARN if reworded else INFO, help=_CLARIFY if reworded else "")
+        reworded = any(_is_reworded(*each) for each in edited.values())
+        names = dict.fromkeys(keys[-1] if keys[1:] else "the version" for keys in edited)
+        message = f"the text of {listing([*names])} was edited"
+        yield RuleFinding(message, next(iter(edited)), WARN if reworded else INFO, help=_CLARIFY if reworded else "")
     if dict(old.counterparts) != dict(new.counterparts):
         yield RuleFinding("the equal calls of other libraries changed", ("counterparts",))
 

@@ -99,10 +99,10 @@ def _lock_contradicted(comparison: StateComparison) -> Iterator[RuleFinding]:
 def _lock_findings(
     key: Key, since: int, digest: str, new_operator: OperatorState | None, old_operator: OperatorState | None
 ) -> Iterator[RuleFinding]:
-    """Yield a finding if the states contradict a version of a lock; else yield nothing.
+    """Yield a finding if neither state has a version of the lock, or if the newer one has it with another hash.
 
-    They do if neither state has the version, or if the newer state has it with another hash. If its signature also
-    differs from the older state's, nothing is yielded, as other rules report this.
+    Another hash is left out if both states have the version with different signatures, which other rules report.
+    Nothing is yielded for a version that only the older state has.
 
     Args:
         key: The domain and name of the operator.
@@ -171,7 +171,10 @@ def _addition(comparison: StateComparison, operator: OperatorState, since: int, 
 
 @BREAKING.rule("B107", StateComparison, requires=NONE, clause=OPSETS, severity=WARN)
 def _opset_gap(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each domain whose first new opset is not the number after its newest released opset."""
+    """Yield a finding for each domain whose first new opset is not the number after its newest released opset.
+
+    That is a gap: the first new opset is above this number. Without a released opset, the number is 1.
+    """
     for domain, opsets in _new_opsets(comparison).items():
         newest = comparison.newest_released((domain, ""))
         if opsets and opsets[0] > newest + 1:

@@ -100,8 +100,8 @@ class VersionPair:
     def renamed_attributes(self) -> dict[str, str]:
         """The new name of each renamed attribute, by its old name.
 
-        An attribute is renamed if the `change:` block says so, or if exactly one added attribute differs from it only
-        in the name.
+        A removed attribute is renamed if the `change:` block says so. Otherwise, it is renamed if exactly one added
+        attribute, not taken by another one, differs from it only in the name.
         """
         before, after = self.old.schema.attributes, self.new.schema.attributes
         gone = [name for name in before if name not in after]
@@ -259,7 +259,8 @@ class StateComparison:
     def is_released(self, key: Key, since: int) -> bool:
         """Return whether a version of an operator of the old state is released.
 
-        If `locked`, only versions in the lock of the old state are released; else all are. `key` is (domain, name).
+        If `locked`, and the old state has a lock, only versions in the lock are; else all versions are, even unknown
+        ones. `key` is (domain, name).
         """
         if not self.locked or self.old.lock is None:
             return True

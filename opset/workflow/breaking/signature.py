@@ -193,9 +193,10 @@ def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute) -> bool:
-    """Return whether an attribute's choices changed only because type constraints changed their names.
+    """Return whether an attribute's choices changed only as type constraints of inputs or outputs did.
 
-    Such choices name type constraints of inputs and outputs; rule B133 reports the inputs and outputs.
+    Such choices are names of type constraints. There must be as many as before, and each new one must be the constraint
+    that an input or output now has in place of the old one. Rule B133 reports these inputs and outputs.
     """
     if old.kind != DATA_TYPE or new.kind != DATA_TYPE or not (old.choices and new.choices):
         return False
@@ -272,11 +273,10 @@ def _change_word(fewer: bool, more: bool) -> str:
 
 
 def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
-    """Return the numbers that the range `text` allows, as a set of (number, rank).
+    """Return those of the tried numbers that the range `text` allows, as a set of (number, rank).
 
-    Only numbers at, and 0.5 above and below, the bounds of the ranges in `both` are tried: of the older and of the
-    newer range. A bound may name ranks of inputs, as in rank(X) - 1, so each number is tried with each rank below
-    MOST_RANK.
+    Each bound of the ranges `both`, the older and the newer one, is tried, and so are the numbers 0.5 above and below
+    it. A bound may depend on the rank of an input, as in rank(X) - 1: so each is tried at every rank below MOST_RANK.
     """
     comparisons = parse_range(text)
     bounds = [comparison.operands[0] for one in both for comparison in parse_range(one)]
@@ -294,7 +294,10 @@ def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
 
 @BREAKING.rule("B131", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _type_added(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each type constraint that allows more types."""
+    """Yield a finding for each type constraint of both versions that allows types that it did not allow before.
+
+    A constraint whose name is now used for entirely other inputs and outputs is left out (see B133).
+    """
     yield from _type_findings(pair, "+", "allows {} as well")
 
 
@@ -316,9 +319,9 @@ def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleF
 
 
 def _is_reused(pair: VersionPair, constraint: str) -> bool:
-    """Return whether a type constraint keeps its name, but is used for entirely other inputs and outputs.
+    """Return whether both versions use a type constraint of this name, but for entirely other inputs and outputs.
 
-    Rule B133 reports the inputs and outputs.
+    Renamed inputs and outputs count as the same ones.
     """
     before, after = ({key for key, each in side.items() if each.type == constraint} for side in _parameters(pair))
     return bool(before) and bool(after) and not before & after
@@ -367,9 +370,10 @@ def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B135", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each type constraint that was renamed.
+    """Yield a finding for each input or output whose type constraint was renamed, and allows the same types as before.
 
-    A type constraint that was added or removed, and that no input or output uses, is a finding, too.
+    It is left out if other inputs or outputs keep the old name. Another finding is yielded for each type constraint
+    that was added or removed, and that no input or output uses in either version.
     """
     old, new = pair.old.schema.types, pair.new.schema.types
     before_all, after_all = _parameters(pair)

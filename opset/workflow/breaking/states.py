@@ -84,9 +84,8 @@ class OperatorState:
     def place(self, since: int = 0, *keys: str) -> str:
         """Return file:line:column of a key in the operator's YAML file; "" if no file is known.
 
-        `since` is the version with the key, `keys` lead to it: `place(13, "attributes", "axis")`. If the operator does
-        not have this version, it is the beginning of the file. If the line is not known, it is the path of the file
-        alone.
+        `since` is the version with the key, `keys` lead to it: `place(13, "attributes", "axis")`. For a version that
+        the operator does not have, it is the first line of the file. If lines are not known, it is the path alone.
         """
         if since not in self.versions:
             return f"{self.path}:1:1" if self.path else ""
@@ -209,7 +208,10 @@ def _place_finder(path: str) -> PlaceFinder | None:
 
 @lru_cache(maxsize=64)
 def _file_lines(path: str) -> list[str]:
-    """Return the lines of a file without line endings; [] if it cannot be opened. The results of 64 files are kept."""
+    """Return the lines of a file without line endings; [] if it cannot be opened.
+
+    The results of 64 files are kept. Raises UnicodeDecodeError if the file is not UTF-8.
+    """
     try:
         return Path(path).read_text(encoding="utf-8").splitlines()
     except OSError:

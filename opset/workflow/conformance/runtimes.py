@@ -188,7 +188,10 @@ class _WorkerRunner:
     """
 
     def __init__(self, runtime: TestedRuntime, on_version: Callable[[str], None]) -> None:
-        """Create a runner without a process; `on_version` is called with the runtime's version when a worker starts."""
+        """Create a runner without a process.
+
+        `on_version` is called with the runtime's version each time a worker has started.
+        """
         self._runtime, self._welcome = runtime, on_version
         self._process: ChildProcess | None = None
         self._started = False  # the worker has said that it has its runtime
@@ -206,8 +209,8 @@ class _WorkerRunner:
     def _send(self) -> None:
         """Send the present case to the worker, and set the time by which it must answer.
 
-        If there is no worker, one is started, and gets the case after its greeting. Raises UsageError T224 if it cannot
-        be started.
+        A worker that does not run is started first. It gets the case only after its greeting, for which it has STARTING
+        seconds. Raises UsageError T224 if it cannot be started.
         """
         if self._process is None:
             try:
@@ -273,8 +276,8 @@ class _WorkerRunner:
     def _handle_failure(self, answer: Answer) -> Answer | None:
         """End the worker, and return `answer`, its failure on the present case; None if the case is run again.
 
-        A case is run again, in a new worker, if the worker had run other cases before it crashed: these may have caused
-        the crash. Raises UsageError T224 if no worker ever started.
+        A case is run again once, in a new worker, if the worker crashed after it had run other cases: these may have
+        caused the crash. Raises UsageError T224 if no worker of this runner ever had its runtime.
         """
         assert self._process is not None
         self._process.end()

@@ -220,7 +220,11 @@ def check_kernel(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("computed", ReviewedVersion, clause=REFERENCE, phrase="Examples that the kernel computes")
 def check_computed_examples(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether the kernel computes the outputs of the examples, as `opset test` finds."""
+    """Yield evidence of whether the kernel computes the outputs of the examples, as `opset test` finds.
+
+    It is MISSING for each finding, and if there are no examples; PASSED once for all that are computed; NOT_APPLICABLE
+    for each reason why examples were not run.
+    """
     yield from _test_results(version, "kernel", "computed by the kernel")
 
 
@@ -256,8 +260,8 @@ def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Ev
 def check_version_number(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield one piece of evidence of whether the version's number is right: PASSED or MISSING.
 
-    It is right if the version is in the lock, the file of released versions, or if the number is the next one after the
-    domain's newest released version. If no version of the domain is released, the evidence is NOT_APPLICABLE.
+    It is right if lock.json lists the version as released, or if the number is the domain's newest released version
+    plus 1. If no version of the domain is in the lock, the evidence is NOT_APPLICABLE.
     """
     domain = domain_name(version.schema.domain)
     locked = version.lock.get(domain, {})
@@ -314,10 +318,11 @@ def check_lint_rules(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("adapters", ReviewedVersion, clause=CONVERSION, applies=is_any, phrase="Adapters up and down")
 def check_adapters(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence for the adapter up and for the adapter down: PASSED or MISSING.
+    """Yield evidence for the adapter up, then for the adapter down: each is PASSED or MISSING.
 
-    It is MISSING if the `change:` block declares the adapter as written, and no function is registered. An adapter that
-    is derived or impossible is PASSED. For the first version of the operator, the evidence is NOT_APPLICABLE.
+    It is MISSING if the `change:` block declares the adapter as written, and no function is registered for it. It is
+    PASSED if one is, or if the adapter is declared as derived or impossible. For the first version of the operator, the
+    only evidence is NOT_APPLICABLE.
     """
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
@@ -353,7 +358,9 @@ def check_upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether examples of this version, converted to the version before, give the same outputs.
 
-    For the first version of the operator, and for a withdrawn one, it is NOT_APPLICABLE.
+    It is MISSING for each example whose outputs change or on which an adapter fails, PASSED once if any example keeps
+    its outputs. If none does, it is MISSING, or NOT_APPLICABLE if the adapter is declared impossible. For the first
+    version of the operator, and for a withdrawn one, it is NOT_APPLICABLE.
     """
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())

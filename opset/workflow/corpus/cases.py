@@ -274,10 +274,11 @@ def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
 
 
 def _output_types(model: Any, schema: OpSchema, example: Example) -> Iterator[str]:
-    """Yield the type of each output of an operator, for an example that states no outputs; "" for an unknown type.
+    """Yield the type of each declared output of an operator, for an example that states no outputs.
 
-    A type is known if the type of an input, an attribute `to` or `dtype`, or the only allowed type decides it. `model`
-    is the ModelProto of the example, whose first node is the operator's.
+    It is the type of an input with the same type constraint, or the only allowed type, or the element type that an
+    attribute `to` or `dtype` names. It is "" if none of these is known, or the output does not allow it. `model` is the
+    ModelProto of the example, whose first node is the operator's.
     """
     bound = {}
     for index, value in enumerate(example.inputs):

@@ -189,9 +189,10 @@ def _check_values(
 
 
 def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, target: int) -> str:
-    """Return a text that says how and in which lines the adapters between two versions are declared.
+    """Return a text that says how and in which lines the adapters on the way between two versions are declared.
 
-    An example is "schemas/com.acme/Thin.yaml:12 says 'down: written'". The result is "" if `target` is 0.
+    An example for one adapter is "schemas/com.acme/Thin.yaml:12 says 'down: written'"; several are joined by "; ", by
+    version in ascending order. The result is "" if `target` is 0, which stands for other operators.
     """
     if not target:
         return ""
@@ -217,9 +218,9 @@ class BodyRoutes(Routes):
         )
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        """Return the decision on nodes of an operator: CONVERT for the operator with the body, KEEP for any other.
+        """Return CONVERT for nodes of the operator whose function body is tested, KEEP for all others.
 
-        `versions` and `opsets` do not matter.
+        `op_type` and `domain` name the operator of the nodes; `versions` and `opsets` do not matter.
         """
         schema = self._step.source
         verdict = Verdict.CONVERT if (op_type, domain) == (schema.name, schema.domain) else Verdict.KEEP
@@ -264,12 +265,9 @@ def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
 def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
     """Count in a report whether the function bodies of a version compute the same outputs as its kernel for an example.
 
-    All bodies together are one test; the first difference is the finding T106. Nothing is counted for a version without
-    function bodies. If there is no kernel, the bodies have to compute the outputs that the example states; if no body
-    can be used then, the test fails with T112.
-
-    The test is skipped if the kernel does not compute the outputs of the example, and also if no body can be used
-    although there is a kernel.
+    All bodies together are one test; the first difference is the finding T106. A version without bodies counts nothing.
+    Without a kernel, the bodies have to compute the outputs that the example states, and the test fails with T112 if no
+    body can be used. With one, the test is skipped if no body can be used, or if the kernel contradicts the example.
     """
     if not schema.function:
         return

@@ -205,10 +205,11 @@ def _convert(registry: Registry, routes: Routes, targets: Sequence[Target], mode
 
 
 def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[tuple[Target, bool]]:
-    """Yield (target, is near) for each target to which adapters convert nodes of a version.
+    """Yield (target, is near) for each target to which written adapters convert nodes of a version.
 
-    `is near` is true if a single adapter reaches the target. Adapters down, adapters up, and lowerings to other
-    operators count, if they are written; nothing is yielded if none is.
+    A target is another opset of the operator's domain or the lowering of the operator; function bodies do not count.
+    `is near` is true if the first adapter on the way reaches the target. Nothing is yielded if no adapter is written,
+    or if an adapter cannot be loaded.
     """
     name, domain = schema.name, schema.domain
     oldest = min(each.since_version for each in registry.versions(name, domain))

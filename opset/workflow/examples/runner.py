@@ -70,7 +70,10 @@ class Examination:
     outcomes: set[Any] = field(default_factory=set)
 
     def __iadd__(self, other: Examination) -> Examination:
-        """Add the numbers and lists of another report to this one; findings that it has already are not repeated."""
+        """Add everything in another report to this one, which is changed in place.
+
+        Findings that it has already are not repeated; notes and gaps are.
+        """
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
@@ -223,10 +226,10 @@ class ExampleRunner:
             self.budget.charge(evaluator.steps)  # which raises BudgetExceeded where it was the budget that ended it
 
     def _model_identity(self, model: Any) -> tuple[Any, ...]:
-        """Return a key for kept outputs; models with equal keys compute the same.
+        """Return a key for kept outputs: models with equal keys compute the same.
 
-        Such models have the same graph, and each node the same since_version. For a model with functions or subgraphs,
-        the key is all of its bytes.
+        Such models have the same graph, and each node has the same since_version in both. For a model with functions or
+        subgraphs, the key is all of its bytes.
         """
         imports = {normalize_domain(each.domain): each.version for each in model.opset_import}
         sinces = []

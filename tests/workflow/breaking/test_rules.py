@@ -95,6 +95,14 @@ def test_what_comes_after_an_entry_that_is_gone_or_the_same_is_compared():
     ]
 
 
+def test_an_input_is_compared_with_itself_if_an_output_or_attribute_has_its_name():
+    same = {"outputs": {"X": "Same."}, "attributes": {"X": "Same."}}
+    old, new = (edited("B157", {}, doc="Same.", inputs={"X": text}, **same) for text in ("Small.", "Not small."))
+    (found,) = compare(old, new, rules=["B157"]).findings
+    assert (found.message, found.severity) == ("the text of X was edited", "WARN")
+    assert not compare(old, old, rules=["B157"]).findings
+
+
 def test_every_type_set_that_was_edited_is_named_also_where_no_version_changed():
     one, other = ({"first": (each,), "second": (each,)} for each in ("tensor(float)", "tensor(double)"))
     state = golden.state("B152", "old")
