@@ -216,7 +216,7 @@ class Availability:
         The result is also True in these cases:
 
         - the operator has no schema, so that nothing is known of it;
-        - the operator is Constant, which becomes an initializer, and the runtime has no known fault with it;
+        - the operator is Constant, and the runtime has no known fault with it; a runtime loads it as an initializer;
         - the runtime's operators are not known.
         """
         key = (op_type, domain, opset)
@@ -644,7 +644,8 @@ def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None)
 def _formals(parameters: Sequence[Parameter], count: int) -> Iterator[Parameter]:
     """Yield the declared parameter of each input, or of each output, of a node that has `count` of them.
 
-    A variadic last parameter is repeated. Nothing is yielded if `parameters` is empty.
+    The last parameter is repeated if there are fewer, as a variadic one is. Nothing is yielded if `parameters` is
+    empty.
     """
     for position in range(count if parameters else 0):
         yield parameters[min(position, len(parameters) - 1)]

@@ -219,11 +219,14 @@ class BodyConversion:
         )
 
     def _lower_node(self, index: int, change: VersionChange) -> list[Any] | None:
-        """Return the nodes of other operators that replace the node at `index`, None if the node stays as it is.
+        """Return the nodes of other operators that replace the node at `index`, None if nothing changes it.
 
-        If a node with the same attributes, types, shapes and small constants was lowered before, copies of its new
-        nodes are returned, with new names. The change is added to the actions of the conversion. Raises Refusal if the
-        operator has no lowering, or if the lowering refuses the node; BudgetExceeded if the budget is used up.
+        `change` has its operator and versions. If a node with the same attributes, types, shapes and small constants
+        was lowered before, copies of its new nodes are returned, with new names. The change is added to the actions of
+        the conversion.
+
+        Raises Refusal if the operator has no lowering, or if the lowering refuses the node; BudgetExceeded if the
+        budget is used up.
         """
         facts, crossing = self._facts, self._crossing
         templates = self._forms.templates.setdefault(self.body.operators[index], {})

@@ -128,9 +128,10 @@ def _replace_ifs(holder: Body, taken: list[_KnownIf], messages: dict[Body, Any],
 
 
 def _move_tensors(graph: Any, message: Any, names: FreshNames) -> dict[str, str]:
-    """Move the initializers of a branch to the graph around it; return their new names by their old names.
+    """Copy the initializers of a branch to the graph around it; return their new names by their old names.
 
-    `graph` is the GraphProto of the branch, `message` the GraphProto around it.
+    Each gets a name that is new in the model. `graph` is the GraphProto of the branch, which is not changed; `message`
+    is the GraphProto around it.
     """
     given: dict[str, str] = {}
     for tensor in graph.initializer:

@@ -367,10 +367,10 @@ def _facts_of(model: Model, index: ModelIndex, task: Task) -> Mapping[Body, Valu
 
 
 def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion:
-    """Return the first conversion without refusals among those by STRATEGIES; if all are refused, the first of them.
+    """Return the first conversion without refusals among those by STRATEGIES; if all are refused, the very first.
 
-    A strategy is a way to copy functions before the conversion. It is tried only if it may remove a refusal of the
-    strategy tried before. Each conversion begins with the versions and notes of `start`, which is not changed.
+    A strategy is a way to copy functions before the conversion. It is skipped unless it may remove a refusal of the
+    last one that was tried. Each conversion begins with the versions and notes of `start`, which is not changed.
     """
     first = latest = convert_once(model, index, start, task, STRATEGIES[0])
     for strategy in STRATEGIES[1:]:
@@ -428,7 +428,10 @@ def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task,
 
 
 def _withdrawn_notes(conversion: Conversion, registry: Registry) -> Iterator[str]:
-    """Yield a note for each operator version that the standard has withdrawn, and of which nodes stay in the model."""
+    """Yield a note for each operator version that the standard has withdrawn, if nodes of it stay in the model.
+
+    The note has the number of these nodes and the operator that takes their place, if there is one.
+    """
     counts: Counter[tuple[str, str, int]] = Counter()
     for (domain, op_type, _, version), count in conversion.kept.items():
         counts[domain, op_type, version] += count
@@ -560,9 +563,11 @@ def has_target(index: ModelIndex, target: Target) -> bool:
     All of these conditions must hold:
 
     - each opset that the model or a function imports has the target's version, if the target names the domain;
-    - the IR version is the requested one; without a request, it is at most the highest that the target takes;
+    - the IR version is the requested one, if any, and at most the highest that the target takes;
     - no operator of the model is to be lowered;
     - onnx has not changed any operator of the model after the release that the target names.
+
+    A domain that the target names and the model does not import is no hindrance.
     """
     ir_version = index.proto.ir_version
     if (target.max_ir is not None and ir_version > target.max_ir) or target.ir_version not in (None, ir_version):
@@ -617,7 +622,10 @@ def find_newer_imports(index: ModelIndex, target: Target, registry: Registry) ->
 
 
 def find_foreign_types(index: ModelIndex, runtime: Runtime) -> Iterator[Finding]:
-    """Yield a refusal C209 for each input and output of the model of an element type that the runtime forbids there."""
+    """Yield a refusal C209 for each input and output of the main graph with an element type that the runtime forbids.
+
+    Only tensors count, with the types that the model states.
+    """
     graph = index.main.proto
     for word, values in (("input", graph.input), ("output", graph.output)):
         for value in values:

@@ -263,9 +263,11 @@ def _is_convertible(pair: Counterpart) -> bool:
 def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | None:
     """Return (name before, name after, value to state) for nodes that leave an attribute out.
 
+    The value is the source's default as the target version writes it. If the source has no default, it is `old`: the
+    meaning of an absent attribute that the `change:` block declares, or None.
+
     Returns None if such nodes need not state a value, since the target's default means the same, or if no value means
-    the same. `old` counts if the source version has no default: it is the meaning of an absent attribute that the
-    `change:` block declares, or None.
+    the same.
     """
     if not _is_convertible(pair):
         return None
@@ -285,8 +287,8 @@ def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
 def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestriction, ...]:
     """Return the inputs and outputs for which a legal type of the source version may be illegal at the target.
 
-    They are inputs and outputs for which the target version allows fewer types, and inputs and outputs that must have
-    one type there, and could have different types before.
+    One reason is that the target version allows fewer types for an input or output. Another is that several must have
+    one type there, and could have different types before. Inputs come first, in order.
     """
     restrictions: set[TypeRestriction] = set()
     bound: dict[str, list[TypeRestriction]] = {}

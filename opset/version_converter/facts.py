@@ -282,6 +282,8 @@ class ValueFacts:
     def copy_for_plan(self, versions: Mapping[str, int], outer: ValueFacts | None, budget: Budget) -> ValueFacts:
         """Return a copy of these facts for another planned conversion, without the nodes that this one has added.
 
+        Facts found so far are copied, too; what is found later in one is not known to the other.
+
         Args:
             versions: The opsets by domain in which the nodes of the body are written.
             outer: The facts of the body around in the other plan; None if no body is around this one.
@@ -485,9 +487,9 @@ class ValueFacts:
         return constant
 
     def small_constant(self, name: str) -> Constant | None:
-        """Return the elements of a value that are known before the model runs.
+        """Return the elements of a value that are known before the model runs; None if unknown or more than MAX_READ.
 
-        Returns None if they are unknown, or more than MAX_READ.
+        The value may be one of this body, or of a body around it. Raises BudgetExceeded if reading uses up the budget.
         """
         home = self._facts_defining(name)
         tensor = home.initializer(name) if home is not None else None
@@ -682,8 +684,8 @@ class ValueFacts:
     def stated_rank(self, name: str) -> int | None:
         """Return the rank of a value if it is known without running inference, else None.
 
-        It is known for initializers, for inputs of graphs with a stated shape, and for all inferred values if inference
-        has run before.
+        It is known for initializers, for inputs of outermost graphs with a stated shape, and for all inferred values if
+        inference has run before. The value may be one of a body around this one.
         """
         home = self._facts_defining(name)
         if home is None:

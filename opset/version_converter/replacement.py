@@ -81,6 +81,8 @@ def unused_after(
 ) -> tuple[set[str], set[int]]:
     """Return the values that nothing reads once nodes are replaced, and the nodes that compute only such values.
 
+    Reads in subgraphs count. Inputs and outputs of the body are always read. Nothing is changed.
+
     Args:
         body: The graph or function in the given model.
         proto: Its GraphProto or FunctionProto in the copied model, in which nothing is replaced yet.

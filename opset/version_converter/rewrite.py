@@ -406,7 +406,8 @@ class Builder:
         """Return a function that makes a node of the operator `op_type` and returns the name of its output.
 
         For several outputs, it returns a tuple of names. It raises Refusal C201 if the operator does not exist at the
-        opset, and LookupError if no version of ai.onnx or the adapter's domain has it.
+        opset, and LookupError if no version of ai.onnx or the adapter's domain has it. A name that begins with "_" is
+        no operator: AttributeError is raised.
         """
 
         def make(*inputs: str, outputs: int | Sequence[str] = 1, domain: str | None = None, **attributes: Any) -> Any:
@@ -631,11 +632,12 @@ class Builder:
         """Add a copy of the node with something changed; return the name of its output, or a tuple for several.
 
         It is a node of the version to which the node is converted. Name, documentation, metadata, device configurations
-        and unknown fields stay. Raises Refusal C201 if the operator does not exist at this version.
+        and unknown fields stay. Inputs that it no longer reads are released. Raises Refusal C201 if the operator does
+        not exist at this version, BudgetExceeded if the budget is used up.
 
         Args:
             node: The node.
-            op_type: Another operator, in place of the node's.
+            op_type: Another operator of the same domain, in place of the node's.
             inputs: Names of inputs, in place of the node's.
             outputs: Names of outputs, in place of the node's.
             drop: Names of attributes to remove.
@@ -650,8 +652,6 @@ class Builder:
         if schema is None or schema.deprecated:
             raise Refusal("C201", f"it needs {proto.op_type}, which does not exist at version {self.version}")
         if inputs is not None:
-            kept = {*inputs}
-            self.released.extend(name for name in node.inputs if name and name not in kept)
             del proto.input[:]
             proto.input.extend(inputs)
             _trim(proto.input)

@@ -136,9 +136,9 @@ class Routes:
         return self._routes[key]
 
     def _find_route(self, op_type: str, domain: str, version: int, final: int) -> Route:
-        """Return what happens to nodes of an operator from opset `version` to opset `final`; not cached.
+        """Return what happens to all nodes of an operator from opset `version` to opset `final`; nothing is cached.
 
-        Both opsets are of `domain`, which must have schemas.
+        They may stay, be checked, be converted or be refused. Both opsets are of `domain`, which must have schemas.
         """
         schema = self.registry.schema(op_type, version, domain)
         if schema is None:

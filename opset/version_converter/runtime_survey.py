@@ -93,9 +93,9 @@ def survey_runtimes(survey: Survey, names: Iterable[str] = (), files: Sequence[P
 
 
 def survey_releases(survey: Survey, releases: Sequence[Runtime]) -> RuntimeAnswer:
-    """Return which of these releases of one runtime, oldest first, take a model.
+    """Return which of these releases of one runtime take a model as it is, after a conversion, or not at all.
 
-    Raises BudgetExceeded as `Survey.convert` does.
+    `releases` has at least one, oldest first. Raises BudgetExceeded as `Survey.convert` does.
     """
     known = _Answers(survey)
     answers = [known.answer_of(each) for each in releases]

@@ -180,9 +180,10 @@ def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: 
 
 
 def _insert_splits(graph: Any, splits: dict[int, list[Any]]) -> None:
-    """Insert nodes into a graph, and remove its SequenceEmpty nodes that nothing reads any more.
+    """Insert nodes into a graph, in place, and remove its SequenceEmpty nodes that nothing reads any more.
 
-    `splits` has the new nodes by the position of the node after which they are inserted.
+    `splits` has the new nodes by the position of the node after which they are inserted; the positions are those before
+    any change.
     """
     read = names_read(graph.node) | {value if isinstance(value, str) else value.name for value in graph.output}
     nodes: list[Any] = []

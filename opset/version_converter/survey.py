@@ -370,9 +370,9 @@ class Survey:
         """Yield each reason why a release of a runtime does not run the model as it is.
 
         Reasons about the whole model come first, then nodes; nodes with the same form follow each other. A node that
-        the runtime runs, but computes wrongly, is no reason. Nor is a call of a function that the model defines, since
-        the function itself is one. Raises BudgetExceeded if reading constants of the nodes needs more steps than the
-        budget allows.
+        the runtime runs, but computes wrongly, is no reason. Calls of model-local functions are not looked at; if the
+        runtime runs no such functions, each function is a reason. Raises BudgetExceeded if reading constants of the
+        nodes needs more steps than the budget allows.
         """
         from opset.version_converter.trials import availability_at
 

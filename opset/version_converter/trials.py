@@ -69,10 +69,10 @@ class TriedAvailability(Availability):
         return self._routes.schema_in_force(op_type, domain, opset) is None or (op_type in LOADED and not domain)
 
     def judge(self, node: Any, opset: int, facts: ValueFacts, names: Names | None = None) -> Judgement:
-        """Return the Judgement of a node, by loading a model of only this node in the installed runtime.
+        """Return whether the installed runtime runs a node, found by loading a model of only this node in it.
 
-        The result is cached for nodes with equal operators, attributes, types, shapes and constants. The arguments are
-        those of `Availability.judge`.
+        The result is cached for nodes with equal operators, opsets, attributes, types, shapes and constants. The
+        arguments are those of `Availability.judge`. Raises UsageError T224 if the runtime crashes again and again.
         """
         operator, reads, computes = names or names_of(node)
         if self.runs_all(*operator, opset):
@@ -113,7 +113,8 @@ class TriedAvailability(Availability):
     def _helping_types(self, trial: Trial, schema: OpSchema) -> Mapping[str, frozenset[str]]:
         """Return the wider element types in which the node of a trial would load, by type parameter: {"T": {"float"}}.
 
-        Each type is tried by loading a model. Types in which results differ are tried only if they are permitted.
+        Each type is tried by loading a model, in which only one type parameter is changed. Types in which results
+        differ are tried only if they are permitted.
         """
         from opset.version_converter.crossing import INEXACT  # which is imported where this is used
 
