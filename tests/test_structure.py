@@ -93,6 +93,30 @@ def test_types_change_unless_variables_are_renamed():
     ]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        ("float[N, 3]", "float[M, 3]", True),
+        ("float[N, 3]", "float[N, 4]", False),
+        ("float[3, N]", "float[4, N]", False),
+        ("float[N, M]", "float[M, N]", True),
+        ("float[N, M]", "float[K, K]", False),
+        ("float[N, N]", "float[K, M]", False),
+        ("float[N, 3]", "float[2, 3]", False),
+        ("float[2, 3]", "float[2]", False),
+        ("float[2]", "float[2, 3]", False),
+        ("float[2]", "double[2]", False),
+        ("float[2]", "float[]", False),
+        ("seq(float[2])", "seq(float[2])", True),
+        ("seq(float[2])", "float[2]", False),
+    ],
+)
+def test_the_type_of_an_inner_value_is_compared(before, after, same):
+    text = '<ir_version: 8, opset_import: ["": 17, "o": 1]> m (float[2] x) => (y) <%s a> { a = o.P (x) y = o.Q (a) }'
+    places = [place for _, _, place, _ in found(text % before, text % after)]
+    assert places == [] if same else places == ["node number 0 (P)"]
+
+
 def test_numbers_that_exporters_give_to_nodes_may_shift():
     old, new = proto.ModelProto(ir_version=8), proto.ModelProto(ir_version=8)
     for model, kinds in ((old, ["Abs", "Neg", "Exp"]), (new, ["Abs", "Floor", "Neg", "Exp"])):
@@ -127,6 +151,16 @@ def test_changes_in_bodies():
     assert compared(BRANCHES, renamed).changes == []
     gone = compared(BRANCHES, BRANCHES[: BRANCHES.index("y = If")] + "y = Exp (k) }")
     assert gone.nodes == (5, 2, 1, 0, 1, 0, 3)
+
+
+def test_a_body_reads_the_same_value_where_the_nodes_around_have_moved():
+    moved = BRANCHES.replace("k = Abs (x)", "n = Sin (x) k = Abs (x)")
+    added = [("added", "node", "node number 0 (Sin)", [])]
+    assert found(BRANCHES, moved) == added
+    assert found(moved, BRANCHES) == [("removed", *added[0][1:])]
+    assert found(BRANCHES, moved.replace("r = Log (k)", "r = Log (n)")) == [
+        *added, ("changed", "node", "node number 0 (Log)", ["input 0: 'k' -> 'n'"]),
+    ]  # fmt: skip
 
 
 FUNCTION = """<ir_version: 10, opset_import: ["": 21, "local": 1]>
@@ -218,6 +252,20 @@ def test_nodes_that_all_changed_are_paired_from_neighbor_to_neighbor():
     assert ("added", "node", "node number 1 (Cos)", []) in found(old, new)
 
 
+def test_nodes_are_paired_by_their_users_where_what_computes_a_value_is_another_operator():
+    text = '<ir_version: 10, opset_import: ["": 21]> m (float[2] x) => (float[2] y, float[2] w) {'
+    old = f"{text} y = Neg (x)  r = Cos (x)  z = Add (y, r)  w = Exp (z) }}"
+    new = f"{text} y = Abs (x)  q = Floor (x)  s = Sqrt (q)  k = Add (y, s)  w = Sin (k) }}"
+    assert found(old, new) == [
+        ("changed", "node", "node number 0 (Abs)", ["operator: Neg -> Abs"]),
+        ("changed", "node", "node number 1 (Floor)", ["operator: Cos -> Floor"]),
+        ("added", "node", "node number 2 (Sqrt)", []),
+        ("changed", "node", "node number 3 (Add)",
+         ["input 1: 'r' of node number 1 (Cos) -> 's' of node number 2 (Sqrt)"]),
+        ("changed", "node", "node number 4 (Sin)", ["operator: Exp -> Sin"]),
+    ]  # fmt: skip
+
+
 def test_an_absent_input_is_not_what_a_node_does_not_compute():
     text = '<ir_version: 10, opset_import: ["": 21]> m (float[2] x, float h) => (float[2] y) {'
     old = f"{text} a = Clip (x, , h)  y = Neg (a) }}"
@@ -304,6 +352,13 @@ def test_weights_that_came_or_went_are_found_beside_others():
         assert found(old, new) == [
             (word, "weight", name, [f"type: {type_}"]) for name, type_ in zip(names, types, strict=True)
         ]
+
+
+def test_weights_like_none_of_the_other_model_are_not_read():
+    more = OLD.replace("float[3, 3] w", "float[2] a = {1, 2}, float[3, 3] w")
+    for pair in ((OLD, more), (more, OLD)):
+        notes = compared(*pair, weights=False).notes
+        assert notes == ["not all data was compared: tensor 'w': more data than is compared at once"]
 
 
 def test_the_same_values_in_another_field_are_the_same():

@@ -362,7 +362,7 @@ def _read_inputs(settings: RunSettings, inputs: Sequence[ValueInfo], limit: int)
         except RunError as error:
             findings += error.finding_list
             continue
-        for name in values.keys() & feeds.keys():
+        for name in [each for each in values if each in feeds]:
             why = f"{origin[name]} and {argument} both hold it"
             help = "leave out one of them"
             findings.append(Finding("U103", f"the input {quote(name)} is given twice", why=why, help=help))
@@ -409,7 +409,7 @@ def _compare_outputs(
 ) -> dict[str, OutputVerdict]:
     """Return the verdict for each output, and add a finding for each that differs."""
     verdicts: dict[str, OutputVerdict] = {}
-    for name in expected.keys() - values.keys():
+    for name in [each for each in expected if each not in values]:
         why = f"{settings.expected} holds it, and it was not computed"
         help = f"compute it: --value {safe_text(name)}; or take it out of the file"
         findings.append(Finding("R401", f"there is no output {quote(name)} to compare", why=why, help=help))

@@ -122,7 +122,7 @@ def rename_nodes(index: ModelIndex, proto: Any, rename: Callable[[str], str]) ->
 
 def separate_functions(
     first: tuple[ModelIndex, Any], second: tuple[ModelIndex, Any]
-) -> tuple[dict[FunctionKey, str], set[FunctionKey]]:
+) -> tuple[dict[FunctionKey, str], Collection[FunctionKey]]:
     """Rename functions of two models so that no node of one calls a function of the other.
 
     Of two functions with one identity that differ, the second model's is renamed. A function whose name is an operator
@@ -137,12 +137,13 @@ def separate_functions(
     """
     indices = [first[0], second[0]]
     shared = _shared_functions(*indices)
-    clashing = {*indices[0].functions} & {*indices[1].functions} - shared
+    clashing = (key for key in indices[1].functions if key in indices[0].functions and key not in shared)
     renamed: list[dict[FunctionKey, str]] = [{}, dict.fromkeys(clashing, "")]
     for number, own in enumerate(indices):
         other = indices[1 - number]
         called = {body.function_key(at) for body in other.bodies for at in range(len(body.nodes))}
-        renamed[number].update(dict.fromkeys(called & own.functions.keys() - other.functions.keys(), ""))
+        caught = (key for key in own.functions if key in called and key not in other.functions)
+        renamed[number].update(dict.fromkeys(caught, ""))
     taken = {operator for index in indices for body in index.bodies for operator in body.operators}
     taken |= {(key[1], key[0]) for index in indices for key in index.functions}
     names = {domain: FreshNames.beside(name for name, each in taken if each == domain) for _, domain in taken}
@@ -154,8 +155,8 @@ def separate_functions(
     return {**renamed[0], **renamed[1]}, shared
 
 
-def _shared_functions(first: ModelIndex, second: ModelIndex) -> set[FunctionKey]:
-    """Return the functions that are equal in two models, with all functions that they call."""
+def _shared_functions(first: ModelIndex, second: ModelIndex) -> dict[FunctionKey, None]:
+    """Return the functions that are equal in two models with all that they call, in the order of the first."""
     shared: set[FunctionKey] = set()
     for body in reversed(first.call_order()):
         key = function_key(body.proto)
@@ -165,7 +166,7 @@ def _shared_functions(first: ModelIndex, second: ModelIndex) -> set[FunctionKey]
             continue
         if _calls(body, {*first.functions, *second.functions}) <= shared:
             shared.add(key)
-    return shared
+    return {key: None for key in first.functions if key in shared}
 
 
 def _calls(function: Body, known: Collection[FunctionKey]) -> set[FunctionKey]:

@@ -327,7 +327,8 @@ def origin_of(function: Function) -> str:
     if code is not None:
         return f"{code.co_filename}:{code.co_firstlineno}"
     owner = function if hasattr(function, "__qualname__") else type(function)  # a builtin, or an object to call
-    return f"{owner.__module__}.{owner.__qualname__}"
+    module = getattr(owner, "__module__", None)  # which methods of builtin types lack
+    return f"{module}.{owner.__qualname__}" if module else owner.__qualname__
 
 
 def _qualified_name(function: Function) -> tuple[str | None, str | None]:

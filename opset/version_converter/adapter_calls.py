@@ -76,10 +76,13 @@ def call_adapter(call: AdapterCall) -> Result:
 
 
 def _name_faults(call: AdapterCall, names: Sequence[str]) -> Iterator[str]:
-    """Yield the end of a message for each name that makes the adapter's nodes wrong.
+    """Yield a phrase for each wrong name in the nodes that an adapter made: "reads 'x', which nothing computes".
 
-    It is about a value that a node reads before it is computed ("reads 'x', which nothing computes"), that is computed
-    twice, or that is returned and that nothing computes. `names` are the names that the adapter returned.
+    `names` are the names that the adapter returned. A name is wrong in these cases:
+
+    - a node, or a graph inside it, reads a value that nothing has computed before;
+    - a node computes a value that is computed already;
+    - the adapter returned a value that nothing computes.
     """
     node, facts = call.node, call.facts
     known = {"", *node.inputs}

@@ -121,9 +121,10 @@ def _has_overridable(body: Body) -> bool:
 
 
 def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
-    """Make the initializers of all graphs and subgraphs graph inputs, too, as IR version 3 demands.
+    """Make the initializers of all graphs and subgraphs graph inputs, too, as IR version 3 demands; in place.
 
-    A note with the number of these initializers is added to `notes`, unless there are none.
+    They come after the inputs that are there. A note with the number of new inputs is added to `notes`, unless there
+    are none.
     """
     count = 0
     for graph in [body.proto for body in all_bodies if not body.function]:

@@ -69,10 +69,10 @@ class TriedAvailability(Availability):
         return self._routes.schema_in_force(op_type, domain, opset) is None or (op_type in LOADED and not domain)
 
     def judge(self, node: Any, opset: int, facts: ValueFacts, names: Names | None = None) -> Judgement:
-        """Return the Judgement of a node, by loading a model of only this node in the installed runtime.
+        """Return whether the installed runtime runs a node, found by loading a model of only this node in it.
 
-        The result is cached for nodes with equal operators, attributes, types, shapes and constants. The arguments are
-        those of `Availability.judge`.
+        The result is cached for nodes with equal operators, opsets, attributes, types, shapes and constants. The
+        arguments are those of `Availability.judge`. Raises UsageError T224 if the runtime crashes again and again.
         """
         operator, reads, computes = names or names_of(node)
         if self.runs_all(*operator, opset):
@@ -113,7 +113,8 @@ class TriedAvailability(Availability):
     def _helping_types(self, trial: Trial, schema: OpSchema) -> Mapping[str, frozenset[str]]:
         """Return the wider element types in which the node of a trial would load, by type parameter: {"T": {"float"}}.
 
-        Each type is tried by loading a model. Types in which results differ are tried only if they are permitted.
+        Each type is tried by loading a model, in which only one type parameter is changed. Types in which results
+        differ are tried only if they are permitted.
         """
         from opset.version_converter.crossing import INEXACT  # which is imported where this is used
 
@@ -128,7 +129,11 @@ class TriedAvailability(Availability):
 
 
 def given_input(name: str, facts: ValueFacts) -> Given:
-    """Return the facts about an input of a node that loading may depend on; `type` is "", as callers fill it in."""
+    """Return what loading may depend on of an input of a node: its shape, whether it is a constant, and its elements.
+
+    The elements are None unless the input is a constant with at most MAX_READ elements. `type` is always ""; callers
+    fill it in. An absent input, named "", has no shape and is no constant.
+    """
     if not name:
         return Given("")
     is_constant = facts.is_constant(name)
@@ -172,7 +177,11 @@ class Trial(NamedTuple):
     """The IR version of the model; 0 stands for the lowest that serves."""
 
     def load(self) -> str:
-        """Load the model in the installed runtime; return "" if it loads, else the reason why it does not."""
+        """Load the model of the node in the installed runtime; return "" if it loads, else the reason why it does not.
+
+        It is also a reason that no such model can be made. Raises UsageError T224 if the runtime crashes again and
+        again.
+        """
         assert self.runtime.loader is not None
         try:
             return self.runtime.loader.load(self.model())
@@ -197,7 +206,12 @@ class Trial(NamedTuple):
         return self._replace(inputs=inputs, outputs=outputs)
 
     def model(self) -> bytes:
-        """Return the serialized model of the node; its values are named i1, o0 and so on."""
+        """Return a serialized model with this node alone; its values are named i1, o0 and so on.
+
+        Equal input names stay equal. Inputs become graph inputs with their types and known sizes, constants
+        initializers if their elements or sizes are known. All outputs of the node are outputs of the graph. The name,
+        documentation and metadata of the node are left out.
+        """
         highest = self.runtime.max_ir or releases.newest_ir_version()
         lowest = min(max(4, releases.ir_version_of_opset(self.imports[""])), highest)
         model = pb.ModelProto(ir_version=self.ir_version or lowest)
@@ -231,7 +245,10 @@ def type_parameter(formals: Sequence[Parameter], position: int) -> str:
 
 
 def _other_type(given: Given, type_: str) -> Given:
-    """Return an input with another type, and no elements, since the type may not be able to hold them."""
+    """Return a copy of an input with another type and unknown elements; the type may not be able to hold them.
+
+    Its shape, and whether it is a constant, stay.
+    """
     return given._replace(type=type_, elements=None)
 
 

@@ -98,6 +98,8 @@ def test_shardings(edits, codes):
         ),
         ({f"{SPEC}.tensor_name": "y", f"{SPEC}.sharded_dim": [{"axis": 2}]}, ["G737"]),
         ({f"{SPEC}.sharded_dim[0].simple_sharding[0]": {"num_shards": -1, "dim_value": -5}}, ["G740", "G741"]),
+        ({f"{SPEC}.sharded_dim[0].simple_sharding[0]": {"num_shards": 0, "dim_value": -1}}, ["G740", "G741"]),
+        ({f"{SPEC}.sharded_dim[0].simple_sharding[0]": {"num_shards": 1, "dim_value": 0}}, []),
         ({f"{SPEC}.sharded_dim[0].simple_sharding[0]": {"num_shards": 2, "dim_param": "N"}}, []),
         ({f"{SPEC}.sharded_dim": [{"simple_sharding": [{}]}]}, ["G736", "G739"]),
     ],

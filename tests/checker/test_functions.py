@@ -88,6 +88,7 @@ CAST = LEAK.replace("LeakyRelu <alpha: float = @k>", "Cast <to: int = @k>").repl
         ),
         (LEAK, {f"{F}.attribute_proto[+]": {"name": "z", "type": 7}}, []),
         (LEAK, {f"{F}.attribute[+]": "b"}, [("W402", "function 'd.f'")]),
+        (LEAK, {f"{F}.input[+]": "", f"{F}.attribute[+]": ""}, [("G402", "function 'd.f'")]),
         (LEAK, {f"{F}.output[+]": "b"}, [("G404", "function 'd.f'")]),
         # Domains of functions.
         (LEAK, {CALL: node("Relu", ["x"], ["y"])}, []),
@@ -164,6 +165,25 @@ CAST = LEAK.replace("LeakyRelu <alpha: float = @k>", "Cast <to: int = @k>").repl
 )
 def test_what_is_found(text, edits, expected):
     assert found(text, edits) == expected
+
+
+@pytest.mark.parametrize(
+    ("count", "known"),
+    [
+        (1, "''"),
+        (2, "'', o1"),
+        (20, ", ".join(["''", *(f"o{number}" for number in range(1, 20))])),
+        (21, ", ".join(["''", *(f"o{number}" for number in range(1, 20))]) + " and 1 more"),
+        (1020, ", ".join(["''", *(f"o{number}" for number in range(1, 20))]) + " and 1,000 more"),
+    ],
+)
+def test_the_overloads_that_there_are_are_counted(count, known):
+    model = edited(LEAK, {f"{CALL}.overload": "none"})
+    for number in range(1, count):
+        model.functions.add().CopyFrom(model.functions[0])
+        model.functions[number].overload = f"o{number}"
+    (finding,) = opset.check(model.SerializeToString(), select=["G405"], full=False)
+    assert finding.why == f"the model has the overloads {known}"
 
 
 @given(st.lists(messages("FunctionProto", 2), max_size=3), messages("GraphProto", 2), st.integers(0, 15))

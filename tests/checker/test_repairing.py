@@ -544,6 +544,20 @@ def test_weights_stay_in_their_file(tmp_path):
     assert onnx.load(tmp_path / "b.onnx") == model
 
 
+def test_data_in_folders_that_are_allowed_is_no_fault(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "w.bin").write_bytes(bytes(12))
+    (tmp_path / "a" / "w.bin").symlink_to("../w.bin")
+    model = message(MAIN + "<float[9] t> { y = Relu (x) }")
+    tensor = model.graph.initializer.add(name="w", data_type=1, dims=[3], data_location=1)
+    tensor.external_data.add(key="location", value="w.bin")
+    (tmp_path / "a" / "m.onnx").write_bytes(model.SerializeToString())
+    for options, left in (({}, ["M201"]), ({"allow_external_roots": [tmp_path]}, [])):
+        found = opset.repair(tmp_path / "a" / "m.onnx", **options)
+        assert [each.code for each in found.mended] == ["W201"]
+        assert [each.code for each in found.left] == left
+
+
 @given(st.data())
 @settings(max_examples=draws(200))
 def test_any_bytes_are_repaired_or_refused(data):

@@ -142,6 +142,7 @@ def save(tmp_path):
         (external(data_type=TensorProto.STRING), ["M206"]),
         (external(data_type=99), ["G501"]),
         (external(data_type=99, location=""), ["G501", "M207"]),
+        (external(data_type=99, length="x", offset="y"), ["G501", "M204", "M204"]),
         (external(dims=[-1], location="v.bin"), ["M206"]),
         (external(basepath="/models"), ["W503"]),
         (external(checksum="0" * 39), ["G511"]),

@@ -41,8 +41,8 @@ def models():
         test_graphs.test_what_came_with_a_later_ir_version,
         test_graphs.test_what_is_a_warning,
     ):
-        for number, (text, edits, _) in enumerate(rows(test)):
-            yield f"{test.__name__} {number}", test_graphs.edited(text, edits).SerializeToString(), []
+        for text, edits, _ in rows(test):
+            yield test.__name__, test_graphs.edited(text, edits).SerializeToString(), []
     for test, example in (
         (test_training.test_bindings, "G701"),
         (test_training.test_combined_graph_defines_a_name_once, "G701"),
@@ -51,33 +51,36 @@ def models():
         (test_devices.test_shardings, "G721"),
         (test_devices.test_sharded_dimensions, "G721"),
     ):
-        for number, (edits, _) in enumerate(rows(test)):
+        for edits, _ in rows(test):
             model = good_model(example)
             for path, value in edits.items():
                 set_field(model, path, value)
-            yield f"{test.__name__} {number}", model.SerializeToString(), []
+            yield test.__name__, model.SerializeToString(), []
     for test in (test_tensors.test_data_inside_the_model, test_tensors.test_external_data):
-        for number, (made, _) in enumerate(rows(test)):
-            yield f"{test.__name__} {number}", test_tensors.model_of(made).SerializeToString(), []
-    for number, (made, _) in enumerate(rows(test_tensors.test_sparse_tensors)):
-        yield f"test_sparse_tensors {number}", test_tensors.model_of(sparse=[made]).SerializeToString(), []
-    for number, (made, _) in enumerate(rows(test_types.test_types)):
-        yield f"test_types {number}", test_types.model_of(made).SerializeToString(), []
-    for number, (stated, _) in enumerate(rows(test_types.test_initializers_have_the_type_that_is_stated)):
+        for made, _ in rows(test):
+            yield test.__name__, test_tensors.model_of(made).SerializeToString(), []
+    for made, _ in rows(test_tensors.test_sparse_tensors):
+        yield "test_sparse_tensors", test_tensors.model_of(sparse=[made]).SerializeToString(), []
+    for made, _ in rows(test_types.test_types):
+        yield "test_types", test_types.model_of(made).SerializeToString(), []
+    for stated, _ in rows(test_types.test_initializers_have_the_type_that_is_stated):
         model = test_types.model_of(stated, initializer=[test_types.initializer()])
-        yield f"test_initializers {number}", model.SerializeToString(), []
+        yield "test_initializers", model.SerializeToString(), []
 
 
 def findings():
     """The findings of each bad example, and those of the other models whose words no finding before has."""
     lines, seen = [], set()
+    heading = ""
     for name, model, select in models():
         found = [*opset.check(model), *(opset.check(model, select=select) if select else ())]
         forms = [VARYING.sub("", f"{each.code} {each.message} {each.why} {each.help}") for each in found]
         shown = [each for each, form in zip(found, forms, strict=True) if name in CHECKER.by_code or form not in seen]
         seen.update(forms)
-        if shown:
-            lines += [f"# {name}", *(line for each in shown for line in str(each).splitlines()), ""]
+        if shown and name != heading:
+            heading = name
+            lines += ["", f"# {name}"]
+        lines += [line for each in shown for line in str(each).splitlines()]
     return lines
 
 

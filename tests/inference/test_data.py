@@ -16,7 +16,8 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import opset
 from opset.errors import OpsetError
-from opset.inference.building.dimensions import substitute
+from opset.inference.building.dimensions import substitute, variable
+from opset.inference.building.elements import round_to_type
 from opset.inference.engine.result import infer
 from opset.inference.registration import RuleLookup
 from opset.reference.example_models import feeds_of, model_of
@@ -324,3 +325,28 @@ def test_types_that_follow_from_constants_are_those_that_the_evaluator_computes(
                     wrong.append((schema.name, example.name, shape, array.shape, found.findings))
     assert wrong == []
     assert count > 0
+
+
+@pytest.mark.parametrize(
+    ("type_", "given", "rounded"),
+    [
+        ("int8", (-129, -128, 127, 128), (None, -128, 127, None)), ("uint8", (-1, 0, 255, 256), (None, 0, 255, None)),
+        ("int16", (-32769, -32768, 32767, 32768), (None, -32768, 32767, None)),
+        ("uint16", (-1, 65535, 65536), (None, 65535, None)),
+        ("uint32", (-1, 2**32 - 1, 2**32), (None, 2**32 - 1, None)),
+        ("int32", (-(2**31) - 1, -(2**31), 2**31 - 1, 2**31), (None, -(2**31), 2**31 - 1, None)),
+        ("int64", (-(2**63) - 1, -(2**63), 2**63 - 1, 2**63), (None, -(2**63), 2**63 - 1, None)),
+        ("uint64", (-1, 2**64 - 1, 2**64), (None, 2**64 - 1, None)), ("int8", (-1.9, 1.9, 127.5), (-1, 1, 127)),
+        ("int8", (float("nan"), float("inf"), "1", b"1", None), (None,) * 5), ("int4", (1, -9), (None, None)),
+        ("float", (0.1, 2**24 + 1, 3.5e38), (0.10000000149011612, 2.0**24, None)),
+        ("float16", (0.1, 65519, 65520), (0.0999755859375, 65504.0, None)), ("double", (0.1, 3), (0.1, 3.0)),
+        ("bool", (0, 2, 0.5, True), (False, True, True, True)), ("bfloat16", (1.0,), (None,)), (None, (1,), (None,)),
+    ],
+)  # fmt: skip
+def test_numbers_are_rounded_to_the_values_of_their_type(type_, given, rounded):
+    found = tuple(round_to_type(each, type_) for each in given)
+    assert (found, [*map(type, found)]) == (rounded, [*map(type, rounded)])
+
+
+def test_a_size_stays_whatever_its_type():
+    assert [round_to_type(variable("N"), type_) for type_ in ("int8", "float16", None)] == [variable("N")] * 3

@@ -564,6 +564,7 @@ RESHAPED = (
     "(float[{}] x, float[{}) => (float[] y) <int64[1] t = {{2}}> {{ {} d = Concat<axis=0>(m, t) y = Reshape(x, d) }}"
 )
 OF_SIZE = "(float[N] x) => (float[] y) <int64[1] t = {{3}}> {{ s = Shape(x) {} y = ConstantOfShape(q) }}"
+LOW, HIGH = -(2**63), 2**63 - 1
 PLAIN = [
     (18, CROPPED.format("", ", float[8] r = {0.0, 0.0, 0.0, 0.25, 1.0, 1.0, 1.0, 1.0}"), "float[1, 1, floor(N/2), 6]"),
     (18, CROPPED.format(", float[8] r", ""), "float[?, ?, ?, ?]"),
@@ -645,6 +646,14 @@ PLAIN = [
                                  (5, "Clip(s, bound)", "max(5, N)"))),
     (13, """(float[N] x) => (float[] y) <int64[1] one = {1}, int64[1] minus = {-1}, int64[1] zero = {0}> {
         s = Shape(x) n = Neg(s) e = Sub(n, one) y = Slice(x, minus, e, zero, minus) }""", "float[N]"),
+    *((13, f"""(float[N] x) => (float[] y) <int64[1] s = {{{start}}}, int64[1] e = {{{end}}}, int64[1] a = {{0}},
+        int64[1] t = {{{step}}}> {{ y = Slice(x, s, e, a, t) }}""", f"float[{told}]")
+      for start, end, step, told in (
+          (LOW, HIGH, 1, "N"), (0, LOW, 1, "0"), (HIGH, LOW, -1, "N"), (-1, LOW, -1, "N"), (LOW, LOW, -1, "min(1, N)"),
+          (HIGH, HIGH, 1, "0"), (LOW, -2, 1, "max(0, N - 2)"), (LOW, 2, 1, "min(2, N)"),
+          (LOW, -1, 2, "floor((max(0, N - 1) + 1)/2)"), (-3, HIGH, 1, "min(3, N)"), (2, HIGH, 1, "max(0, N - 2)"),
+          (HIGH, -4, -1, "min(3, N)"), (-1, 1, -1, "max(0, N - 2)"), (-(2**31), 2**31 - 1, 1, "N"),
+          (2**31 - 1, -(2**31), -1, "N"), (-1, -(2**31), -2, "floor((N + 1)/2)"))),
     *((13, f"""(float[1,1,7] x) => (float[] y) {{
         y = MaxPool<kernel_shape = [2], strides = [{stride}], pads = [{pads}], ceil_mode = 1>(x) }}""",
         f"float[1, 1, {told}]")
@@ -659,6 +668,48 @@ def test_what_follows_of_single_nodes(version, graph, told):
     assert list(found.findings) == []
     made_up = r"\by_d[0-9]+\b"
     assert re.sub(made_up, "?", str(found.type("y"))) == told
+
+
+SEVERAL = [
+    (13, "(float[2,N] x) => (y, m) { y, m = Dropout(x) }", ["float[2, N]", "bool[2, N]"]),
+    (13, "(float[2,N] x) => (m) { , m = Dropout(x) }", ["bool[2, N]"]),
+    (7, "(float[2,N] x) => (y, m) { y, m = Dropout(x) }", ["float[2, N]", "float[2, N]"]),
+    (12, "(float[1,3,8,N] x) => (y, i) { y, i = MaxPool<kernel_shape=[2,2], strides=[2,2]>(x) }",
+     ["float[1, 3, 4, floor(N/2)]", "int64[1, 3, 4, floor(N/2)]"]),
+    (11, "(float[4,N] x) => (v, i) <int64[1] k = {3}> { v, i = TopK(x, k) }", ["float[4, 3]", "int64[4, 3]"]),
+    (13, "(float[6,N] x) => (a, b) <int64[2] s = {2, 4}> { a, b = Split(x, s) }", ["float[2, N]", "float[4, N]"]),
+    (18, "(float[7,N] x) => (a, b, c) { a, b, c = Split<num_outputs=3>(x) }",
+     ["float[3, N]", "float[3, N]", "float[1, N]"]),
+    (11, "(float[4,N] x) => (u, f, i, c) { u, f, i, c = Unique<axis=1>(x) }",
+     ["float[4, u_d1]", "int64[f_d0]", "int64[N]", "int64[c_d0]"]),
+    (11, "(float[4,N] x) => (u, f, i, c) { u, f, i, c = Unique(x) }",
+     ["float[u_d0]", "int64[f_d0]", "int64[4*N]", "int64[c_d0]"]),
+    (14, "(float[S,2,4] x, float[1,20,4] w, float[1,20,5] r) => (y, h, c) { y, h, c = LSTM<hidden_size=5>(x, w, r) }",
+     ["float[S, 1, 2, 5]", "float[1, 2, 5]", "float[1, 2, 5]"]),
+    (14, """(float[2,S,4] x, float[2,15,4] w, float[2,15,5] r) => (y, h) {
+        y, h = GRU<hidden_size=5, layout=1, direction="bidirectional">(x, w, r) }""",
+     ["float[2, S, 2, 5]", "float[2, 2, 5]"]),
+    (15, """(float[2,3,N] x, float[3] s, double[3] m) => (y, a, b) {
+        y, a, b = BatchNormalization<training_mode=1>(x, s, s, m, m) }""",
+     ["float[2, 3, N]", "double[3]", "double[3]"]),
+    (8, "(float[2,3,N] x, float[3] s) => (y, a, b) { y, a, b = BatchNormalization(x, s, s, s, s) }",
+     ["float[2, 3, N]", "float[3]", "float[3]"]),
+    (11, "(float[4,N] x) => (y, s, z) { y, s, z = DynamicQuantizeLinear(x) }", ["uint8[4, N]", "float[]", "uint8[]"]),
+    (13, """(float[N,5,4] x, int64[N,4] t) => (l, p) {
+        l, p = SoftmaxCrossEntropyLoss<reduction="none">(x, t) }""", ["float[N, 4]", "float[N, 5, 4]"]),
+    (13, "(float[N,5] x, int64[N] t) => (l, p) { l, p = SoftmaxCrossEntropyLoss(x, t) }", ["float[]", "float[N, 5]"]),
+    (17, "(float16[N,5,4] x, float16[4] s) => (y, m, i) { y, m, i = LayerNormalization(x, s) }",
+     ["float16[N, 5, 4]", "float[N, 5, 1]", "float[N, 5, 1]"]),
+    (17, "(float16[N,5,4] x, float16[5,4] s) => (y, m) { y, m = LayerNormalization<axis=1>(x, s) }",
+     ["float16[N, 5, 4]", "float[N, 1, 1]"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "graph", "told"), SEVERAL)
+def test_what_follows_of_nodes_with_several_outputs(version, graph, told):
+    single = parser.parse_model(f'<ir_version: 10, opset_import: ["" : {version}]> g {graph}')
+    found = infer(single)
+    assert (list(found.findings), [str(found.type(each.name)) for each in single.graph.output]) == ([], told)
 
 
 @pytest.mark.parametrize(

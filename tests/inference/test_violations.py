@@ -19,6 +19,9 @@ GRAMS = (
     " ngram_indexes=[0]"
 )
 DOMAINS = '"ai.onnx.preview": 1, "ai.onnx.preview.training": 1'
+SUPPORTED = (
+    "(float[2,2] x) => (float[] y) { y = ai.onnx.ml.SVMRegressor<n_supports=2, support_vectors=[1.0, 2.0, 3.0, 4.0],"
+)
 LOOP = """({}, float[3] s) => (float[] y) {{
     y = Loop <body = g (int64 i, bool k, float[3] t) => (bool l, float[3] u) {{ l = Identity(k) u = Identity(t) }}>
         (m, c, s) }}"""
@@ -122,6 +125,11 @@ BROKEN = [
      "(float[3] x, int64[1] u) => (float[] y) <int64[1] i = {3}> { j = Concat<axis=0>(i, u) y = Gather(x, j) }"),
     (13, "C2: the number of rows is 2 and 1",
      "(float[2,3] x, float[4] z) => (float[] y) { y = ai.onnx.ml.FeatureVectorizer(x, z) }"),
+    (13, "C2: 3 coefficients for 2 support vectors", f"{SUPPORTED} coefficients=[1.0, 2.0, 3.0]>(x) }}"),
+    (13, "C2: 1 coefficients for 2 support vectors", f"{SUPPORTED} coefficients=[1.0]>(x) }}"),
+    (13, "C2: 5 support_vectors for 2 rows of 2",
+     f"{SUPPORTED.replace('4.0]', '4.0, 5.0]')} coefficients=[1.0, 2.0]>(x) }}"),
+    (13, "C2: 3 coefficients for 1 rows of 2", f"{SUPPORTED.replace('=2', '=0')} coefficients=[1.0, 2.0, 3.0]>(x) }}"),
     (13, "C2: 1 coefficients for 1 rows of 3",
      "(float[2,3] x) => (float[] y) { y = ai.onnx.ml.LinearRegressor<coefficients=[1.0]>(x) }"),
     (13, "C2: 1 coefficients for 2 rows of 2", f"{ROWS} SVMClassifier<{LABELS}, coefficients=[1.0], rho=[1.0]>(x) }}"),

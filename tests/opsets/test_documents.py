@@ -49,8 +49,7 @@ def standard():
     return {(each.domain, each.name): each for each in operators}, sets
 
 
-@pytest.fixture
-def foreign():
+def foreign_message():
     """A document that onnx's classes write: an operator with a function, one by name alone, one without status."""
     message = theirs.OperatorSetProto(magic="ONNXOPSET", ir_version=8, domain="com.foreign", opset_version=3)
     message.operator.add(op_type="Scaled", since_version=2, status=STABLE, doc_string="Scales X.")
@@ -58,6 +57,11 @@ def foreign():
     message.operator.add(op_type="Odd", since_version=3)
     message.functions.append(onnx.parser.parse_function(SCALED))
     return message
+
+
+@pytest.fixture
+def foreign():
+    return foreign_message()
 
 
 def codes(source):
@@ -476,6 +480,10 @@ TEXT = f"magic: ONNXOPSET\ndomain: com.acme\nopset_version: 1\noperators:\n{ONE}
         ("operators:", "more: 1\noperators:", ["S103"]),
         ("operators:", "type_sets: {floats: [int8], own: [nothing]}\noperators:", ["S306", "S107"]),
         ("operator: A", "operator: a b", ["S215"]),
+        ("operator: A, ", "", ["S104"]),
+        ("operator: A", "operator: 1", ["S105"]),
+        (ONE, "- 1\n", ["S105"]),
+        (ONE, f"{ONE}- 1\n", ["S105"]),
         (ONE, ONE + ONE, ["S305"]),
         ("operators:", "x: &x [1]\noperators:", ["S101", "S103"]),
     ],
@@ -652,3 +660,19 @@ def test_what_import_writes_passes_lint(tmp_path, monkeypatch, foreign):
     assert registry_with(["schemas"]).versions("Scaled", "com.foreign") == registry_with(["foreign"]).versions(
         "Scaled", "com.foreign"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "begin"),
+    [
+        ("a.yaml", None, b"magic: "), ("a.json", None, b'{\n "magic"'), ("a.onnxopset", None, b"\n\tONNXOPSET"),
+        ("a.yaml", "json", b'{\n "magic"'), ("a.json", "proto", b"\n\tONNXOPSET"), ("a.onnxopset", "yaml", b"magic: "),
+    ],
+)  # fmt: skip
+def test_the_form_of_a_document_is_that_of_the_option_or_of_its_name(tmp_path, monkeypatch, name, form, begin):
+    monkeypatch.chdir(tmp_path)
+    options = ["--format", form] if form else []
+    result = run("export", "--domain", "ai.onnx.preview.training", "-o", name, *options)
+    assert result.exit_code == 0 and (tmp_path / name).read_bytes().startswith(begin), (tmp_path / name).read_bytes()[
+        :30
+    ]

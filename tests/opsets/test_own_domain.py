@@ -307,3 +307,24 @@ def test_the_origin_is_that_of_the_function_itself():
     with pytest.raises(opset.RunError) as failed:
         kernel("Abs")(len)
     assert failed.value.place == "builtins.len"
+
+
+@pytest.mark.parametrize(
+    ("function", "origin"),
+    [(str.upper, "str.upper"), (len, "builtins.len"), (functools.partial(str.upper), "str.upper"),
+     (X.copy, "ndarray.copy")],
+)  # fmt: skip
+def test_builtins_are_named_and_may_be_hooks_of_ones_own_domain_alone(function, origin):
+    assert up("Stretch", since=2, domain="com.example")(function) is function
+    with pytest.raises(ConversionError) as caught:
+        up("Relu", since=6)(function)
+    assert (caught.value.code, caught.value.place) == ("C105", origin)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_folder_among_installed_packages_has_lines_of_its_own(folder, depth, monkeypatch):
+    """What fails in a helper of the folder is there, even where files of installed packages are passed over."""
+    monkeypatch.setattr("opset.opsets.faults._libraries", lambda: (str(folder.parent),))
+    file = folder / "com.example" / "adapters.py"
+    file.write_text("def fail():\n    1 / 0\n" + ("fail()\n" if depth == 2 else "1 / 0\n"))
+    assert failure(folder).place == f"{file}:{2 if depth == 2 else 3}"

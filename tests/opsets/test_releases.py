@@ -77,8 +77,16 @@ def test_a_version_in_development_follows_the_newest_release():
     assert ir_version_of_opset(RELEASES[-1].opset + 1) == ir_version_of_opset(RELEASES[-1].ml + 1, ML) == 14
 
 
-@pytest.mark.parametrize(("version", "domain"), [(0, ""), (-1, ""), (0, ML), (1, "com.acme")])
-def test_an_opset_that_no_release_can_have(version, domain):
+@pytest.mark.parametrize(
+    ("version", "domain", "message", "help"),
+    [
+        (0, "", "no ONNX release has version 0 of ai.onnx", "ai.onnx goes from 1 to 28"),
+        (-1, "", "no ONNX release has version -1 of ai.onnx", "ai.onnx goes from 1 to 28"),
+        (0, ML, f"no ONNX release has version 0 of {ML}", f"{ML} goes from 1 to 5"),
+        (1, "com.acme", "no ONNX release has version 1 of com.acme", "com.acme is not part of the ONNX releases"),
+    ],
+)
+def test_an_opset_that_no_release_can_have(version, domain, message, help):
     with pytest.raises(UsageError) as caught:
         ir_version_of_opset(version, domain)
-    assert caught.value.code == "U101"
+    assert [(each.code, each.message, each.help) for each in caught.value.findings] == [("U101", message, help)]

@@ -487,15 +487,21 @@ ENTRIES = [
     ("inputs: [{name: X, type: tensor(int8)}]", "inputs", {"X": "tensor(int8)"}),
     ("inputs: [X, {name: W, type: T, doc: it}]", "inputs", {"X": "T", "W": "T"}),
     ("inputs: []", "inputs", {}),
+    ("outputs: [Y, {name: Z, type: tensor(int8), doc: it}]", "outputs", {"Y": "T", "Z": "tensor(int8)"}),
+    ("outputs: [{name: Y, type: tensor(int8)}]", "outputs", {"Y": "tensor(int8)"}),
+    ("outputs: []", "outputs", {}),
 ]
 
 
 @pytest.mark.parametrize(("written", "part", "expected"), ENTRIES)
 def test_entries_of_a_version_like_another_one(written, part, expected, tmp_path):
     text = ALIKE.replace("  attributes: null\n", f"  {written}\n")
+    text = text.replace(
+        "  attributes:\n    a:", "  outputs:\n  - {name: Y, type: T, doc: it}\n  attributes:\n    a:", 1
+    )
     operator = load(tmp_path, text)
     older = getattr(operator.schemas[0], part)
-    found = {each.name: each.type for each in older} if part == "inputs" else dict(older)
+    found = {each.name: each.type for each in older} if part in ("inputs", "outputs") else dict(older)
     assert {name: getattr(each, "type", each) for name, each in found.items()} == expected
     assert list(found) == list(expected)
     assert dump_operator(operator) == text
@@ -1023,19 +1029,28 @@ def test_attributes_declare_their_values(tmp_path):
         ("{type: int, kind: asix, doc: x}", "S105", "is not one of"),
         ("{type: int, kind: bool, default: 2, doc: x}", "S105", "the default 2 is not legal"),
         ("{type: int, kind: bool, choices: [0], doc: x}", "S103", "says all"),
+        ("{type: int, choices: [1], range: '> 0', doc: x}", "S103", "says all"),
+        ("{type: int, kind: bool, range: '> 0', doc: x}", "S103", "says all"),
+        ("{type: string, choices: [b], default: a, constraint: C2, doc: x}", "S105", "the default 'a' is not legal"),
+        ("{type: ints, choices: [1, 2], default: [2, 3], doc: x}", "S105", "the default 3 is not legal"),
+        ("{type: graph, range: '> 0', doc: x}", "S105", "has no range"),
         ("{type: int, kind: data_type, choices: [W], doc: x}", "S107", "element type or type constraint 'W'"),
         ("{type: int, constraint: C1, doc: x}", "S103", "nothing is declared"),
         ("{type: int, kind: bool, constraint: one, doc: x}", "S105", "no label"),
     ],
 )
 def test_declarations_that_do_not_fit(tmp_path, entry, code, said):
-    lines = DECLARED.split("- since: 1")[0].splitlines()
-    text = "\n".join([*lines[:4], *lines[7:]]) + "\n"  # without the change
-    text = text.replace("    only: {type: int, kind: bool, doc: whether}", f"    only: {entry}")
     with pytest.raises(SchemaError) as caught:
-        load(tmp_path, text)
+        load(tmp_path, declared(entry))
     assert [each.code for each in caught.value.findings] == [code]
     assert said in caught.value.findings[0].message
+
+
+def declared(entry):
+    """Return the text of an operator with an attribute of these declarations."""
+    lines = DECLARED.split("- since: 1")[0].splitlines()
+    text = "\n".join([*lines[:4], *lines[7:]]) + "\n"  # without the change
+    return text.replace("    only: {type: int, kind: bool, doc: whether}", f"    only: {entry}")
 
 
 LIKE = """\

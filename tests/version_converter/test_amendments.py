@@ -44,6 +44,22 @@ def computed(model, feeds=QKV):
     return opset.ReferenceEvaluator(model).run(None, feeds)[0]
 
 
+@pytest.mark.parametrize(
+    ("operator", "texts"),
+    [
+        ("Attention", ["onnx 1.23.0 added it to opset 25, which onnx 1.20.0 had already released"]),
+        ("Concat", ["onnx 1.3 added complex64, complex128 to T"]),
+        ("Erf", ["onnx 1.20.0 removed int8, int16, int32, int64, uint8, uint16, uint32, uint64 from T"]),
+        ("GroupNormalization", ["onnx 1.18.0 withdrew it"]),
+        ("GlobalLpPool", ["onnx 1.17.0 added bfloat16 to T", "onnx 1.18.0 removed bfloat16 from T",
+                          "onnx 1.18.0 added bfloat16 to T"]),
+        ("Squeeze", ["onnx 1.3 added complex64, complex128 to T and made 'axes' optional"]),
+    ],
+)  # fmt: skip
+def test_what_a_release_amended_is_said_in_words(operator, texts):
+    assert [each.text for each in AMENDMENTS[operator]] == texts
+
+
 WINDOW = attention(25, "left_window_size=1, right_window_size=0")
 OLDER_FORM = attention(25, "q_num_heads=3, kv_num_heads=3")
 

@@ -29,8 +29,6 @@ def remove_value_info(context: CheckContext) -> Iterator[Mend]:
     """
     for body in context.bodies:
         entries = [(value.name, value.SerializeToString()) for value in body.proto.value_info]
-        if not entries:
-            continue
         forms: dict[str, set[bytes]] = {}
         for name, encoded in entries:
             forms.setdefault(name, set()).add(encoded)
@@ -64,7 +62,7 @@ def clear_dimensions(context: CheckContext) -> Iterator[Mend]:
         code = ""
         for dim in _dimensions(value.type):
             kind = dim.WhichOneof("value")
-            if (kind == "dim_value" and dim.dim_value < 0) or (kind == "dim_param" and not dim.dim_param):
+            if dim.dim_value < 0 or (kind == "dim_param" and not dim.dim_param):
                 code = code or ("G606" if kind == "dim_value" else "W602")
                 dim.ClearField(kind)
         if code:

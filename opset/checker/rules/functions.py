@@ -200,7 +200,7 @@ def _overload_fault(key: FunctionKey, overloads: list[str], place: str) -> Findi
     `key` is (domain, name, overload). `overloads` are those that the function has, [] if there is no such function.
     """
     message = f"no function {quote(key[1])} has the overload {quote(key[2])}"
-    known = listing([each or "''" for each in overloads[:21]])
+    known = listing(overloads, show=lambda overload: brief_name(overload) or "''")
     why = f"the model has the overloads {known}" if overloads else "the model has no function of this name"
     help = "name an overload that the model has, or none if the operator is no function"
     return Finding("G405", message, place, why, help)

@@ -22,7 +22,11 @@ class Follower(Protocol):
     edits: Edits
 
     def choose(self, candidates: Sequence[Chosen]) -> Chosen:
-        """Return one of the candidates, as the decisions that were given to this pass say."""
+        """Return one of the candidates: the first one, or another that was prescribed when the pass was made.
+
+        Each pass keeps a list of the positions to take, one for each choice in the order of the calls. Choices beyond
+        its end take the first candidate.
+        """
 
     def input_label(self, call: Call, index: int) -> str:
         """Return an input's parameter name and value name, as messages show them: "shape 's'"."""
@@ -99,7 +103,10 @@ class AxisStep:
         return self._shape_after(self.shape(index), self.place(index))
 
     def output_shape(self, index: int = 0) -> tuple[Size, ...]:
-        """Return the shape of an output in the model as it is. Raises Blocked if a size or the rank is not known."""
+        """Return the shape of an output in the model as it is.
+
+        Raises Blocked if a size or the rank is not known, or if there is no such output.
+        """
         type_ = self.outputs[index] if index < len(self.outputs) else None
         shape = [size for size in type_.shape if size is not None] if type_ is not None and type_.shape else []
         if type_ is None or type_.shape is None or len(shape) < len(type_.shape):

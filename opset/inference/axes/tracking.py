@@ -154,7 +154,9 @@ class Tracking:
     def has_equal_slices(self, name: str, axis: int) -> bool:
         """Whether the slices of the value `name` of the model along `axis` are certainly equal.
 
-        Constants are compared, and the nodes that compute the value are followed back through a few kinds of operators.
+        The bytes of constants are compared. Other values are traced back through at most MAX_STEPS_BACK nodes:
+        ConstantOfShape, Expand, Gemm and elementwise operators with one input. False if the value is computed in
+        another way.
         """
         body = self.scope.body
         producers = body.definitions

@@ -50,7 +50,7 @@ def common_shape(call: Call, indices: Iterable[int], label: str, shape: Shape | 
 
 
 def complete_broadcast_target(call: Call, index: int, onto: Shape, label: str) -> Shape:
-    """Return the shape `onto`, with what the input at `index`, which must broadcast to it, shows of its sizes.
+    """Return the shape `onto` with sizes filled in from the input at `index`, which must broadcast to it.
 
     A size of the input that is certainly not 1 takes the place of an unknown size (None) in `onto`, and a number the
     place of a symbolic size. If the input's rank is unknown, `onto` is returned as it is. Raises Violation with the
@@ -176,10 +176,10 @@ def attribute_if_known(call: Call, name: str) -> Any:
 
 
 def required_attribute(call: Call, name: str) -> Any:
-    """Return the value of an attribute that has no default.
+    """Return the value of an attribute that has no default. Raises Violation without a label if the node lacks it.
 
-    Raises Violation without a label if the node lacks it, and what `Call.attribute` raises for a value that is of
-    another type or not known.
+    Raises WrongAttributeType if the value has another type than the schema says. Raises Unknown if the value comes from
+    the call of the function around the node, and this call is unknown.
     """
     value = call.attribute(name)
     if value is None:

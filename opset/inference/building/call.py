@@ -109,9 +109,10 @@ class Call:
         return type_.shape if type_ is not None else None  # type: ignore[return-value]
 
     def complete(self, index: int, shape: tuple[Size, ...]) -> None:
-        """Set the shape that `shape` returns for the input at `index`, as it follows from the operator's constraints.
+        """Replace the shape that `Call.shape` returns for the input at `index` by `shape`.
 
-        Nothing is set if the input is known to be no dense tensor.
+        It is meant for shapes that follow from the operator's constraints. Nothing happens if the input is known to be
+        no dense tensor.
         """
         type_ = self.types[index]
         if type_ is None or type_.kind == "tensor":

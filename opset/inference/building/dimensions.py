@@ -87,7 +87,11 @@ class Dim:
     __slots__ = ("_hash", "_text", "size", "terms")
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
-        """Store terms, which are in canonical order. Raises TooComplex for too many, or a number beyond 64 bits."""
+        """Store `terms`, pairs of a monomial and its coefficient, which must be in canonical order.
+
+        Charges the budget for their parts. Raises TooComplex if there are more than MAX_SIZE parts, or if a coefficient
+        does not fit into 64 bits.
+        """
         self.terms = terms
         self._hash = hash(terms)
         self._text = ""
@@ -165,7 +169,10 @@ class Dim:
         return _floor_quotient(other, self)
 
     def __mod__(self, other: Size) -> Size:
-        """Return the remainder of the division: size - divisor * (size // divisor)."""
+        """Return the remainder of the division, size - divisor * (size // divisor), with // rounding down.
+
+        Raises ZeroDivisionError for the divisor 0, TooComplex if the result is too large.
+        """
         return self - other * _floor_quotient(self, other)
 
     def __rmod__(self, other: Size) -> Size:
@@ -620,7 +627,10 @@ def _monomial_bounds(monomial: Monomial) -> _Bounds:
 
 
 def _function_bounds(atom: Function) -> _Bounds:
-    """Return (lower, upper) bound of the value of a function of sizes; None for a bound that is not found."""
+    """Return the lower and the upper bound of a function of sizes; both may be reached, None is one that is not found.
+
+    They follow from the bounds of its arguments.
+    """
     if atom.name == "floor":
         low, high = _bounds_of(atom.arguments[0])
         divisor = atom.arguments[1]
@@ -647,7 +657,11 @@ _VARIABLE = re.compile(r"[^\W\d][\w.]*")
 
 
 def _size_text(size: Size) -> str:
-    """Return the text of a size as part of a larger expression; a name that could be misread ("a-b") is in quotes."""
+    """Return the text of a size, without brackets around it: "2*N - 1".
+
+    Negative terms come last. A name that could be misread, such as "a-b", is in quotes. A constant behind a quotient is
+    written as for counts of windows: "floor((H - 3)/2) + 1" rather than the equal "floor((H + 1)/2) - 1".
+    """
     if isinstance(size, int):
         return str(size)
     terms = list(size.terms)
@@ -690,9 +704,10 @@ def _atom_text(atom: Atom) -> str:
 
 
 def _operand_text(size: Size, operator: str) -> str:
-    """Return the text of an operand of a division, in brackets if needed: "N*M", "(N + 1)".
+    """Return the text of an operand of a division, in brackets if the division could else be misread.
 
-    `operator` is "/" for the numerator, "" for the divisor.
+    Sums and negative sizes are in brackets: "(N + 1)". A product is in brackets only as divisor. `operator` is "/" for
+    the numerator, "" for the divisor.
     """
     text = _size_text(size)
     simple = isinstance(size, int) or (len(size.terms) == 1 and (operator == "/" or "*" not in text))
@@ -746,7 +761,7 @@ class _SizeReader:
         return total
 
     def read_product(self, depth: int) -> Size:
-        """Read factors joined by *, and return their product; `depth` is the number of brackets open."""
+        """Read one or more factors joined by *, and return their product; `depth` is the number of open brackets."""
         result = self.read_factor(depth)
         while self.peek_token() == "*":
             self.take_token()

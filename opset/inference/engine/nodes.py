@@ -209,9 +209,15 @@ class NodeInference:
         return Outcome(types, doubts=(inference.why,), problems=problems)
 
     def _infer_constant(self, scope: Scope, index: int, schema: OpSchema | None) -> Outcome | None:
-        """Return the type of the output of a Constant whose attribute is `value`, and record this tensor in the scope.
+        """Return the output type of a Constant with the attribute `value`, and store the tensor in `scope.tensors`.
 
-        Returns None for other Constants, also for one with several values, which its rule reports.
+        If types are checked, the Outcome has the problems of a type that `schema` does not allow. Returns None for a
+        Constant without a tensor in `value`, or with several attributes of the schema.
+
+        Args:
+            scope: the graph that the node is in.
+            index: the index of the node.
+            schema: the schema of Constant in the model's opset, None if unknown.
         """
         outputs = scope.body.computes[index]
         messages = scope.body.attributes[index]
@@ -234,9 +240,10 @@ class NodeInference:
     def run_rule(self, call: Call, output_count: int, inference: OperatorInference, followed: Sequence[int]) -> Outcome:
         """Return what the rule of a node's operator infers of its outputs, and elements of small outputs.
 
-        Elements are computed by the operator's data function if there are no problems. Declared constraints and, if
-        they are to be checked, types are checked first; what does not fit is a problem of the result. A node that only
-        runtimes accept is inferred like the standard node with the same meaning, and gets a warning.
+        Constraints that the schema declares are checked first, and types if they are to be checked. What does not fit
+        is a problem of the result. Elements are computed by the operator's data function if there are no problems. A
+        node in a form that only runtimes accept is inferred like the standard node with the same meaning, and gets a
+        warning.
 
         Args:
             call: the node.

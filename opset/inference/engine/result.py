@@ -204,7 +204,8 @@ class Inference:
     def coverage(self) -> dict[str, int]:
         """The number of node outputs by how much is known: "known", "symbolic", "rank", "type" or "nothing".
 
-        All five are keys, in this order. See `Value.coverage`.
+        All five are keys, in this order; see `Value.coverage`. Outputs in subgraphs count, too, and those in a function
+        once for each different call.
         """
         counts: Counter[str] = Counter()
         for scope in self._engine.all_scopes():
@@ -428,10 +429,11 @@ def _warnings_of(engine: Engine) -> list[str]:
 
 
 def _gaps_in(scope: Scope) -> Iterator[Gap]:
-    """Yield a Gap for each node output in a scope that is not fully known.
+    """Yield a Gap for each node output in a scope whose type or shape is not fully known.
 
-    Outputs of nodes with an input of unknown rank are left out, since the input explains them, unless the node has a
-    problem. If a condition guards the graph, values whose stated type is contradicted are gaps, too.
+    Symbolic sizes count as known. Outputs of nodes with an input of unknown rank are left out, since the input explains
+    them, unless the node has a problem. If the scope is a graph that runs only under a condition, values whose stated
+    type contradicts the inferred type are gaps, too.
     """
     for index, names in enumerate(scope.body.computes):
         coverages = {name: _coverage_of(scope.types.get(name)) for name in names if name}

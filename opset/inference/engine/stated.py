@@ -90,9 +90,9 @@ class StatedTypes:
     def read_type(self, scope: Scope, proto: Any) -> Type | None:
         """Return the type that a TypeProto in a scope's graph or function states, or None if it states none.
 
-        Its variables are recorded in the scope. One that appears first inside a loop has a meaning only there, as it
-        may have another value in each iteration. Symbolic sizes that a function states become unknown, since its
-        variables are not the variables of the graph that calls it.
+        In a graph, its variables are recorded in the scope. A variable that first appears inside a loop is known only
+        there, as it may have another value in each iteration. In a function, symbolic sizes become None, as its
+        variables are not those of the graph that calls it.
         """
         type_ = type_from_proto(proto, self._sizes.read_dimension)
         if scope.body.root.function:
@@ -117,10 +117,10 @@ class StatedTypes:
         return size
 
     def combine_computed(self, scope: Scope, name: str, inferred: Type | None) -> Type | None:
-        """Return one type that joins what the stated and the inferred type of the computed value `name` say.
+        """Return the type of the computed value `name`, combined from the stated and the inferred type.
 
-        If they contradict each other, the inferred type counts, and this is stored in `scope.conflicts`; if not, an
-        earlier conflict of the value is removed.
+        If they contradict each other, the inferred type counts, and the reason is stored in `scope.conflicts`.
+        Otherwise, an earlier conflict of the value is removed from there.
         """
         type_, why = self.combine(scope, scope.stated[name], inferred)
         if why:

@@ -144,9 +144,16 @@ class SubgraphInference:
 def outputs_of_body(
     scope: Scope, constants: ConstantElements, outputs: Sequence[str], inputs: Sequence[str] = ()
 ) -> Outputs:
-    """Return the types and elements of outputs of a graph or function, and the types of inputs, for use outside.
+    """Return the types and elements of outputs of a graph or function as the node around it sees them.
 
-    `outputs` and `inputs` are names. Sizes with variables that have a meaning only inside become unknown.
+    The result's `inputs` are the types of the values called `inputs`. Sizes with variables that have a meaning only
+    inside of the graph are None.
+
+    Args:
+        scope: the scope of the graph or function.
+        constants: finds the elements.
+        outputs: the names of the outputs.
+        inputs: the names of the inputs whose types are wanted.
     """
     types = [scope.type_of(name) for name in outputs]
     passed = [constants.find_for_body(scope, name, type_) for name, type_ in zip(outputs, types, strict=True)]

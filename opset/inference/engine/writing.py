@@ -75,9 +75,10 @@ def _graph_of(roots: Sequence[Any], key: Any) -> Any:
 
 
 def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tuple[int, int]:
-    """Write the types of computed values into a GraphProto, at most `room` bytes of types.
+    """Write the types of computed values into a GraphProto, at most `room` bytes of types, in the order of the nodes.
 
-    Returns the number of bytes that are left, and the number of types that were too long for the room.
+    A type that is longer than the rest of the room is left out; later ones may still fit. Returns the number of bytes
+    that are left, and the number of types that were left out.
 
     Args:
         graph: the GraphProto, changed in place.
@@ -138,12 +139,12 @@ def _type_field(type_: Type | None) -> tuple[bytes, int]:
 def _rewrite_function(function: Any, calls: Sequence[Scope], engine: Engine) -> None:
     """Replace, in place, the types stated in a FunctionProto and its subgraphs by types that hold in every call.
 
-    Only sizes that are numbers are written. A stated type that contradicts a call is removed if the calls have no type
-    in common. Values without a stated type get none.
+    Only values that a node computes and that have a stated type are rewritten. Only sizes that are numbers are written.
+    A stated type that contradicts one call is removed if the calls have no type in common.
 
     Args:
         function: the FunctionProto.
-        calls: the scopes of the function, one for each different call; without any, nothing changes.
+        calls: the scopes of the function, one for each different call; if there are none, nothing changes.
         engine: the inference of the model.
     """
 

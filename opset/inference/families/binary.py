@@ -68,10 +68,10 @@ def mod_10(call: Call) -> Shape:
 
 
 def _divide(a: Any, b: Any) -> Element:
-    """Return a / b, truncated toward zero for integers; None if the quotient is unknown.
+    """Return a / b, truncated toward zero for integers, or None if the quotient is unknown.
 
-    With a symbolic size, it is unknown if a or b may be negative, since variables then decide how it is truncated.
-    Beside a float, it is unknown unless this is the divisor 1.0. Raises ZeroDivisionError for a divisor of 0.
+    If a or b is symbolic, the quotient is unknown if one of them may be negative, or if one is a float, unless b is
+    1.0. Raises ZeroDivisionError for a divisor of 0.
     """
     quotient: Element
     if isinstance(a, float) or isinstance(b, float):
@@ -112,9 +112,9 @@ def _add(a: Any, b: Any) -> Element:
 def _raise_to_power(a: Any, b: Any) -> Element:
     """Return a ** b, or None if it is unknown.
 
-    It is unknown if `a` is symbolic and `b` neither 1 nor 2, if an integer power has an exponent above 64, or if
-    libraries may round the result differently, see `_exact_power`. Raises TypeError if only `b` is symbolic,
-    OverflowError if a float is beyond single precision.
+    It is unknown if `a` is symbolic and `b` neither 1 nor 2, or if two integers have a `b` above 64. With a float or a
+    negative `b`, it is unknown unless it is exact in single precision, as libraries may round differently. Raises
+    TypeError if only `b` is symbolic, OverflowError if a float is beyond single precision.
     """
     if isinstance(a, Dim):
         if b == 1:

@@ -139,8 +139,9 @@ def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
 def gather_nd_11(call: Call) -> Shape:
     """Return the shape of the indices without the last size, followed by the shape of the slices that they select.
 
-    The last size is the length of an index tuple. If it is unknown, and at most one axis follows the batch axes, it is
-    taken to be 1. Raises Unknown if a rank or this length is not known, Violation C2 or C4 if indices do not fit.
+    The last size is the length of an index tuple. If it is unknown, it is taken to be 1 if the data has at most one
+    axis behind the batch axes. Raises Unknown if a rank or this length is not known, Violation C2 or C4 if indices do
+    not fit.
     """
     shape = call.shape(0)
     indices = call.shape(1)
@@ -227,9 +228,9 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _nonzero_flags(call: Call) -> list[bool] | None:
-    """Return for each element of the input whether it is not zero, or None if that is unknown for any of them.
+    """Return for each element of the first input whether it is not zero, or None if this is unknown for one of them.
 
-    The list is empty if the input is empty, and also if its elements are not followed at all.
+    The list is empty if the input has no elements, or if nothing at all is known of them, not even their number.
     """
     flags = []
     for element in call.elements(0) or ():
@@ -305,10 +306,11 @@ def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("ScatterND")
 def scatter_nd_11(call: Call) -> Shape:
-    """Return the shape of the data; if its rank is unknown, the shape that indices and updates show.
+    """Return the shape of the data; if its rank is unknown, a shape that follows from indices and updates.
 
-    Sizes of axes that index tuples address are then None. Raises Unknown if indices and updates do not show the rank
-    either. Raises Violation C2 if the updates' shape does not fit, C3 for an index out of range.
+    This has the size None for each axis that the index tuples address, followed by the updates' sizes behind the
+    tuples. Raises Unknown if the rank does not follow either. Raises Violation C2 if the updates' shape does not fit,
+    C3 for an index out of range.
     """
     shape, indices, updates = call.shape(0), call.shape(1), call.shape(2)
     length = indices[-1] if indices is not None else None
@@ -330,9 +332,9 @@ def scatter_nd_11(call: Call) -> Shape:
 def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the data's elements after updates were written to slices; an unknown element is None.
 
-    If the attribute `reduction` is not "none", an update is combined with the element, and floats become unknown. The
-    result is None if a size of the data is unknown or symbolic, if an index is unknown, or if index tuples are empty.
-    Raises Unknown if the rank of the data is unknown.
+    If the attribute `reduction` is not "none", an update is combined with the element; a float that is so combined
+    becomes unknown. The result is None if a size of the data is unknown or symbolic, if an index is unknown, or if
+    index tuples have the length 0. Raises Unknown if the rank of the data is unknown.
     """
     shape = _known_integers(call.require_shape(0))
     indices = call.constant(1)

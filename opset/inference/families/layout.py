@@ -141,7 +141,8 @@ def _concat_axis(call: Call, rank: int) -> int:
 def concat_1_data(call: Call) -> Any:
     """Return the joined elements in row-major order; an element that is unknown is None.
 
-    The result is None if neither the elements nor all sizes of some input are known, or if there are no inputs.
+    Elements of an input are unknown one by one if its shape is known in numbers. Without such a shape, the result is
+    None. It is None, too, if there are no inputs. Raises Violation C1 if `axis` is out of range.
     """
     parts = [_elements_or_unknown(call, index) for index in range(call.input_count)]
     if any(part is None for part in parts) or not parts:
@@ -157,9 +158,10 @@ def concat_1_data(call: Call) -> Any:
 
 
 def _elements_or_unknown(call: Call, index: int) -> Constant | None:
-    """Return the input at `index` as a Constant; if only its shape is known, each element is None.
+    """Return the input at `index` as a Constant.
 
-    The result is None if the elements are unknown, and a size is unknown or symbolic.
+    If its elements are unknown, each of them is None in the Constant. The result is None if the shape is then not known
+    in numbers, too.
     """
     constant = call.constant(index)
     shape = call.shape(index)

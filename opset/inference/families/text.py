@@ -36,7 +36,7 @@ def string_split_20(call: Call) -> list[Shape]:
 
 @infer("TfIdfVectorizer")
 def tf_idf_vectorizer_9(call: Call) -> Shape:
-    """Return the input's shape with the number of output coordinates as last size.
+    """Return the input's shape with its last size replaced by the number of output coordinates.
 
     This number is the greatest in the attribute `ngram_indexes`, plus 1. Raises Unknown if the rank is unknown. Raises
     Violation C4 if only one of X and the pool of n-grams has strings, C5 to C7 if the pool is not legal.

@@ -510,8 +510,12 @@ def call_order(functions: Mapping[FunctionKey, Body]) -> list[Body]:
     if not functions:
         return []
     callees = {
-        key: {each.function_key(index) for each in bodies_below(body) for index in range(len(each.nodes))}
-        & functions.keys()
+        key: dict.fromkeys(
+            called
+            for each in bodies_below(body)
+            for index in range(len(each.nodes))
+            if (called := each.function_key(index)) in functions
+        )
         for key, body in functions.items()
     }
     waiting = dict.fromkeys(functions, 0)

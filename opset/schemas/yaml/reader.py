@@ -123,7 +123,7 @@ class Findings(list[Finding]):
 
         Raises SchemaError as soon as there are MAX_FINDINGS.
         """
-        place = f"{self.file}:{at.line}:{at.column}" if at else f"{self.file}:1:1"
+        place = ":".join(filter(None, (self.file, f"{at.line}:{at.column}" if at else "1:1")))
         finding = Finding(code, message[:MAX_MESSAGE], place=place, help=help[:MAX_MESSAGE])
         if finding not in self:  # versions that share a key read it more than once
             self.append(finding)

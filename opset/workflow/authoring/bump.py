@@ -104,10 +104,11 @@ def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockCom
 
 
 def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> Iterator[OpSchema]:
-    """Yield variants of an edited version, one of which may be the version as it was released.
+    """Yield copies of an edited version with one part changed; one of them may be the version as it was released.
 
-    A variant has other types, lacks an attribute or the last parameter, has an attribute or the parameters of another
-    version, or another of the flags `deprecated` and `experimental`.
+    Each type constraint gets each type set, its types in each other version, and its types without one. Each attribute
+    is removed, and replaced by the attribute in each other version. Inputs and outputs lose the last one, and become
+    those of each other version. The flags `deprecated` and `experimental` are reversed, one at a time.
     """
     others = [each for each in operator.schemas if each.since_version != schema.since_version]
     for name, types in schema.types.items():
@@ -199,9 +200,10 @@ def bump(
 
 
 def _is_incomplete(operator: Operator, data: bytes) -> bool:
-    """Return whether the newest version does not declare all its changes, or the file still has guidance for authors.
+    """Return whether the author still has to complete the newest version; False if the operator has one version only.
 
-    `data` are the bytes of the file. The result is False if the operator has one version only.
+    That is so if its `change:` block does not declare all changes, if nothing changed and the block does not say why
+    there is a version, or if the file still has guidance for authors. `data` are the bytes of the file.
     """
     guidance = GUIDANCE.encode() in data
     steps = operator.transitions
@@ -303,10 +305,11 @@ def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
 
 
 def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeSets) -> bytes:
-    """Return the bytes of an operator's file with the changes of a transition in the newest version's `change:` block.
+    """Return the bytes of an operator's file in which the newest version's `change:` block declares all its changes.
 
-    `data` are the bytes of the file now, which must have the block. `step` is the transition to the newest version.
-    Raises UsageError U103 if comments or other versions would change.
+    All else stays as it is. `data` are the bytes of the file now, which must have the block. `step` is the transition
+    from the version before to the newest one, and `sets` are the type sets that the file may name. Raises UsageError
+    U103 if a comment would be lost, or if the file's layout does not allow the edit.
     """
     lines = lines_of(data.decode())
     newest = _newest_lines(operator, lines)
@@ -336,14 +339,17 @@ def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeS
 def _change_lines(
     operator: Operator, lines: list[str], node: YamlNode, new: dict[str, Any], span: tuple[int, int], end: str
 ) -> list[str]:
-    """Return the lines of a `change:` block whose entries are `new`; an entry that does not change keeps its lines.
+    """Return the lines below the key `change:` for the entries `new`; an entry that does not change keeps its lines.
+
+    Entries of the present block that are not in `new` are dropped. Comments on lines of their own always stay. An added
+    entry stands before the first present one that comes later in the order of the guide.
 
     Args:
         operator: The operator, for messages.
         lines: The lines of its file.
         node: The present block in YAML.
-        new: The new entries as plain data.
-        span: The 0-based index of the block's first line, and of the line after the block.
+        new: All entries that the block is to have, as plain data.
+        span: The 0-based index of the line with `change:`, and of the line after the block.
         end: The line ending.
 
     Raises:
@@ -373,9 +379,9 @@ def _entry_lines(key: str, value: Any, indent: str, end: str) -> list[str]:
 
 
 def _check_comments(operator: Operator, lines: list[str], node: YamlNode) -> None:
-    """Raise UsageError U103 if a comment stands behind a YAML value on one of its lines, since it would be lost.
+    """Raise UsageError U103 if a comment stands behind YAML on one of the lines that will be replaced.
 
-    `lines` are the lines of the value, `node`. Comments on lines of their own are kept.
+    `lines` are those lines, and `node` is the value on them. Comments on lines of their own are allowed: they are kept.
     """
     if _has_comments([line for line in lines if not line.lstrip().startswith("#")], node):
         message = "the comments of this change block would be lost"
@@ -391,8 +397,8 @@ def _has_comments(lines: list[str], node: YamlNode) -> bool:
 def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """Return the bytes of a file in which the second newest version is `like` the newest, without keys that both share.
 
-    The bytes are returned unchanged if the second newest version has `like` already, if the descriptions of the two
-    versions differ, or if a comment or the meaning of the file would change.
+    `data` are the bytes now. They are returned unchanged if the second newest version has `like` already, if the texts
+    `doc` of the two versions differ, or if a comment or the meaning of the file would change.
     """
     lines = lines_of(data.decode())
     written = sorted(locate_versions(operator.path, operator.root, lines), key=lambda each: -each.since)
@@ -423,9 +429,12 @@ def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
 
 
 def _like_lines(key: str, value: Any, pad: str, end: str) -> list[str]:
-    """Return the YAML lines of a key in a version with `like`.
+    """Return the YAML lines of one key of a version with `like`, which names the version that all other keys come from.
 
-    `value` is the part of the key's value that differs from the other version. `pad` is the indentation, `end` the line
-    ending.
+    Args:
+        key: The key, such as "inputs".
+        value: What to write for it: the part of the key's value that differs from the other version.
+        pad: The indentation of each line.
+        end: The line ending.
     """
     return [pad + line[2:] + end for line in difference_lines(key, value)]

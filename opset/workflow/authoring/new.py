@@ -144,9 +144,9 @@ def new_operator(
 def add_hooks(
     destination: Destination, schema: OpSchema, stubs: Mapping[Layer, Iterable[Stub]]
 ) -> tuple[dict[str, bytes], dict[str, tuple[str, ...]]]:
-    """Return the Python files with functions as they are after stubs were added; nothing is written.
+    """Return Python files with functions as they are after stubs were added; nothing is written.
 
-    A stub is left out if a function for its operator and version is registered already.
+    A stub is left out if a function for its operator and version is registered in the file already.
 
     Args:
         destination: The folder with the files.
@@ -154,7 +154,8 @@ def add_hooks(
         stubs: Stubs by the kind of functions: kernels, inference functions or adapters.
 
     Returns:
-        The bytes of each changed file, by path below the root; the names of its added stubs, by its whole path.
+        Two mappings, of changed files alone: their bytes by path below the destination's root, and the names of the
+            added stubs by whole path.
 
     Raises:
         UsageError: U103 for a file that cannot be read or is not Python, U102 for a file with another function of the
@@ -190,8 +191,13 @@ def add_hooks(
 def operator_text(name: str, family: str, since: int, document: Mapping[str, Any], inference_file: str) -> str:
     """Return the YAML of a new operator: the keys in `document`, and guidance in comments on what else to write.
 
-    `document` has keys of a version, such as "inputs" and "types", as plain data. `inference_file` is the name of the
-    file with inference functions, which the guidance mentions.
+    Args:
+        name: Name of the operator without its domain.
+        family: Name of the group of operators that share Python files, such as "math".
+        since: Number of the operator's first version.
+        document: Keys of that version as plain data, such as "inputs" and "types"; keys that are missing are not
+            written.
+        inference_file: Name of the file with inference functions, which the guidance mentions.
     """
     lines = {key: entry_lines(key, document[key]) if key in document else [] for key in _COPIED}
     blocks = {key: "".join(f"{line}\n" for line in block) for key, block in lines.items()}
@@ -240,10 +246,11 @@ def _type_set_names(expression: Any) -> list[str]:
 
 
 def _find_original(like: str, destination: Destination, sets: TypeSets, findings: list[Finding]) -> Operator | None:
-    """Return the operator called `like`, which a new operator is to copy.
+    """Return the operator called `like`, which a new operator is to copy; None if it cannot be read.
 
-    If there is no such operator, or its file has faults, None is returned, and the reasons are added to `findings`. If
-    `like` names no domain, the domain of the destination is searched first, then the standard's domains.
+    The reasons for None are added to `findings`. A name with a domain, such as "com.acme.Thin", is sought in this
+    domain only. A name without one is sought in the domain of `destination`, then in the standard's domains; the first
+    that has it counts, even if its file has faults. `sets` are the type sets of the user's files.
     """
     try:
         domain, name = split_name(like, None)

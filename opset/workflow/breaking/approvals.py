@@ -61,16 +61,16 @@ class Approval(NamedTuple):
 def approve(
     report: ComparisonReport, approvals: Sequence[Approval], faults: Iterable[Break], today: datetime.date
 ) -> ComparisonReport:
-    """Return a report in which each finding that an entry approves has the entry's reason in its field `approved`.
+    """Return a copy of a report in which each finding that an entry approves has the entry's reason as its `approved`.
 
-    The report also gets `faults`, a finding B187 for each entry that matches a finding, but whose last day is over, and
-    a finding B188 for each entry that matches none.
+    The first matching entry whose last day is not over counts. The copy also gets `faults`, an error B187 for each
+    entry that matches a finding but has expired, and a warning B188 for each entry that matches none.
 
     Args:
         report: Report of a comparison.
         approvals: Entries of all approved.yaml files.
         faults: Findings about malformed entries.
-        today: The day; entries whose last day is earlier no longer approve.
+        today: The day; an entry still approves on its last day.
     """
     findings: list[Break] = [*faults]
     used: set[Approval] = set()
@@ -146,8 +146,8 @@ class _EntryReader(Fields):
     def read_entry(self, node: YamlNode, place: str) -> Approval | None:
         """Return an entry of approved.yaml; None if it is no mapping.
 
-        For each malformed or missing part, a finding is added to `findings`, and the part of the entry is empty.
-        `place` is the entry's path:line:column.
+        Each part that is malformed or missing is empty in the result, and adds a finding to `findings`. `place` is the
+        entry's path:line:column.
         """
         fields = self.mapping(node, KEYS, ("rule", "message", "reason", "until"))
         if not isinstance(node.value, dict):

@@ -129,9 +129,9 @@ def _count_results(results: Iterable[Result]) -> dict[str, int]:
 
 
 def _operator_results(results: Sequence[Result]) -> list[OperatorResults]:
-    """Return the numbers of cases of each operator by version and result, sorted by domain and operator.
+    """Return for each operator how many cases had each result, for each version; sorted by domain, then operator.
 
-    Cases of the kind "invalid" are counted by result alone, in a field of their own.
+    Cases of the kind "invalid" are not counted by version; a field of their own has the number of each result.
     """
     groups: dict[tuple[str, str], list[Result]] = {}
     for each in results:
@@ -162,8 +162,8 @@ def _type_counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
 def _judged_case(result: Result, expected: str) -> JudgedCase:
     """Return a result in the form that a report shows.
 
-    `expected` is the reason if the list of expected disagreements names the case, else "". The form has it only if the
-    result is bad or "accepted", and the standard does not leave the result open.
+    `expected` is the reason that the list of expected disagreements states for the case, else "". The form has the
+    reason only if the result is bad or "accepted", and the standard does not leave the result open.
     """
     case = result.case
     greatest = result.difference

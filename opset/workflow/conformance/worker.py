@@ -142,7 +142,8 @@ class WorkerRuntime:
     def _tensor_parts(self, array: Any) -> tuple[int, bytes]:
         """Return (number of the element type, bytes as in raw_data) of a tensor whose element type numpy lacks.
 
-        Raises NotRun if the element type is unknown; here, it always is.
+        Subclasses override this for types that they know. Raises NotRun for an unknown type; this base class knows
+        none.
         """
         raise NotRun(f"its interface for Python returns the type {array.dtype}")
 
@@ -214,9 +215,10 @@ class OnnxRuntime(WorkerRuntime):
             raise
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
-        """Run a model, and return its outputs as arrays, or as OrtValues if a type is one that numpy lacks.
+        """Run a model on one thread, and return its outputs as arrays.
 
-        Raises NotRun if an input cannot be passed beside such a type.
+        If an output or a value in `feeds` is of a type that numpy lacks, such as bfloat16, all are passed as OrtValues,
+        and the outputs are OrtValues. Raises NotRun if a value in `feeds` cannot be one, and errors of onnxruntime.
         """
         options = self._module.SessionOptions()
         options.log_severity_level = 4
@@ -230,11 +232,17 @@ class OnnxRuntime(WorkerRuntime):
 
     @classmethod
     def error_text(cls, error: Exception) -> str:
-        """Return the message of an error without its number, empty names and locations in the source."""
+        """Return the message of an error without what differs between runs and builds.
+
+        These are the error number of onnxruntime, empty names of nodes, and places in its C++ source.
+        """
         return re.sub(cls.NOISE, "", str(error))
 
     def _own_value(self, value: Any) -> Any:
-        """Return an input as an OrtValue of onnxruntime; raise NotRun for text, sequences, maps and None."""
+        """Return an input as an OrtValue of onnxruntime: an array is wrapped, an OrtValue is returned unchanged.
+
+        Raises NotRun for anything else: an array of text or objects, a sequence, a map or None.
+        """
         if isinstance(value, np.ndarray) and value.dtype.kind not in "OUS":
             return self._module.OrtValue.ortvalue_from_numpy(value)
         if not isinstance(value, self._module.OrtValue):
@@ -373,7 +381,11 @@ def answer(runtime: WorkerRuntime, request: dict[str, Any], data: bytes) -> tupl
 
 
 def requests(stream: BinaryIO) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Yield (header, bytes of tensors) of each message in a stream, until the stream ends."""
+    """Yield (header, bytes of tensors) of each message in a stream, until the stream ends.
+
+    A stream that ends within the two lengths before a message ends as if it were complete. If it ends later, the header
+    is no JSON (ValueError) or the bytes are too few.
+    """
     while len(head := stream.read(LENGTHS.size)) == LENGTHS.size:
         header, data = LENGTHS.unpack(head)
         yield json.loads(stream.read(header)), stream.read(data)

@@ -60,9 +60,11 @@ def check_constraints(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("uses", ReviewedVersion, clause=TESTS, phrase="Examples of every attribute, choice and optional input")
 def check_uses(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence that is MISSING for each use that no example shows of an attribute, choice or optional input.
+    """Yield evidence that is MISSING for each attribute, value of an attribute or optional input that no example uses.
 
-    An optional input has two uses: given and left out. If no use is missing, yield one that is PASSED.
+    Of an attribute's values, those in its list of choices are looked for, except element types; the default is used by
+    an example with outputs that leaves the attribute out. An optional input must be given by one example with outputs,
+    and left out by another. If nothing is missing, one piece of evidence is PASSED.
     """
     gaps = [*_unused_attributes(version), *_unused_inputs(version)]
     for why, place in gaps:
@@ -209,10 +211,10 @@ def _has_negative(value: Any) -> bool:
     "not_numbers", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of NaN and infinities"
 )
 def check_nan_and_infinities(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield one piece of evidence: PASSED if an example has NaN or an infinity as an input.
+    """Yield one piece of evidence: PASSED if an example of this version has NaN or an infinity in an input.
 
-    Without such an example, it is MISSING if a special case in the YAML names them, else OPEN, for the author to state.
-    It is NOT_APPLICABLE if no input may hold floats.
+    Without such an example, it is MISSING if the text of a special case names NaN or infinities, else OPEN, for the
+    author to state why none is needed. It is NOT_APPLICABLE if no input may hold floats.
     """
     schema = version.schema
     if not any(type_.startswith(FLOATS) for each in schema.inputs for type_ in schema.allowed_types(each)):

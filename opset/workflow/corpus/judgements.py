@@ -28,8 +28,8 @@ def judgement_data(registry: Registry, judges: Mapping[str, str], agreed: Mappin
     """Return the content of judgements.json: the examples that other implementations, the judges, do not confirm.
 
     The form is `{"judges": {"onnx": "full name"}, "operators": {"ai.onnx.Add": {"digest": "8dd5…", "onnx": {"nan":
-    [13]}}}}`. It has every operator of the registry; a judge that confirms all examples of an operator has no entry
-    there.
+    [13]}}}}`: the judge "onnx" does not confirm the example "nan" at version 13. Every operator of the registry is
+    listed; a judge that confirms all of its examples is left out there.
 
     Args:
         registry: Operators with their examples.
@@ -75,7 +75,10 @@ def _disagreeing_versions(
 
 
 def digest(examples: Iterable[Example], versions: Iterable[OpSchema]) -> str:
-    """Return a hash (12 hex digits) of examples and version numbers; prose, `stated` and `chosen` do not count."""
+    """Return a hash (12 hex digits) that changes if examples or the numbers of versions change, in content or in order.
+
+    All keys of an example count but its prose and the keys `stated` and `chosen`.
+    """
     plain = [each._replace(doc="")._asdict() for each in examples]
     values = [[value for key, value in each.items() if key not in STATUSES] for each in plain]
     content = values, [each.since_version for each in versions]

@@ -73,9 +73,9 @@ def _has_whole_numbers(value: ExampleValue) -> bool:
 
 
 def _is_small(value: ExampleValue) -> bool:
-    """Return whether a value is a tensor with stated elements that may decide sizes of outputs, such as scales.
+    """Return whether an input is a tensor with stated elements from which sizes of outputs may follow, such as scales.
 
-    Either its type is int64, int32 or bool, or it is a scalar or vector, or its shape is unknown.
+    These are tensors of int64, int32 or bool, of any shape, and tensors of other types with rank 0, 1 or unknown.
     """
     return is_dense(value) and (value.type in _WHOLE or value.shape is None or len(value.shape) < 2)
 
@@ -98,11 +98,11 @@ class _InferenceRun:
         """Whether a broken constraint is not reported, although all inputs are known."""
 
     def check(self, model: Any, sizes: dict[str, int]) -> Iterator[Finding]:
-        """Infer a model, and yield findings T104 or T105 if inference fails or contradicts the outputs of the example.
+        """Infer a model, and yield findings if inference fails (T105) or contradicts an output of the example (T104).
 
-        If the example breaks a constraint, a finding is yielded if inference reports another fault than this
-        constraint. Outputs that are not fully known are added to `gaps`, except in the form OPEN. `sizes` are the
-        numbers for which the dim_params of the model stand.
+        If the example breaks a constraint, inference may report this constraint or nothing; another report is a
+        finding. An output without contradiction whose sizes are not all known is added to `gaps`, except in the form
+        OPEN. `sizes` are the numbers for which the dim_params of the model stand.
         """
         try:
             result = infer(model, schemas=self.runner.registry, strict=True)
@@ -129,7 +129,8 @@ class _InferenceRun:
     def _check_constraint(self, result: Inference) -> Iterator[Finding]:
         """Yield a finding T105 if inference reports another fault than the constraint that the example breaks.
 
-        Set `unseen` to whether inference reports nothing although it knows the values of all inputs.
+        No report is no fault. Set `unseen` to True if inference reports nothing although it knows the values of all
+        inputs, else to False.
         """
         label = self.example.error
         # A contradiction (I101) follows from the broken constraint.
@@ -144,7 +145,8 @@ class _InferenceRun:
     ) -> str:
         """Return how an inferred type contradicts `value`, the output at an index in the example; "" if it does not.
 
-        `sizes` are the numbers for which the dim_params of the model stand. An `inferred` of None contradicts nothing.
+        `sizes` are the numbers for which the dim_params of the model stand; other dim_params contradict nothing. Nor
+        does an `inferred` of None.
         """
         if inferred is None:
             return ""
@@ -160,8 +162,8 @@ class _InferenceRun:
     def _expected_and_computed(self, value: ExampleValue, index: int) -> str:
         """Return a text with the type and shape of an output: as the example states it, and as the kernel computes it.
 
-        `value` is the output in the example, `index` its index. Without a kernel, or if it fails, the text has the
-        example's alone.
+        `value` is the output in the example, `index` its index. Without a kernel, or if it fails, the text has only the
+        stated type and shape; if both are the same, the text has them once.
         """
         shown = outline(value_of(value))
         outputs = None
@@ -209,15 +211,17 @@ def structure_of(value: Any) -> Structure:
 
 
 def disagreement(type_: Type | None, value: Structure, sizes: dict[str, int], bind: bool) -> str:
-    """Return how an inferred type contradicts the type and shape of a value; "" if it does not.
+    """Return the first way in which an inferred type contradicts the type and shape of a value; "" if nothing does.
 
-    A size that is unknown, or a dim_param that is not in `sizes`, contradicts nothing.
+    Kind, element type, rank and sizes are compared; of a map only the kind. A size that is unknown, or depends on a
+    dim_param that is not in `sizes`, contradicts nothing.
 
     Args:
-        type_: Inferred type; if it is None, nothing is known, and nothing contradicts.
-        value: Type and shape of the value, as `structure_of` returns them.
+        type_: Inferred type; None, if nothing is known, contradicts nothing.
+        value: Type and shape of the value, as `structure_of` returns them; None for a value that is left out.
         sizes: The numbers for which dim_params stand, by name.
-        bind: Whether a dim_param that is not in `sizes` is added to them, with the value's size as its number.
+        bind: Whether a size that is one dim_param, not in `sizes`, is added to them, with the value's size as its
+            number.
     """
     if type_ is None:
         return ""

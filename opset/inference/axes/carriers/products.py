@@ -11,9 +11,10 @@ from opset.inference.axes.steps import AxisStep
 def matmul(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of MatMul, MatMulInteger or QLinearMatMul.
 
-    The axis may be an axis of stacked matrices, the rows of the left factor, or the columns of the right factor. A
-    factor whose stacked matrices are equal along the axis may be cut to one. Raises Blocked if the product sums over
-    the axis, if both factors have the axis in different places, or if scales or zero points may differ along it.
+    The axis may be an axis of stacked matrices, the rows of the left factor, or the columns of the right factor. If
+    only one factor has it as an axis of stacked matrices, equal matrices of the other factor are replaced by one, which
+    is broadcast. Raises Blocked if the product sums over the axis, if both factors have the axis and not both as the
+    same axis of stacked matrices, or if the shape of a scale or zero point is neither () nor (1,).
     """
     right = 3 if step.call.schema.name == "QLinearMatMul" else 1
     step.require_shared(*(index for index in range(step.count) if index not in (0, right)))
@@ -47,7 +48,7 @@ def matmul(step: AxisStep) -> Place:
 
 
 def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int) -> Place:
-    """Return the Place of the resized axis in a product of a matrix, or stacked matrices, and a vector.
+    """Return the Place of the resized axis in a product of a vector with a matrix, stacked matrices, or a vector.
 
     Args:
         places: the places in the factors that have the axis, by index of the input; at least one.
@@ -103,8 +104,9 @@ def gemm(step: AxisStep) -> Place:
 def einsum(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Einsum.
 
-    An input without the axis, in whose term the axis's letter stands, is repeated along it. Raises Blocked if the axis
-    has different letters in the inputs, if its letter is not in the output, or if the equation has "..." or no "->".
+    The axis has one letter in the equation. An input without the axis whose term has this letter is repeated along it.
+    Raises Blocked if the input cannot be repeated, or if the axis has different letters in the inputs. Raises Blocked,
+    too, if its letter is not in the output or twice in a term, or if the equation has "..." or no "->".
     """
     equation = str(step.call.attribute("equation")).replace(" ", "")
     if "..." in equation or "->" not in equation:
