@@ -121,10 +121,9 @@ class Crossing:
     def cross_transitions(self, index: int, change: VersionChange) -> list[Any] | None:
         """Return the nodes that replace the node at `index` of the body, None if it stays as it is.
 
-        A transition leads from one version of the operator to the next; a node crosses all those up to the target. At
-        some opsets, releases of onnx differ in the version of an operator that they have. Then the node is first read
-        as one of the older version, if this version has all its attributes. If the older version refuses the node, it
-        is read as one of the newer.
+        A node crosses all transitions from its version of the operator to the target's. At some opsets, releases of
+        onnx differ in the version of an operator that they have. There, the node is first read as one of the older
+        version, if this version has all its attributes, and only if that is refused as one of the newer.
 
         `change` has the node's operator, and its versions before and after. A replaced node is added to the actions of
         the conversion. Raises Refusal if no nodes at the target compute the same, BudgetExceeded if the budget is used

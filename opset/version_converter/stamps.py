@@ -239,7 +239,8 @@ def _stated_version(proto: Any, domain: str) -> int:
 def _restamp(model: Model, domain: str, version: int) -> Model:
     """Return a copy of the model that imports `version` of a domain; nodes are not changed.
 
-    Functions that import the model's version of the domain import the new version, too.
+    An import is added if the model has none. Functions that import the model's version of the domain import the new
+    version, too; other functions stay.
     """
     message = pb.ModelProto()
     message.CopyFrom(model.proto)
