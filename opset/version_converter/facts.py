@@ -704,8 +704,8 @@ class ValueFacts:
     def _find_shape(self, name: str) -> Shape | None:
         """Return the shape of a value that this body defines, None if not even the rank is known; not cached.
 
-        Sizes that the model states count only for initializers, and for inputs of graphs that are no subgraphs. For
-        other values, they are inferred; if that fails, only the stated rank counts.
+        Initializers and inputs of outermost graphs have the stated shape. For other values, it is inferred; if that
+        fails, only the stated rank counts, with unknown sizes. In a function, no stated shape counts.
         """
         if self.initializer(name) is not None:
             return tuple(self._tensors[name].dims)

@@ -179,7 +179,7 @@ def _join_equal(
 
 
 def _is_unchanged(model: Model, domain: str, version: int, registry: Registry, limits: Limits | None) -> bool:
-    """Whether converting a model to a version of a domain succeeds and changes no node."""
+    """Whether converting a model to a version of a domain succeeds and changes no node; its imports may change."""
     conversion = convert_model(model, Target({domain: version}), registry, limits=limits)
     return not conversion.refusals and not conversion.actions
 
