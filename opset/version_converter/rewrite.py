@@ -652,8 +652,6 @@ class Builder:
         if schema is None or schema.deprecated:
             raise Refusal("C201", f"it needs {proto.op_type}, which does not exist at version {self.version}")
         if inputs is not None:
-            kept = {*inputs}
-            self.released.extend(name for name in node.inputs if name and name not in kept)
             del proto.input[:]
             proto.input.extend(inputs)
             _trim(proto.input)

@@ -761,7 +761,7 @@ class _SizeReader:
         return total
 
     def read_product(self, depth: int) -> Size:
-        """Read factors joined by *, and return their product; `depth` is the number of brackets open."""
+        """Read one or more factors joined by *, and return their product; `depth` is the number of open brackets."""
         result = self.read_factor(depth)
         while self.peek_token() == "*":
             self.take_token()

@@ -129,10 +129,10 @@ def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None]
 
 
 def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]) -> tuple[Size | None, Size | None]:
-    """Return (quotient, remainder) of the product of `shape` divided by the product of `others`.
+    """Return the quotient and the remainder of the product of `shape` divided by the product of `others`.
 
-    Both are None if a size in `others` is unknown or 0; each is None if it does not follow. Symbolic sizes that both
-    have are cancelled first, since the products may become too complex.
+    Both are None if a size in `others` is unknown (None) or 0, or if one in `shape` is unknown. A symbolic size in both
+    lists is cancelled first, since the products may become too complex. Each result that still is so is None.
     """
     if None in others or 0 in others:
         return None, None
@@ -146,7 +146,10 @@ def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]
 
 
 def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None]) -> list[Size | None]:
-    """Return `sizes` in order without as many of each symbolic size as `removed` counts; numbers and None stay."""
+    """Return `sizes` in order without the first ones of each symbolic size, as many as `removed` counts of it.
+
+    Numbers and None stay.
+    """
     left = removed.copy()
     kept = []
     for size in sizes:

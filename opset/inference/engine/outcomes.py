@@ -210,8 +210,9 @@ def _unfit_problem(schema: OpSchema, why: str) -> Problem:
 def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]:
     """Return the problem that an exception of an operator's rule or data function (`hook`) means, as a tuple of one.
 
-    The result is () if the exception only means that something is unknown; the reason is then added to the doubts of
-    `call`. Raises the exception itself if neither the node nor a user's function is at fault, as for BudgetExceeded.
+    It is I201 for a Violation, I303 for a bug in a user's function, I203 for a node that the rule is not written for.
+    For Unknown and TooComplex, the result is (), and the reason is added to the doubts of `call`. Raises any other
+    exception again, such as BudgetExceeded.
     """
     schema = call.schema
     if isinstance(error, (BudgetExceeded, OpsetError, MemoryError)):

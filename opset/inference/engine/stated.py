@@ -117,10 +117,10 @@ class StatedTypes:
         return size
 
     def combine_computed(self, scope: Scope, name: str, inferred: Type | None) -> Type | None:
-        """Return one type that joins what the stated and the inferred type of the computed value `name` say.
+        """Return the type of the computed value `name`, combined from the stated and the inferred type.
 
-        If they contradict each other, the inferred type counts, and this is stored in `scope.conflicts`; if not, an
-        earlier conflict of the value is removed.
+        If they contradict each other, the inferred type counts, and the reason is stored in `scope.conflicts`.
+        Otherwise, an earlier conflict of the value is removed from there.
         """
         type_, why = self.combine(scope, scope.stated[name], inferred)
         if why:

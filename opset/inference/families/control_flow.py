@@ -180,8 +180,9 @@ def scan_8(call: Call) -> GraphRule:
     """Yield requests to infer the body; return the output types of a Scan of version 8: states, then scan outputs.
 
     Each output has a first dimension for the samples of a batch, and a scan output a second one for the steps. Raises
-    Violation C1 to C8 if the attributes, the inputs or the body do not fit together, Unknown if the body or
-    `num_scan_inputs` is missing.
+    Unknown if the body or `num_scan_inputs` is missing. Raises Violation C1 for a wrong number of inputs or outputs, C3
+    for directions, C4 or C7 if inputs differ in their steps or samples, C5 for a scan output that is a sequence or map,
+    C6 if a state changes its element type, C8 for `sequence_lens`.
     """
     body = _graph_of_attribute(call, "body")
     scans, states = _count_scans_and_states(call, body, 1)
@@ -313,10 +314,11 @@ def _infer_iterations(
 
 
 def _drop_lost_parts(type_: Type | None, before: Type | None, after: Type | None) -> Type | None:
-    """Return `type_` without the rank or the sizes that are known in the type `before` but not in the type `after`.
+    """Return `type_` without each size, or the rank, that is known in the type `before`, but not in the type `after`.
 
-    If `before` is [2, 3] and `after` is [2, ?], [4, 5] becomes [4, ?]. The rank is dropped, too, if the ranks of the
-    three types differ. The result is None if `type_` is None, or if `before` is known and `after` is None.
+    If `before` is [2, 3] and `after` is [2, ?], [4, 5] becomes [4, ?]. The rank is also dropped if the three types
+    differ in it. The result is None if `type_` is None, or if `before` is known and `after` is None. Otherwise, `type_`
+    is unchanged if `before` is None.
     """
     if type_ is None or before is None or before == after:
         return type_
@@ -384,9 +386,10 @@ def _count_iterations(call: Call) -> tuple[Size | None, int]:
 
 
 def _limit_iterations(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
-    """Return how often a Loop with a condition runs, None if unknown, and the least number of runs that is certain.
+    """Return how often a Loop with a condition runs, and the least number of times that it certainly runs.
 
-    The condition before the first iteration is taken to be true.
+    The condition before the first iteration is taken to be true. If the body's condition is always true, M alone
+    decides; if it is always false, there is at most one iteration. Otherwise, the first result is None, unless M is 1.
 
     Args:
         condition: the body's first output, which decides whether there is another iteration; None if its elements are
@@ -463,8 +466,13 @@ def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequ
 def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
     """Return the size of the batch of a Scan of version 8, and whether every sequence certainly has a step.
 
-    `batch` is the size that the states and scan inputs show, and `length` their number of steps; each is None if
-    unknown. Raises Violation C8 if the input `sequence_lens` does not fit them.
+    The batch is the size in the inputs, else the number of elements of the input `sequence_lens`. A sequence has the
+    steps that this input states, else `length`. Raises Violation C8 if `sequence_lens` does not fit.
+
+    Args:
+        call: the node.
+        batch: the size of the batch that the states and scan inputs show, None if unknown.
+        length: the number of steps of the scan inputs, None if unknown.
     """
     (batch,) = unify_shape(call, 0, (batch,), "C8")
     if not call.has(0):

@@ -332,9 +332,9 @@ def scatter_nd_11(call: Call) -> Shape:
 def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the data's elements after updates were written to slices; an unknown element is None.
 
-    If the attribute `reduction` is not "none", an update is combined with the element, and floats become unknown. The
-    result is None if a size of the data is unknown or symbolic, if an index is unknown, or if index tuples are empty.
-    Raises Unknown if the rank of the data is unknown.
+    If the attribute `reduction` is not "none", an update is combined with the element; a float that is so combined
+    becomes unknown. The result is None if a size of the data is unknown or symbolic, if an index is unknown, or if
+    index tuples have the length 0. Raises Unknown if the rank of the data is unknown.
     """
     shape = _known_integers(call.require_shape(0))
     indices = call.constant(1)

@@ -53,8 +53,9 @@ def upsample_9(call: Call) -> Shape:
 def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
     """Return the first input's sizes, each multiplied by its scale and rounded down; a size is None if unknown.
 
-    `scales` is None if not even the number of scales is known; otherwise, it gives a rank that is unknown. Raises
-    Unknown if both are unknown. Raises Violation C4 if strings or booleans would be averaged.
+    `scales` is None if not even the number of scales is known. If the rank is unknown, it is the number of scales.
+    Raises Unknown if both are unknown, or if there are more than MAX_RANK scales. Raises Violation C4 if strings or
+    booleans would be averaged.
     """
     shape = call.shape(0)
     if scales is None:

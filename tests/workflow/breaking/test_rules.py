@@ -7,7 +7,7 @@ import pytest
 
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import release
-from opset.schemas.model import Attribute, AttributeChange, Change, Condition, Example, SpecialCase
+from opset.schemas.model import Attribute, AttributeChange, Change, Condition, Example, ExampleValue, SpecialCase
 from opset.workflow.breaking import compare
 from opset.workflow.breaking.example_rule import MOST
 from opset.workflow.breaking.pages import fixtures
@@ -101,6 +101,22 @@ def test_an_input_is_compared_with_itself_if_an_output_or_attribute_has_its_name
     (found,) = compare(old, new, rules=["B157"]).findings
     assert (found.message, found.severity) == ("the text of X was edited", "WARN")
     assert not compare(old, old, rules=["B157"]).findings
+
+
+@pytest.mark.parametrize("element", ["float", "double", "bfloat16"])
+def test_an_integer_in_a_tensor_of_floats_is_the_float(element):
+    (key, operator), *_ = (state := golden.state("B171", "old")).operators.items()
+    (since, version), *_ = operator.versions.items()
+
+    def with_outputs(*elements, **others):
+        value = ExampleValue(f"tensor({element})", [*elements], (2,))
+        examples = {"one": Example("one", since, inputs=(value,), outputs=(value,))} | others
+        changed = {since: replace(version, examples=examples)}
+        return replace(state, operators={key: replace(operator, versions=changed)})
+
+    other = Example("other", since)
+    assert not compare(with_outputs(1, 2), with_outputs(1.0, 2.0, other=other), rules=["B171", "B172"]).findings
+    assert compare(with_outputs(1, 2), with_outputs(1.0, 3.0), rules=["B172"]).findings
 
 
 def test_every_type_set_that_was_edited_is_named_also_where_no_version_changed():

@@ -96,8 +96,9 @@ def grid_sample(step: AxisStep) -> Place:
 def recurrent(step: AxisStep) -> Sequence[Place | None] | None:
     """Return the Places of the resized axis, the batch, in the three outputs of RNN, GRU or LSTM.
 
-    The result is None if the input sequences do not have the axis. Initial states and lengths without the axis are
-    repeated along it. Raises Blocked if the axis is not the axis of the batch, or if weights have it.
+    The result is None if the first input does not have the axis. Initial states and lengths of sequences without the
+    axis are repeated along it. Raises Blocked if the axis is not the axis of the batch in an input, if an input cannot
+    be repeated, or if weights have the axis.
     """
     step.require_shared(1, 2, 3, 7)
     place = step.own_place(0)
