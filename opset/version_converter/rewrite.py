@@ -652,8 +652,6 @@ class Builder:
         if schema is None or schema.deprecated:
             raise Refusal("C201", f"it needs {proto.op_type}, which does not exist at version {self.version}")
         if inputs is not None:
-            kept = {*inputs}
-            self.released.extend(name for name in node.inputs if name and name not in kept)
             del proto.input[:]
             proto.input.extend(inputs)
             _trim(proto.input)
@@ -683,7 +681,8 @@ class Builder:
     def state(self, name: str, element: str, shape: Shape | None = None) -> None:
         """Set the type of an output of a new node with a subgraph, which inference does not find.
 
-        `name` is the output, `element` its element type, such as "float".
+        `name` is the output, `element` its element type, such as "float". Sizes in `shape` that are text count as
+        unknown; without it, the rank is unknown.
         """
         self._values.state(name, element, shape)
 

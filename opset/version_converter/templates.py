@@ -62,7 +62,7 @@ def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
         bool(node.name),
         tuple(attributes),
         tuple([inputs.index(name) if name else -1 for name in inputs]),
-        tuple([_facts_about(name, facts) for name in inputs if name]),
+        tuple([_facts_about(name, facts) for name in inputs]),
         tuple([(bool(name), name and facts.type(name), facts.is_read(name)) for name in outputs]),
     )
 

@@ -11,6 +11,7 @@ import pytest
 from onnx import parser
 
 import opset
+from opset.budget import Limits
 from opset.errors import ConversionError
 from opset.model import load
 from opset.model import proto as pb
@@ -443,6 +444,18 @@ def test_functions_are_inlined_for_a_runtime_that_runs_none(tmp_path):
     assert not converted(without_calls, file).functions
     file = runtime_file(tmp_path, takes("Elu"))
     assert opset.convert(before, runtime="npu==1.0", targets=[file]) == before
+
+
+def test_what_is_inferred_of_inlined_functions_decides_about_kernels(tmp_path):
+    """The kernel takes a constant shape, which inference of the inlined nodes finds."""
+    function = '<domain: "f", opset_import: ["": 17]> h (p) => (r) { s = Shape (p) r = Reshape (p, s) }'
+    before = model_of("y = f.h (x)", imports=', "f": 1', functions=function)
+    kernels = takes("Constant", Reshape=[{"constant_inputs": ["shape"]}])
+    file = runtime_file(tmp_path, kernels, releases=NO_FUNCTIONS)
+    for limits in (Limits(), Limits(max_bytes=1 << 30), Limits(max_steps=1 << 30)):
+        after = converted(before, file, limits=limits)
+        assert not after.functions and "Reshape" in operators(after)
+        assert_equal(before, after)
 
 
 def test_functions_at_other_opsets_are_inlined(tmp_path):

@@ -200,9 +200,10 @@ def bump(
 
 
 def _is_incomplete(operator: Operator, data: bytes) -> bool:
-    """Return whether the newest version does not declare all its changes, or the file still has guidance for authors.
+    """Return whether the author still has to complete the newest version; False if the operator has one version only.
 
-    `data` are the bytes of the file. The result is False if the operator has one version only.
+    That is so if its `change:` block does not declare all changes, if nothing changed and the block does not say why
+    there is a version, or if the file still has guidance for authors. `data` are the bytes of the file.
     """
     guidance = GUIDANCE.encode() in data
     steps = operator.transitions

@@ -172,10 +172,10 @@ def _attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B127", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each property that decides the legal values of an attribute, and differs in the versions.
+    """Yield a finding for each of the properties choices, range and kind that differs in an attribute of both versions.
 
-    The properties are choices, range and kind. Attributes of both versions are compared, also renamed ones. Choices
-    that only follow type constraints of other names are left out, and another order of choices is no difference.
+    These decide its legal values. A renamed attribute is compared with its old self. Choices in another order are no
+    difference, and neither are choices that only follow renamed type constraints.
     """
     back = {new: old for old, new in pair.renamed_attributes.items()}
     for name, new in pair.new.schema.attributes.items():
@@ -246,7 +246,9 @@ def _values_text(value: Any) -> str:
 def _legality_change(key: str, old: Attribute, new: Attribute) -> str:
     """Return how the legal values of an attribute changed: "was tightened", "was loosened" or "changed".
 
-    `key` is the property that changed: "choices", "range" or "kind".
+    `key` is the property that changed: "choices", "range" or "kind". Fewer legal values are tightened, more are
+    loosened; some that came while others went, and any other kind, are "changed". No choices and no range allow every
+    value.
     """
     if key == "choices":
         before, after = set(map(repr, old.choices)), set(map(repr, new.choices))

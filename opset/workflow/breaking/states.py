@@ -308,13 +308,8 @@ def merge_states(states: Sequence[State]) -> State:
     """Return one state with the operators of several states, each of another folder.
 
     The result has the name of the first state. If two states have a type set of the same name, the first one is taken.
-    The lock is None if any of the states has none. A single state is returned unchanged.
-
-    Args:
-        states: At least one state.
-
-    Raises:
-        ComparisonError: B192 if two folders have the same operator.
+    Locks are merged; the lock is None if any of the states has none. A single state is returned unchanged. Raises
+    ComparisonError B192 if two states have the same operator. There must be at least one state.
     """
     if len(states) == 1:
         return states[0]

@@ -178,9 +178,9 @@ class ClaimTests:
                 yield example, values
 
     def kernel_outputs(self, schema: OpSchema, example: Example) -> list[Any] | None:
-        """Return the outputs that the kernel of a version computes for an example; None if the kernel fails.
+        """Return the outputs that the kernel of a version computes for an example; None if it fails or does not exist.
 
-        Raises RunError if a limit is exceeded.
+        Raises RunError if a limit is exceeded, BudgetExceeded if the runner's budget is used up.
         """
         return self.run_model(model_of(schema, example), example)
 
@@ -378,8 +378,8 @@ class ClaimTests:
 def states_old_value(claim: Claim) -> bool:
     """Return whether a claim `old: value` has to be tested.
 
-    It is tested if the YAML states it, or if the adapter up is derived, since conversion then relies on the attribute's
-    default. It is never tested if the attribute was renamed, or if the newer version does not have it.
+    It is tested if the YAML states the value, or if the adapter up is derived: then conversion relies on a value that
+    is not stated, the attribute's default. It is never tested if the attribute was renamed, or was removed.
     """
     tests = claim.tests
     if claim.name not in tests.newer.attributes or tests.change.attributes[claim.name].renamed:
