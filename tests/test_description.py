@@ -53,6 +53,61 @@ def test_the_contents_of_a_model():
     assert found.notes == ["com.other: nothing is known of its nodes, which count as taken"]
 
 
+WHOLE = """<ir_version: 8, opset_import: ["com.other": 2, "": 17, "local": 1],
+    producer_name: "maker", producer_version: "1.5", model_version: 7>
+main (float[N, 4] x, bool c, seq(float[2]) s, optional(int64) o) => (float[N, 4] y, z) <float[4] w = {1, 2, 3, 4},
+    float[2, 2] v = {1, 2, 3, 4}, int64[1] i = {0}, bool b = {1}, string[2] t = {"a", "bc"}> {
+    a = local.twice (x)
+    d = local.twice (a)
+    y = If (c) <then_branch = t () => (float[N, 4] p) { p = local.once (d) },
+                else_branch = e () => (float[N, 4] q) { r = Neg (d) q = Neg (r) }>
+    z = com.other.Op (s, o)
+}
+<domain: "local", opset_import: ["": 17, "local": 1]> twice (a) => (b) { c = local.once (a) b = Neg (c) }
+<domain: "local", opset_import: ["": 17]> once (a) => (b) { b = Abs (a) }
+<domain: "local", opset_import: ["": 17]> unused (a) => (b) { b = Exp (a) }"""
+
+
+def test_the_whole_description_of_a_model():
+    found = described(WHOLE, "tract")
+    facts = dict(vars(found))
+    del facts["runtimes"]
+    assert facts == {
+        "ir_version": 8,
+        "model_version": "7",
+        "opsets": [
+            ("com.other", 2, None, ""),
+            ("ai.onnx", 17, REGISTRY.domains[""], "1.12.0"),
+            ("local", 1, None, ""),
+        ],
+        "producer": "maker 1.5",
+        "graph": "main",
+        "inputs": [
+            ("x", "tensor(float)[N, 4]"),
+            ("c", "tensor(bool)[]"),
+            ("s", "seq(tensor(float))"),
+            ("o", "optional(tensor(int64))"),
+        ],
+        "outputs": [("y", "tensor(float)[N, 4]"), ("z", None)],
+        "weights": [("float", 2, 32, 8), ("int64", 1, 8, 1), ("string", 1, 3, 2), ("bool", 1, 1, 1)],
+        "external_data": [],
+        "nodes": 11,
+        "operators": [
+            ("ai.onnx", "Neg", 13, 3),
+            ("ai.onnx", "Abs", 13, 1),
+            ("ai.onnx", "Exp", 13, 1),
+            ("ai.onnx", "If", 16, 1),
+            ("com.other", "Op", None, 1),
+        ],
+        "functions": [("local", "once", 2), ("local", "twice", 2)],
+        "lowest_ir_version": 8,
+        "lowest_opsets": [("ai.onnx", 13, "Exp cannot go from 17 to 12: the type of 'a' is not known")],
+        "notes": ["com.other: nothing is known of its nodes, which count as taken"],
+    }
+    text = "com.other 2, ai.onnx 17, local 1, IR version 8: 11 nodes, 44 bytes of weights"
+    assert repr(found) == f"<ModelDescription {text}>"
+
+
 def test_sparse_weights_count_as_they_are_stored():
     model = helper.make_model(helper.make_graph([], "g", [], []), opset_imports=[helper.make_opsetid("", 17)])
     sparse = model.graph.sparse_initializer.add(dims=[100])

@@ -93,6 +93,30 @@ def test_types_change_unless_variables_are_renamed():
     ]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        ("float[N, 3]", "float[M, 3]", True),
+        ("float[N, 3]", "float[N, 4]", False),
+        ("float[3, N]", "float[4, N]", False),
+        ("float[N, M]", "float[M, N]", True),
+        ("float[N, M]", "float[K, K]", False),
+        ("float[N, N]", "float[K, M]", False),
+        ("float[N, 3]", "float[2, 3]", False),
+        ("float[2, 3]", "float[2]", False),
+        ("float[2]", "float[2, 3]", False),
+        ("float[2]", "double[2]", False),
+        ("float[2]", "float[]", False),
+        ("seq(float[2])", "seq(float[2])", True),
+        ("seq(float[2])", "float[2]", False),
+    ],
+)
+def test_the_type_of_an_inner_value_is_compared(before, after, same):
+    text = '<ir_version: 8, opset_import: ["": 17, "o": 1]> m (float[2] x) => (y) <%s a> { a = o.P (x) y = o.Q (a) }'
+    places = [place for _, _, place, _ in found(text % before, text % after)]
+    assert places == [] if same else places == ["node number 0 (P)"]
+
+
 def test_numbers_that_exporters_give_to_nodes_may_shift():
     old, new = proto.ModelProto(ir_version=8), proto.ModelProto(ir_version=8)
     for model, kinds in ((old, ["Abs", "Neg", "Exp"]), (new, ["Abs", "Floor", "Neg", "Exp"])):

@@ -27,7 +27,6 @@ TRUSTED = "OPSET_ALLOW_HOOKS"
 MAX_BYTES = 1 << 18
 MAX_DEPTH = 16
 MAX_FOLDERS = 100
-MAX_PATH = 4096
 LISTED = 5
 """Files of a folder that a note names."""
 _KEYS = {"schemas": "folder", "targets": "file", "select": "code", "ignore": "code"}
@@ -165,8 +164,8 @@ def _project_paths() -> dict[str, list[Path]]:
     project = read_project()
     paths: dict[str, list[Path]] = {}
     for key, is_kind in (("schemas", os.path.isdir), ("targets", os.path.isfile)):
-        paths[key] = [project.folder / each for each in project.lists[key] if len(each) <= MAX_PATH]
-        wrong = [each for each in project.lists[key] if len(each) > MAX_PATH or not is_kind(project.folder / each)]
+        paths[key] = [project.folder / each for each in project.lists[key]]
+        wrong = [each for each in project.lists[key] if not is_kind(project.folder / each)]
         if wrong:
             raise project.error(f"[tool.opset] {key}: {wrong[0][:SHOWN]!r} is no {_KEYS[key]}")
     return paths

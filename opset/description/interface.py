@@ -236,8 +236,8 @@ def _interface_changes(old: Any, new: Any) -> Iterator[_Found]:
     changes = types.compare_outputs([(outputs[0].values[a].type, outputs[1].values[b].type) for a, b in pairs])
     yield from _type_changes("output", pairs, changes)
     formats = _image_formats(old), _image_formats(new)
-    for key in formats[0].keys() & formats[1].keys():
-        if formats[0][key].lower() != formats[1][key].lower():
+    for key in formats[0]:
+        if key in formats[1] and formats[0][key].lower() != formats[1][key].lower():
             yield "image-format", f"metadata {quote(key)}", safe_text(formats[0][key]), safe_text(formats[1][key])
 
 

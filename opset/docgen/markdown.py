@@ -98,7 +98,7 @@ def _file_names(domains: Sequence[str]) -> dict[str, str]:
     """
     taken = [each.removesuffix(".md") for each in (INDEX, COVERAGE)]
     odd = [domain for domain in domains if domain.lower().startswith(CHANGELOG)]
-    plain = unique_slugs((domain_name(domain) for domain in domains if domain not in odd), taken)
+    plain = unique_slugs(map(domain_name, domains), taken)
     other = unique_slugs((f"_{domain}" for domain in odd), (*taken, *plain.values()))
     return {domain: other[f"_{domain}"] if domain in odd else plain[domain_name(domain)] for domain in domains}
 

@@ -85,8 +85,8 @@ def rule(name: str) -> Callable[[Function], Function]:
     """Return a decorator that registers a function as the rule called `name`, which YAML names in `shape:`.
 
     For `same(X)`, the name is "same". The function is called with the Call of the node, the index of the output, and
-    one argument for each word in brackets: an index for the name of an input, a string for the name of an attribute, an
-    int for a number. An earlier rule of the same name is replaced.
+    one argument for each word in brackets: the index of an input for its name, a string for the name of an attribute,
+    an int for a number. An earlier rule of the same name is replaced.
     """
 
     def register(function: Function) -> Function:

@@ -133,7 +133,8 @@ def plan(
 
     Raises:
         ConversionError: C106 if `assume_opset` is "auto" and no versions, or several, fit all nodes.
-        InferenceError: I501 or I502 if a size in `dims` that the model states as a number cannot be replaced.
+        InferenceError: I501 or I502 if a size in `dims` that the model states as a number cannot be replaced. I401 if
+            `assume_opset` is "auto", and `limits` do not suffice to find the versions.
         ModelError: The model is malformed.
         SchemaError: A file in `schemas` or `targets` has faults.
         UsageError: The target is not known, no input has a name in `dims`, or no initializer has one in `freeze`.
@@ -211,7 +212,8 @@ def convert(
 
     Raises:
         ConversionError: The conversion is refused; the error has all refusals.
-        InferenceError: I501 or I502 if a size in `dims` that the model states as a number cannot be replaced.
+        InferenceError: I501 or I502 if a size in `dims` that the model states as a number cannot be replaced. I401 if
+            `assume_opset` is "auto", and `limits` do not suffice to find the versions.
         ModelError: The model is malformed.
         SchemaError: A file in `schemas` or `targets` has faults.
         UsageError: The target is not known, no input has a name in `dims`, or no initializer has one in `freeze`.
@@ -285,6 +287,7 @@ def _assume(
 
     Raises:
         ConversionError: C106 if "auto" finds no versions, or several, that fit all nodes of the model.
+        InferenceError: I401 if `limits` do not suffice for "auto".
         ModelError: The model is malformed.
         UsageError: U101 for a version that is not known.
     """

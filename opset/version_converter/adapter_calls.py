@@ -43,13 +43,12 @@ class AdapterCall(NamedTuple):
 def call_adapter(call: AdapterCall) -> Result:
     """Call an adapter; return the name or names of the values that replace the node's outputs, or None.
 
-    None means that the derived adapter of the transition is to be used. A lowering may not return None.
+    None means that the derived adapter of the transition is to be used; a lowering may not return None. Refusal,
+    OpsetError and BudgetExceeded of the adapter reach the caller. So does any other exception if the operator is a
+    standard one.
 
-    Refusal, OpsetError and BudgetExceeded of the adapter reach the caller. So does any other exception if the operator
-    is a standard one.
-
-    Raises Refusal C105 if the result is neither names nor None. For an operator of a user's domain, it is also raised
-    if the adapter raises any other exception, or makes nodes that are not valid.
+    Raises Refusal C105 if the result is neither names nor such a None. For an operator of a user's domain, it is also
+    raised if the adapter raises any other exception, or makes nodes that are not valid.
     """
     step, op, node, registry = call.step, call.op, call.node, call.registry
     what = f"the {'lowering' if step.lowers else 'adapter'} of {step.source.name}"
@@ -76,10 +75,13 @@ def call_adapter(call: AdapterCall) -> Result:
 
 
 def _name_faults(call: AdapterCall, names: Sequence[str]) -> Iterator[str]:
-    """Yield the end of a message for each name that makes the adapter's nodes wrong.
+    """Yield a phrase for each wrong name in the nodes that an adapter made: "reads 'x', which nothing computes".
 
-    It is about a value that a node reads before it is computed ("reads 'x', which nothing computes"), that is computed
-    twice, or that is returned and that nothing computes. `names` are the names that the adapter returned.
+    `names` are the names that the adapter returned. A name is wrong in these cases:
+
+    - a node, or a graph inside it, reads a value that nothing has computed before;
+    - a node computes a value that is computed already;
+    - the adapter returned a value that nothing computes.
     """
     node, facts = call.node, call.facts
     known = {"", *node.inputs}

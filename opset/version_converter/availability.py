@@ -33,9 +33,10 @@ LOADED = frozenset(("Constant",))
 
 
 def holds_tensor(operator: tuple[str, str], attributes: Sequence[Any]) -> bool:
-    """Whether a node is a Constant with a tensor, which runtimes load as an initializer, without a kernel.
+    """Whether a node is a Constant of ai.onnx with a tensor in `value`; runtimes load it without a kernel.
 
-    `operator` is the pair of operator and domain. `attributes` are the node's AttributeProtos.
+    The result is False for a Constant with another attribute, such as `value_float`. `operator` is the pair of name and
+    domain. `attributes` are the node's AttributeProtos.
     """
     return operator[0] in LOADED and not operator[1] and all(each.name == "value" for each in attributes)
 
@@ -138,7 +139,7 @@ class Availability:
         self.inexact = inexact
         self._by_function = by_function
         self.counts: Counter[tuple[str, str]] = Counter()
-        self.unchecked: dict[str, str] = {}
+        self.unchecked: dict[str, list[str]] = {}
         self._routes = routes
         self._judgements: dict[Hashable, Judgement] = {}
         self._plain: dict[tuple[str, str, int], bool] = {}
@@ -150,18 +151,18 @@ class Availability:
         return f"{self.runtime.name} {self.runtime.release}"
 
     def find_lack(self, node: Any, opset: int, facts: ValueFacts) -> Lack | None:
-        """Return why neither the runtime nor its fallback runs a node rightly, None if one does.
+        """Return why neither the runtime nor its fallback runs a node rightly, None if one does or may do.
 
-        A fault that is possible but not certain is no reason. The fallback counts only for nodes that the runtime does
-        not take at all. `opset` is the version of the node's domain.
+        The fallback is asked only if the runtime does not take the node at all. `opset` is the version of the node's
+        domain.
         """
         return self.judge(node, opset, facts).lack
 
     def judge(self, node: Any, opset: int, facts: ValueFacts, names: Names | None = None) -> Judgement:
-        """Return the Judgement of a node: whether the runtime or its fallback runs it, and why not.
+        """Return whether the runtime or its fallback runs a node rightly, and if not, why.
 
-        The result is cached for all nodes with the same operator, types, and facts that the runtime's kernels depend
-        on.
+        A node is taken to run if its operator has no schema, or if the runtime's operators are not known. The result is
+        cached for all nodes with the same operator, opset, types, and facts that the runtime's kernels depend on.
 
         Args:
             node: The NodeProto.
@@ -215,7 +216,7 @@ class Availability:
         The result is also True in these cases:
 
         - the operator has no schema, so that nothing is known of it;
-        - the operator is Constant, which becomes an initializer, and the runtime has no known fault with it;
+        - the operator is Constant, and the runtime has no known fault with it; a runtime loads it as an initializer;
         - the runtime's operators are not known.
         """
         key = (op_type, domain, opset)
@@ -255,9 +256,9 @@ class Availability:
     def wider_types(self, schema: OpSchema) -> Iterator[tuple[str, str]]:
         """Yield (element type, wider element type) pairs such that the operator computes the same in the wider type.
 
-        For example, ("float16", "float"). The pairs are the casts that the runtime makes itself, and the pairs that the
-        operator declares (`emulate`). If a declared pair leads from an integer type to a floating-point type, pairs
-        with wider integer types follow.
+        For example, ("float16", "float"). First come the casts that the runtime makes itself, then the pairs that the
+        operator declares (`emulate`). For integers that are declared to compute in floating point, wider integers
+        follow.
         """
         yield from ((element, other) for element, other in self.runtime.casts.items() if " " not in other)
         declared: dict[tuple[str, str], None] = {}
@@ -272,9 +273,9 @@ class Availability:
                 yield from ((element, integer) for integer in AS_INTEGERS.get(wide, ()))
 
     def notes(self) -> Iterator[str]:
-        """Yield notes for the user: nodes that the fallback runs, faults of the runtime, restrictions not checked.
+        """Yield notes for the user: nodes that the fallback runs, certain and possible faults, unchecked restrictions.
 
-        There is one note of each kind, or none if there is nothing to say.
+        Each kind is one note, and is left out if there is nothing to say.
         """
         runtime, fallback = self.runtime, self.runtime.fallback
         if (names := self._listing_of(ELSEWHERE)) and fallback is not None:
@@ -284,7 +285,7 @@ class Availability:
         if names := self._listing_of(DOUBTFUL):
             yield f"{NOTES_OF_FAULTS}which {runtime.title} {runtime.release} may meet: {names}"
         if self.unchecked:
-            words = listing([f"{name}: {text}" for name, text in sorted(self.unchecked.items())], SHOWN)
+            words = listing([f"{name}: {'; '.join(texts)}" for name, texts in sorted(self.unchecked.items())], SHOWN)
             yield f"limits of {runtime.title} {runtime.release} that are not checked: {words}"
 
     def _listing_of(self, kind: str) -> str:
@@ -297,9 +298,11 @@ class Availability:
         return listing([f"{name} ({count})" for name, count in counts], SHOWN)
 
     def _judge(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Judgement:
-        """Return the Judgement of a node of the operator version `schema`; nothing is cached.
+        """Return whether the runtime or one of its fallbacks runs a node of the operator version `schema`.
 
-        If the runtime does not take the node, its fallback may run it, or in turn the fallback of that one.
+        The runtime is asked first, then its fallback, and so on. The first that has a kernel for the node decides, even
+        if it is known to compute the node wrongly. If none has one, the result has the reason of the runtime itself.
+        Nothing is cached.
         """
         first: Lack | None = None
         runtime: Runtime | None = self.runtime
@@ -363,9 +366,9 @@ class Availability:
     ) -> Lack | None:
         """Return why a runtime cannot run a node by the operator's function body, None if no reason is known.
 
-        A reason is a node of the body that reads the operator's first input, and of which the runtime has kernels, but
-        none for the type of that input. Other nodes of the body are not compared. If the type is unknown, or the body
-        computes it in a wider one, the result is None.
+        Only nodes of the body that read the operator's first input are compared: the reason is that the runtime has
+        kernels of one, but none for the type of that input. The result is None if the type is unknown, or if the body
+        computes it in a wider one.
         """
         element = facts.element(node.input[0]) if node.input and node.input[0] else None
         if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):
@@ -387,14 +390,15 @@ class Availability:
         return None
 
     def _keep_words(self, kernel: Kernel, schema: OpSchema) -> None:
-        """Add to `unchecked`, by operator, the restrictions of a kernel that are stated only in words."""
+        """Add the restrictions of a kernel that its table states only in words to `unchecked`, without repeats."""
         words = [*kernel.notes]
         for name, value in kernel.attributes.items():
             if _is_phrase(value, schema, name):
                 words.append(f"{name}: {value}")
         words += [f"{name}: {value}" for name, value in kernel.values.items() if isinstance(value, str)]
         if words:
-            self.unchecked[schema.name] = "; ".join(words)
+            known = self.unchecked.setdefault(schema.name, [])
+            known += [each for each in words if each not in known]
 
 
 def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[KernelFault]:
@@ -489,7 +493,7 @@ def _captures_values(node: Any) -> bool:
 def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Judgement:
     """Return the Judgement of a node that a runtime takes, by the runtime's table of faults.
 
-    If the node certainly meets a fault, the fault is the Judgement's `lack`. If it may meet one, the fault is the
+    The first fault that the node certainly meets is the Judgement's `lack`. Else the first one that it may meet is the
     `doubt`. If it meets none, the Judgement is RUNS.
     """
     doubt = ""
@@ -514,7 +518,8 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
 def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple[int, ...]:
     """Return the positions of inputs that must become constants to avoid a fault; () if constants do not avoid it.
 
-    The values of these inputs are known.
+    They are inputs that the fault names twice: the node meets it if they are computed by nodes, and if their elements
+    are known before the model runs.
     """
     names = fault.computed & fault.known
     formals = _formals(schema.inputs, len(node.input)) if names else ()
@@ -522,10 +527,7 @@ def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple
 
 
 def _scalars_of(fault: KernelFault, node: Any, schema: OpSchema, facts: ValueFacts) -> tuple[int, ...]:
-    """Return the positions of inputs that are surely scalars, if the fault occurs for scalars at these positions.
-
-    Returns () if there are none.
-    """
+    """Return the positions of the node's inputs that `fault.scalars` names and that are surely scalars."""
     formals = enumerate(zip(_formals(schema.inputs, len(node.input)), node.input, strict=False))
     return tuple(at for at, (formal, name) in formals if formal.name in fault.scalars and facts.shape(name) == ())
 
@@ -642,16 +644,18 @@ def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None)
 def _formals(parameters: Sequence[Parameter], count: int) -> Iterator[Parameter]:
     """Yield the declared parameter of each input, or of each output, of a node that has `count` of them.
 
-    A variadic last parameter is repeated. Nothing is yielded if `parameters` is empty.
+    The last parameter is repeated if there are fewer, as a variadic one is. Nothing is yielded if `parameters` is
+    empty.
     """
     for position in range(count if parameters else 0):
         yield parameters[min(position, len(parameters) - 1)]
 
 
 def _lack_of_limits(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
-    """Return why a node breaks, or may break, a limit of a kernel on attributes, outputs or inputs; else None.
+    """Return the first limit of a kernel on outputs, attributes or inputs that a node breaks or may break; else None.
 
-    Limits on types are not checked here.
+    A node may break a limit if the value is known only when the model runs or a function is called. Limits on types,
+    and limits in words, are not checked here.
     """
     if kernel.outputs is not None and (lack := _lack_of_outputs(kernel, node, schema)) is not None:
         return lack
@@ -759,12 +763,11 @@ def _is_phrase(limit: Any, schema: OpSchema, name: str) -> bool:
 def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
     """Whether the value of an attribute keeps the limit in a runtime's table.
 
-    `limit` is a legal value, a list of these, "absent", "default" or "not X". If the attribute has several values, each
-    must be legal; so an absent list keeps any limit that consists of values.
+    If the attribute has several values, each must be legal; so an absent list keeps any limit that consists of values.
 
     Args:
         value: The value that the node states, or else the default; None if there is neither.
-        limit: The limit.
+        limit: A legal value, a list of these, "absent", "default" or "not X".
         declared: The attribute in the schema.
     """
     if limit == ABSENT:

@@ -73,8 +73,9 @@ class TotalBlocker(NamedTuple):
 def blockers_report(conversion: Conversion, *, places: bool = True) -> BlockersReport:
     """Return the refusals of a conversion, and the operators whose nodes would be rewritten.
 
-    Refusals of the whole model come first, then one Blocker for each operator version and reason. Without `places`, the
-    report does not locate rewritten nodes.
+    Refusals of the whole model come first; they name no operator and count no nodes. Then one Blocker follows for each
+    operator version and reason, with the number of its nodes. Without `places`, the report does not locate rewritten
+    nodes.
     """
     report = conversion_report(conversion, places=places)
     blockers = [
@@ -120,9 +121,10 @@ class BlockerSums:
         self._totals: dict[tuple[object, ...], TotalBlocker] = {}
 
     def add(self, blockers: Iterable[Blocker]) -> None:
-        """Add the blockers of one model to the sums, and count the model.
+        """Add the blockers of one model to the sums, and count the model, even if it has none.
 
-        For each operator and reason, the model is counted once.
+        The sums are for each operator and reason, whatever the version. The numbers of nodes are added up; the model is
+        counted once.
         """
         self.models += 1
         seen = set()
@@ -137,7 +139,10 @@ class BlockerSums:
             seen.add(key)
 
     def rows(self) -> list[TotalBlocker]:
-        """Return one entry for each operator and reason, those in most models first, then those with most nodes."""
+        """Return one entry for each operator and reason, those in most models first, then those with most nodes.
+
+        Entries with equal numbers are sorted by operator and reason.
+        """
         totals = self._totals.values()
         return sorted(totals, key=lambda each: (-each.models, -each.nodes, each.operator, each.why))
 
@@ -148,9 +153,10 @@ def _parts_of(finding: Finding) -> tuple[str, str, str, str, str]:
 
 
 def _with_release(blocker: Blocker, runtime: Runtime, later: Sequence[Runtime], opset: int) -> Blocker:
-    """Return the blocker with help that names the first later release that has the missing kernel.
+    """Return the blocker with help that names the first later release with a kernel for its operator version.
 
-    The blocker is returned unchanged if it is not about a missing kernel, or if no later release has the kernel.
+    The blocker is returned unchanged if it is not about an operator, if `runtime` has such a kernel, or if no later
+    release has one.
 
     `later` are the later releases of the runtime, oldest first. `opset` is the version of the blocker's domain in the
     target.

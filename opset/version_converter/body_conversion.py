@@ -93,8 +93,9 @@ class BodyConversion:
     def apply(self, plan: BodyPlan) -> None:
         """Add the refusals of a plan to the conversion; if the conversion then has none, change the body as planned.
 
-        Nodes are replaced, and nodes whose results nothing reads any more are removed. A node that would be removed
-        need not be convertible: a refusal of it is added only if the node is not valid in the given model.
+        Nodes are replaced, and nodes whose results nothing reads any more are removed. For such a node, the refusal is
+        left out if it is about the target (C2xx). A refusal from before, also of another body, leaves this body
+        unchanged.
         """
         body, message = self.body, self.message
         unused, dead = unused_after(body, message, plan.replaced, plan.released, self._facts.read_elsewhere)
@@ -112,10 +113,11 @@ class BodyConversion:
             self._state_shapes()
 
     def check(self) -> None:
-        """Add a refusal to the conversion for each node that is not valid at the body's own opsets.
+        """Add a refusal to the conversion for each node of the body that is not valid at the body's own opsets.
 
-        Calls of model-local functions are not checked. The body is not changed. Raises BudgetExceeded if the budget is
-        used up.
+        Graphs in its nodes are bodies of their own and are not checked here, nor are calls of model-local functions and
+        nodes of domains without schemas. A node of an unknown operator is refused. The body is not changed. Raises
+        BudgetExceeded if the budget is used up.
         """
         for index, route, fits in self._routed_nodes():
             try:
@@ -147,7 +149,8 @@ class BodyConversion:
     def _route_of(self, operator: Operator) -> Route:
         """Return whether all nodes of an operator in this body stay, are checked, converted or refused.
 
-        For a known operator that the user wants to be lowered, the verdict is CONVERT, and `until` of the change is 0.
+        An unknown operator is refused. For a known one that the user wants to be lowered, the verdict is CONVERT, and
+        `until` of the change is 0.
         """
         context = self._context
         route = context.routes.route(*operator, self.versions, context.opsets)
@@ -156,15 +159,16 @@ class BodyConversion:
         return route
 
     def _check_node(self, index: int) -> None:
-        """Raise Refusal C103 if the node at `index` does not fit the schema of its operator."""
+        """Raise Refusal C103 if the node at `index` does not fit the schema of its operator at the body's own opset."""
         version = self.versions[self.body.operators[index][1]]
         self._context.validity.check(self.body, index, version, self._facts)
 
     def _convert_node(self, index: int, route: Route) -> list[Any] | None:
         """Return the nodes that replace the node at `index`, None if the node stays as it is.
 
-        A replaced node is added to the actions of the conversion. Raises Refusal if no nodes at the target compute the
-        same, BudgetExceeded if the budget is used up.
+        `route` is the Route of the node's operator: the versions before and after, or that the operator is lowered. A
+        replaced node is added to the actions of the conversion; the body is not changed. Raises Refusal if no nodes at
+        the target compute the same, BudgetExceeded if the budget is used up.
         """
         if not route.change.until:
             return self._lower_node(index, route.change)
@@ -180,7 +184,7 @@ class BodyConversion:
         return nodes
 
     def _stays(self, index: int, route: Route) -> bool:
-        """Whether a node surely stays: its version is the target's, and the target's runtime, if any, runs the node.
+        """Whether the node at `index` stays: its route keeps all nodes, and the target's runtime, if any, runs it.
 
         A node that the runtime runs is counted for the notes about the runtime.
         """
@@ -189,9 +193,10 @@ class BodyConversion:
         return self.availability is None or self._count_if_run(index, route)
 
     def _count_if_run(self, index: int, route: Route, accept_faulty: bool = False) -> bool:
-        """Return whether the target's runtime runs a node as it is; if so, count the node for the notes on the runtime.
+        """Return whether the target's runtime, or its fallback, runs a node as it is.
 
-        With `accept_faulty`, the result is also True for a node that the runtime computes wrongly.
+        If so, the node is counted for the notes on the runtime. With `accept_faulty`, the result is also True for a
+        node that the runtime computes wrongly.
         """
         assert self.availability is not None
         body, domain = self.body, route.change.domain
@@ -203,7 +208,7 @@ class BodyConversion:
     def _signature_of(self, index: int) -> tuple[Any, ...]:
         """Return the operator, number of inputs, types and attributes of a node as a key.
 
-        Of nodes with equal keys, either all stay as they are, or none does.
+        Nodes of this body with equal keys either all stay as they are, or none does. Unknown types are equal.
         """
         body = self.body
         reads = body.reads[index]
@@ -215,11 +220,14 @@ class BodyConversion:
         )
 
     def _lower_node(self, index: int, change: VersionChange) -> list[Any] | None:
-        """Return the nodes of other operators that replace the node at `index`, None if the node stays as it is.
+        """Return the nodes of other operators that replace the node at `index`, None if nothing changes it.
 
-        If a node with the same attributes, types, shapes and small constants was lowered before, copies of its new
-        nodes are returned, with new names. The change is added to the actions of the conversion. Raises Refusal if the
-        operator has no lowering, or if the lowering refuses the node; BudgetExceeded if the budget is used up.
+        `change` has its operator and versions. If a node with the same attributes, types, shapes and small constants
+        was lowered before, copies of its new nodes are returned, with new names. The change is added to the actions of
+        the conversion.
+
+        Raises Refusal if the operator has no lowering, or if the lowering refuses the node; BudgetExceeded if the
+        budget is used up.
         """
         facts, crossing = self._facts, self._crossing
         templates = self._forms.templates.setdefault(self.body.operators[index], {})
@@ -243,8 +251,8 @@ class BodyConversion:
     ) -> None:
         """Add the nodes that replace the node at `index` to `templates`, for later nodes of the same form (`form_of`).
 
-        Nothing is added if the new nodes depend on more than the form. `counts` is a copy of the availability's counts
-        from before the node was lowered.
+        Nothing is added if the new nodes depend on more than the form. The conversion's last action must be that of the
+        node. `counts` is a copy of the availability's counts from before; what the lowering added to them is kept, too.
         """
         looked_up = self._facts.looked_up or ()
         if not self._facts.large_read and (form := form_of(self.body, index, self._facts)) is not None:
@@ -272,11 +280,11 @@ class BodyConversion:
         return nodes
 
     def _state_shapes(self) -> None:
-        """Write the inferred shapes of the outputs of this body into the model, since runtimes may not infer them.
+        """Write the inferred shapes of the outputs of this body, that of a Scan, into the model.
 
-        It is called for the body of a Scan. Shapes are written if the target is a runtime, or an opset below 14: before
-        it, runtimes do not infer the results of arithmetic on sizes. Only sizes that are numbers are written. Shapes in
-        model-local functions are not.
+        Runtimes may not infer them: below opset 14, they do not infer the results of arithmetic on sizes. So shapes are
+        written if the target is below 14, or is a runtime. Only sizes that are numbers are written. Outputs with a
+        stated shape stay, and so do all in model-local functions.
         """
         is_inferred = self._context.opsets.get("", INFERRED) >= INFERRED and self.availability is None
         if is_inferred or self.body.root.function:
@@ -335,10 +343,10 @@ class BodyConversion:
         return Finding(refusal.code, message, self.body.location(index), refusal.why, self._help_of(refusal))
 
     def _help_of(self, refusal: Refusal) -> str:
-        """Return the help for a refusal; it ends with another target that would do if the refusal names one.
+        """Return the help for a refusal: the parts of its own help that the user of this model can follow.
 
-        The help consists of the parts of the refusal's own help that this model can follow: it need not be told to set
-        open sizes if it has none. If no part is left, it is the help of the code.
+        For example, setting open sizes is left out if no graph input has one. If no part is left, it is the help of the
+        code. If another target would do, the help ends with it, or consists of it alone.
         """
         stated = [value.type for value in self._context.index.proto.graph.input]
         shapes = [type_.tensor_type.shape for type_ in stated if type_.tensor_type.HasField("shape")]

@@ -133,9 +133,10 @@ class _BodySplicing:
                 raise unknown_type(name)
 
     def _write_node(self, node: Any) -> None:
-        """Write one node of the body into the model.
+        """Make the nodes in the model that stand for one node of the body, and record the names of its outputs.
 
-        A Constant is not written yet, but when another node reads it.
+        A Constant is only recorded, and is made when a node reads it. A CastLike becomes a Cast, as the type is known.
+        Raises Refusal C201 if the operator does not exist at the opset.
         """
         if node.op_type == "Constant":
             self.constants[node.output[0]] = self._constant_of(node.attribute[0])
@@ -175,11 +176,10 @@ class _BodySplicing:
         return _BodyConstant(element, dims, values)
 
     def _cast_like(self, name: str, like: str) -> str:
-        """Return the model's name for the value `name`, cast to the element type of the value `like`.
+        """Return the name in the model for the value `name` of the body, cast to the element type of the value `like`.
 
-        Both are names of values in the body; `like` has to be one of its inputs. If `name` is a constant that no node
-        has read yet, and its elements fit the type, a constant of that type is made instead of a Cast. Raises Refusal
-        C203 if the type of `like` is unknown.
+        `like` has to be an input of the body. If `name` is a constant that no node has read yet, it is made in that
+        type, without a Cast, unless an element is out of range. Raises Refusal C203 if the type of `like` is unknown.
         """
         element = self.elements.get(like)
         if element is None:
@@ -196,7 +196,8 @@ class _BodySplicing:
 def _cast_elements(value: _BodyConstant, element: str) -> list[Any]:
     """Return the elements of a constant for a constant of the element type `element`, as Cast converts them.
 
-    For an integer type, fractions are cut off. For any other type, the elements are returned unchanged.
+    For an integer type, fractions are cut off; whether a number is in the type's range is not checked. For any other
+    type, the elements are returned unchanged.
 
     Raises:
         ModelError: The constant is malformed.

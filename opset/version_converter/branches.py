@@ -30,7 +30,10 @@ class _KnownIf(NamedTuple):
 
 
 def has_branches(index: ModelIndex) -> bool:
-    """Whether a graph outside of functions, or a graph in it, has an If; an If in a function is never replaced."""
+    """Whether the model has an If outside of functions; those in functions are never replaced.
+
+    An If in a subgraph counts, and so does one in a training graph.
+    """
     return any(body.name == THEN and not body.root.function for body in index.bodies)
 
 
@@ -74,8 +77,9 @@ def _find_known_ifs(index: ModelIndex, body: Body, inference: LazyInference) -> 
 def _can_replace(branch: Body, outputs: list[str], index: ModelIndex) -> bool:
     """Whether the nodes of `branch` can replace an If in the graph around it; `outputs` are the If's outputs.
 
-    They cannot if the branch has inputs, another number of outputs, quantization annotations, or below IR version 4
-    initializers. Nor can they if an output is not computed by a node of the branch, and is not stated to be a tensor.
+    They cannot if the branch has inputs, quantization annotations, or another number of outputs. They cannot if the
+    branch has initializers, and the IR version is below 4. Each output of the branch must be computed by one of its
+    nodes, or be stated to be a tensor.
     """
     proto = branch.proto
     if len(proto.output) != len(outputs) or proto.input or proto.quantization_annotation:
@@ -124,9 +128,10 @@ def _replace_ifs(holder: Body, taken: list[_KnownIf], messages: dict[Body, Any],
 
 
 def _move_tensors(graph: Any, message: Any, names: FreshNames) -> dict[str, str]:
-    """Move the initializers of a branch to the graph around it; return their new names by their old names.
+    """Copy the initializers of a branch to the graph around it; return their new names by their old names.
 
-    `graph` is the GraphProto of the branch, `message` the GraphProto around it.
+    Each gets a name that is new in the model. `graph` is the GraphProto of the branch, which is not changed; `message`
+    is the GraphProto around it.
     """
     given: dict[str, str] = {}
     for tensor in graph.initializer:

@@ -194,9 +194,9 @@ class _Size(NamedTuple):
 
 
 def _size_of(function: Body) -> _Size:
-    """Return the size that one call of a function adds when it is inlined.
+    """Return what one call of a function adds when it is inlined: nodes, their bytes, names and copies of attributes.
 
-    Subgraphs are included. A call inside of the function counts as one node.
+    Nodes in subgraphs count, too. A call inside of the function counts as one node.
     """
     bodies = bodies_below(function)
     nodes = sum(len(body.nodes) for body in bodies)
@@ -225,8 +225,9 @@ class _Inliner:
     def inline(self) -> None:
         """Replace the calls of chosen functions, in all graphs and in all functions that are not chosen.
 
-        Replaced calls are counted in the Inlining, and calls that cannot be inlined are refused there. Raises
-        BudgetExceeded if the budget is used up.
+        Subgraphs are included, and so are calls among the new nodes, until no call of a chosen function is left.
+        Replaced calls are counted in the Inlining. A call that cannot be inlined is removed, and a refusal is added
+        there. Raises BudgetExceeded if the budget is used up; the model may then be half changed.
         """
         self._charge_all()
         for graph in _graphs_of(self._proto):
@@ -330,10 +331,11 @@ def _remove_uncalled(
     registry: Registry,
     inlining: Inlining,
 ) -> None:
-    """Remove the chosen functions, and those that were called but no longer are, and correct the opset imports.
+    """Remove the chosen functions, and functions that lost their last call by that, and correct the opset imports.
 
-    Domains of new nodes are imported. A domain of removed functions is no longer imported if nothing uses it and it has
-    no schemas. The keys of the removed functions are added to `inlining.removed`.
+    A function that nothing called before stays. Domains of new nodes are imported. A domain of removed functions is no
+    longer imported if nothing uses it and it has no schemas. The keys of the removed functions become
+    `inlining.removed`.
 
     Args:
         proto: The ModelProto, in which calls are replaced already.
@@ -375,7 +377,7 @@ def _graphs_of(proto: Any) -> list[Any]:
 def _keys_named_in(roots: Iterable[Any]) -> set[FunctionKey]:
     """Return (domain, name, overload) of all operators and functions that nodes of these graphs or functions use.
 
-    Nodes in subgraphs count, too.
+    Nodes in subgraphs count, too; nodes in functions that are called do not.
     """
     keys: set[FunctionKey] = set()
     pending = [*roots]

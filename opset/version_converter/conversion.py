@@ -304,8 +304,8 @@ def targets_by_kernels(
     """Yield the targets that a conversion to a runtime tries, one after the other, each with one opset of ai.onnx.
 
     The model's own opset comes first if the runtime takes it and runs all nodes at it. Then come the opsets at which
-    the runtime runs most nodes, at most MAX_CANDIDATES - 1 of them. The opset nearest to the model's own comes last,
-    since it may have the fewest refusals. No opset is repeated.
+    the runtime runs most nodes, at most MAX_CANDIDATES - 1 of them. The opset nearest to the model's own comes last. No
+    opset is repeated.
 
     Only one target is yielded if no runtime is targeted, if `target` fixes the version of ai.onnx, or if the model does
     not import ai.onnx. `samples` are nodes that stand for all nodes of the model.
@@ -335,10 +335,10 @@ def nearest_opset(runtime: Runtime, opset: int, registry: Registry) -> int:
 
 
 def at_opset(target: Target, opset: int) -> Target:
-    """Return the target with `opset` as its version of ai.onnx.
+    """Return the target with `opset` as its version of ai.onnx, which each model then gets.
 
-    The versions of its operators are taken as in the newest release of onnx that has no later opset. Its `least` is
-    None, so that no model keeps another opset.
+    Without `least`, no model keeps another opset that the runtime takes. Operators are taken as in the newest release
+    of onnx that has no later opset.
     """
     return target._replace(opsets={**target.opsets, "": opset}, least=None, release=release_with(opset).name)
 
@@ -367,10 +367,10 @@ def _facts_of(model: Model, index: ModelIndex, task: Task) -> Mapping[Body, Valu
 
 
 def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion:
-    """Return the first conversion without refusals among those by STRATEGIES; if all are refused, the first of them.
+    """Return the first conversion without refusals among those by STRATEGIES; if all are refused, the very first.
 
-    A strategy is a way to copy functions before the conversion. It is tried only if it may remove a refusal of the
-    strategy tried before. Each conversion begins with the versions and notes of `start`, which is not changed.
+    A strategy is a way to copy functions before the conversion. It is skipped unless it may remove a refusal of the
+    last one that was tried. Each conversion begins with the versions and notes of `start`, which is not changed.
     """
     first = latest = convert_once(model, index, start, task, STRATEGIES[0])
     for strategy in STRATEGIES[1:]:
@@ -428,7 +428,10 @@ def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task,
 
 
 def _withdrawn_notes(conversion: Conversion, registry: Registry) -> Iterator[str]:
-    """Yield a note for each operator version that the standard has withdrawn, and of which nodes stay in the model."""
+    """Yield a note for each operator version that the standard has withdrawn, if nodes of it stay in the model.
+
+    The note has the number of these nodes and the operator that takes their place, if there is one.
+    """
     counts: Counter[tuple[str, str, int]] = Counter()
     for (domain, op_type, _, version), count in conversion.kept.items():
         counts[domain, op_type, version] += count
@@ -449,9 +452,10 @@ def _inexact_notes(conversion: Conversion) -> Iterator[str]:
 
 
 def _take_known_branches(model: Model, index: ModelIndex, task: Task) -> tuple[Model, ModelIndex, str] | None:
-    """Return the model with each If whose condition is known replaced by its branch, the model's index, and a note.
+    """Return the model in which branches replace If nodes with a known condition, its index, and a note.
 
-    Returns None if there is no such If, or if the budget is used up.
+    The note has the number of If nodes. The given model is not changed. Returns None if no If can be replaced, as for
+    If nodes in functions and for models with training graphs, or if the budget is used up.
     """
     try:
         proto, count = take_branches(index, task.infer(model, index), task.budget) if has_branches(index) else (None, 0)
@@ -488,7 +492,7 @@ def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[M
 def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
     """Yield one note that lists the used operators whose signature is not fully known; nothing if there are none.
 
-    They are operators of users' domains, whose schemas leave the signature open.
+    They are operators of users' domains with the schema at the model's opset. A schema may leave the signature open.
     """
     used = {operator for body in index.bodies for operator in body.operators}
     unknown = []
@@ -530,8 +534,8 @@ def _state_outputs(
 ) -> tuple[Model, LazyInference]:
     """Write the sizes of the main graph's outputs into the model, if inference knows them as numbers.
 
-    Returns the model and its inference. With `is_given`, the model is the user's: then the sizes are written into a
-    copy, which is made only if an output does not state them already.
+    Returns the model and an inference of it. A model that is the user's (`is_given`) is copied first, if an output does
+    not state its sizes already; the inference is then a new one.
     """
     from opset.inference.building.types import fill_proto, map_sizes
 
@@ -559,9 +563,11 @@ def has_target(index: ModelIndex, target: Target) -> bool:
     All of these conditions must hold:
 
     - each opset that the model or a function imports has the target's version, if the target names the domain;
-    - the IR version is the requested one; without a request, it is at most the highest that the target takes;
+    - the IR version is the requested one, if any, and at most the highest that the target takes;
     - no operator of the model is to be lowered;
     - onnx has not changed any operator of the model after the release that the target names.
+
+    A domain that the target names and the model does not import is no hindrance.
     """
     ir_version = index.proto.ir_version
     if (target.max_ir is not None and ir_version > target.max_ir) or target.ir_version not in (None, ir_version):
@@ -616,7 +622,10 @@ def find_newer_imports(index: ModelIndex, target: Target, registry: Registry) ->
 
 
 def find_foreign_types(index: ModelIndex, runtime: Runtime) -> Iterator[Finding]:
-    """Yield a refusal C209 for each input and output of the model of an element type that the runtime forbids there."""
+    """Yield a refusal C209 for each input and output of the main graph with an element type that the runtime forbids.
+
+    Only tensors count, with the types that the model states.
+    """
     graph = index.main.proto
     for word, values in (("input", graph.input), ("output", graph.output)):
         for value in values:
@@ -636,8 +645,9 @@ def _prepare_functions(
 ) -> tuple[Model, ModelIndex]:
     """Return the model and its index after a strategy has copied functions, so that adapters know more in each copy.
 
-    The given model and index are returned if no copy would help. A note with the number of copies is added to the
-    conversion. Raises BudgetExceeded if the copies need more memory than the budget allows.
+    `strategy` says which calls share a copy. The given model and index are returned if no copy would help. A note with
+    the number of added functions is added to the conversion. Raises BudgetExceeded if the copies need more steps or
+    memory than the budget allows.
     """
     routes, target, versions = task.routes, task.target, versions_of_bodies(index)
     availability = _availability_of(task)
@@ -678,8 +688,8 @@ def _body_conversions(
 ) -> list[BodyConversion]:
     """Return a BodyConversion for each body of a model, in the order of the index; nothing is converted yet.
 
-    A body is a graph or a function. What these objects do later, they add to `conversion` and change in `proto`, which
-    is the ModelProto of the model or a copy of it.
+    A body is a graph or a function. Later calls of these objects add to `conversion`, and change `proto`: the
+    ModelProto of the model or a copy of it.
     """
     versions = versions_of_bodies(index)
     messages = messages_of(index, proto)

@@ -72,7 +72,7 @@ class Pending(NamedTuple):
 
     @property
     def operator(self) -> Operator:
-        """The name of the node's operator and its domain, "" for ai.onnx."""
+        """The node's operator as (name, domain); the domain is "" for ai.onnx."""
         return self.node.op_type, normalize_domain(self.node.domain)
 
 
@@ -121,10 +121,9 @@ class Crossing:
     def cross_transitions(self, index: int, change: VersionChange) -> list[Any] | None:
         """Return the nodes that replace the node at `index` of the body, None if it stays as it is.
 
-        A transition leads from one version of the operator to the next; a node crosses all those up to the target. At
-        some opsets, releases of onnx differ in the version of an operator that they have. Then the node is first read
-        as one of the older version, if this version has all its attributes. If the older version refuses the node, it
-        is read as one of the newer.
+        A node crosses all transitions from its version of the operator to the target's. At some opsets, releases of
+        onnx differ in the version of an operator that they have. There, the node is first read as one of the older
+        version, if this version has all its attributes, and only if that is refused as one of the newer.
 
         `change` has the node's operator, and its versions before and after. A replaced node is added to the actions of
         the conversion. Raises Refusal if no nodes at the target compute the same, BudgetExceeded if the budget is used
@@ -144,9 +143,9 @@ class Crossing:
     def _cross_by_either_way(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
         """Return nodes that the runtime runs in place of the node at `index`, None if it stays as it is.
 
-        Nodes of other operators are tried first, then the node in wider types. If both are refused, and the runtime
-        runs the node but computes it wrongly, the node stays. `start` is the opset of the node, `change` has its
-        operator and versions.
+        Nodes of other operators are tried first, then the node in wider types. If both are refused, a node that the
+        runtime runs but computes wrongly stays. `start` is the opset of the node, `change` has its operator and
+        versions.
 
         Raises Refusal C209 with all reasons if all of this fails. A refusal that is not about the runtime is raised
         unchanged.
@@ -200,10 +199,10 @@ class Crossing:
         raise Refusal("C209", why, self._advice or OTHER_TARGET, label="the runtime has no kernel for it")
 
     def _add_reason(self, refusal: Refusal) -> None:
-        """Add the reason of a refusal to the reasons for the final refusal C209.
+        """Add the reason of a refusal to the reasons for the final refusal C209, unless the same text is there already.
 
-        If the refusal is about an unknown type, value or size, its help becomes the help of the C209, unless that has
-        help already.
+        If the refusal is about an unknown type, value, attribute or size, its help becomes the help of the C209, unless
+        that has help already.
         """
         if refusal.why not in self._reasons:
             self._reasons.append(refusal.why)
@@ -253,11 +252,11 @@ class Crossing:
         return nodes
 
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
-        """Take a node across its transitions until one changes it; return the new nodes, None if the node may stay.
+        """Return the nodes after the first transition that changes a node, None if the node may stay.
 
-        A transition leads from one version of the operator to the next. If the operator must not be used, the node is
-        lowered instead. If no transition changes the node and the runtime does not run it, nodes that the runtime runs
-        replace it. The name of the step that changes the node, such as "Softmax 11 -> 13", is added to `crossed`.
+        A transition leads from one version of the operator to the next. If the user does not want the operator, or the
+        runtime lacks it, the node is lowered instead. If no transition changes a node that the runtime does not run,
+        nodes that it runs are returned. The name of the step, such as "Softmax 11 -> 13", is added to `crossed`.
 
         Raises Refusal if a transition or the target's release of onnx refuses the node, or if nothing can replace it.
         """
@@ -296,9 +295,10 @@ class Crossing:
         """Return the nodes that replace a node whose operator must not be used, although the target has it.
 
         The node goes down from version to version, until a step changes it; the last step is the lowering. The name of
-        the step that changes it, such as "Gelu 20 lowered", is added to `crossed`. `final` is the target's opset.
-        Raises Refusal if the operator has no lowering, or if a step refuses the node; the code is C105 if the user's
-        hooks, which may have a lowering, were not loaded.
+        this step, such as "Gelu 20 lowered", is added to `crossed`. `final` is the target's opset.
+
+        Raises Refusal if the operator has no lowering, or if a step refuses the node. The code is C204 if the lowering
+        needs the operator itself, and C105 if the user's hooks, which may have a lowering, were not loaded.
         """
         context, node, version = self._context, pending.node, pending.version
         if pending.operator in pending.inside:
@@ -339,12 +339,12 @@ class Crossing:
     def _express_otherwise(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
         """Return nodes in place of one that the runtime does not run, made in the first way that is possible.
 
-        The ways are, in this order: constants or vectors as inputs, a lowering, leaving out a Cast, an older version,
-        wider types. `lack` is the reason why the runtime does not run the node. The name of the step is added to
-        `crossed`.
+        `lack` is why the runtime does not run it. If `lack` demands constants whose elements are known, they become
+        constants. If it demands vectors, scalars become vectors, and no other way is tried. Else the ways are: a
+        lowering, leaving out a Cast, an older version, wider types. For a node of the given model, only wider types are
+        tried after all others were refused. The step is added to `crossed`.
 
-        Raises Refusal C209 if no way is possible. If the node is one of the given model, each reason is also added to
-        the reasons for the final refusal.
+        Raises Refusal C209 if no way is possible, with its reasons recorded if the node is one of the given model.
         """
         if lack.constants and (made := self._bind_constants(pending, lack, crossed)) is not None:
             return made
@@ -405,16 +405,13 @@ class Crossing:
         return [Pending(*new, pending.inside, pending.widened) for new in made]
 
     def _take_older_form(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return the nodes that a node becomes at an older opset; from there, they are taken to the target again.
+        """Return the nodes that a node becomes at the first older opset that changes it, to go on to the target.
 
-        In this way a node may lose, for example, an attribute that the runtime does not take. The name of the step is
-        added to `crossed`. A Refusal of the step reaches the caller.
+        In this way a node may lose an attribute that the runtime does not take. The name of the step is added to
+        `crossed`. A Refusal of the step reaches the caller.
 
-        Raises Refusal C204 in these cases:
-
-        - no older version changes the node;
-        - `lack` is about types or constants, which an older version does not change;
-        - the node was made from a node of the same operator.
+        Raises Refusal C204 if no older version changes the node, if `lack` is about types or constants, which an older
+        version does not change, or if the node was made from a node of the same operator.
         """
         routes, (op_type, domain) = self._context.routes, pending.operator
         version = pending.version
@@ -523,7 +520,7 @@ class Crossing:
             pending: The node.
             positions: The positions of the inputs to replace.
             write: Makes the nodes for the input at a position by a Builder, and returns the name of the value.
-            what: The end of the step's name, such as "constants".
+            what: The end of the step's name: "constants" for "Pad 13 with constants".
             crossed: The names of steps.
         """
         node = pending.node
@@ -612,9 +609,12 @@ class Crossing:
         return apply_derived(step.derived, op, node, context.valid)
 
     def _add_initializer(self, tensor: Any, name: str) -> str | None:
-        """Add a tensor as an initializer, if a Constant of the target cannot hold its type, and return its name.
+        """Return the name of a new initializer that holds a tensor, if a Constant of the target cannot hold its type.
 
-        Returns "" if a Constant can hold the type. Returns None in a function, which has no initializers.
+        Returns "" if a Constant can; nothing is added then. Returns None in a function, which has no initializers; only
+        the elements are recorded then. The initializer is added to the graph and named `name`. Below IR version 4, it
+        becomes an input, too; instead of a subgraph, the outermost graph then gets it, under a new name. Raises
+        BudgetExceeded if the budget is used up.
         """
         element = element_name(tensor.data_type)
         if self._final >= 9 or element in EARLY_CONSTANT:
@@ -646,7 +646,7 @@ class Crossing:
         return name
 
     def _check_restriction(self, proto: Any, domain: str, final: int) -> None:
-        """Raise Refusal for a node that the target's release of onnx rejects, although the operator version takes it.
+        """Raise Refusal if the target's release of onnx rejects a node that the operator version takes.
 
         The code is C202 for a type, C203 for a needed type that is not known, and C204 for a missing attribute.
         `domain` is the domain of the node, `final` the target's opset.
@@ -670,10 +670,10 @@ class Crossing:
                 raise Refusal("C204", f"the attribute '{attribute.name}' is missing; {restriction.why}")
 
     def _check_names(self, old: Any, made: list[tuple[Any, int]]) -> None:
-        """Raise Refusal C204 if a new node would call a model-local function instead of an operator.
+        """Raise Refusal C204 if a new node would call a model-local function in place of an operator of the same name.
 
-        That is so if a function has the name and domain of the operator. `made` are the nodes that replace `old`, with
-        their opsets. Operators that `old` uses, also in subgraphs, are not checked.
+        `made` are the nodes that replace `old`, with their opsets; subgraphs count. An operator is checked only if the
+        new nodes use it more often than `old`.
         """
         functions, registry = self._context.index.functions, self._context.registry
         for key in _count_operators([new for new, _ in made]) - _count_operators([old]):
@@ -733,9 +733,11 @@ class Crossing:
         self._context.valid.add(form)
 
     def _check_types(self, nodes: list[tuple[Any, int]], code: str = "C202") -> None:
-        """Raise Refusal `code` if a type of a node's inputs is known and does not fit the node's operator.
+        """Raise Refusal `code` if a known type of an input of one of the nodes does not fit the node's operator.
 
-        `nodes` are NodeProtos, each with its opset.
+        `nodes` are pairs of a NodeProto and the opset of its domain. Unknown types fit, and so do all types of a node
+        whose operator has no schema. In a body with several runs, such as a function with several calls, the types of
+        each run are checked.
         """
         for node, version in nodes:
             for types in self._facts.types(node.input[:]):
@@ -757,7 +759,7 @@ def _number_stated(node: Any, name: str) -> int:
 
 
 def _is_taken_instead(pair: tuple[str, str], takes: frozenset[str]) -> bool:
-    """Whether `takes`, the element types that a runtime takes, has the second type of the pair, but not the first."""
+    """Whether the runtime takes the second element type of `pair`, but not the first; `takes` are those it takes."""
     element, other = pair
     return other in takes and element not in takes
 
@@ -770,9 +772,10 @@ def _refusal_without_lowering(step: RouteStep | Refusal | None, op_type: str) ->
 
 
 def _another_target(step: RouteStep, domain: str, version: int) -> str:
-    """Return the help that names versions which a node can reach without the step that refuses it.
+    """Return the help that names versions which a node can reach without the step that refuses it; it is never "".
 
-    For example: "convert to 12 or older". `domain` is the domain of the node, `version` its opset before the step.
+    For example: "convert to 12 or older" for a step to 13, "convert to 13 or newer" for the step from 13 down. `domain`
+    is the domain of the node, `version` its opset before the step.
     """
     label = f"{domain} " if domain else ""
     if step.version < version:

@@ -158,9 +158,9 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
 
     Args:
         source: The version that nodes come from.
-        target: The version before or after it. It may be `source` itself; then only the types that the block computes
-            in wider ones lead to changes.
-        change: The `change:` block of the newer of the two, which the schema's YAML has.
+        target: The version before or after it. If it is `source` itself, the adapter only computes in wider types:
+            those that the block names under `emulate`.
+        change: The `change:` block of the newer of the two versions.
     """
     upwards = source.since_version < target.since_version
     older, newer = (source, target) if upwards else (target, source)
@@ -235,10 +235,11 @@ def _pair_attributes(older: OpSchema, newer: OpSchema, change: Change) -> list[t
 
 
 def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange, upwards: bool) -> Counterpart:
-    """Return an attribute as the source and the target version declare it.
+    """Return an attribute as the source and the target version declare it, and the values to write in place of others.
 
     `before` is the attribute in the older version, `after` in the newer one. `upwards` says whether the older version
-    is the source. `facet` is the part of the `change:` block on this attribute.
+    is the source. `facet` has the older values that the newer version writes otherwise. Downwards, such a newer value
+    stays if the older version has it, too.
     """
     if upwards:
         return Counterpart(before, after, facet.values)
@@ -247,9 +248,10 @@ def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange,
 
 
 def _is_convertible(pair: Counterpart) -> bool:
-    """Whether values of an attribute can become values of its type at the target, and so can the source's default.
+    """Whether values of an attribute can be written in its type at the target version, and so can its default.
 
-    Between int and float, a single value may still have no counterpart: see `Counterpart.value`.
+    That is so for equal types, for int and float, and for element types that are an int in one version and a string in
+    the other. A single value may still have no counterpart, such as 0.5 as an int.
     """
     source, target = pair.source, pair.target
     types = {source.type, target.type}
@@ -261,9 +263,11 @@ def _is_convertible(pair: Counterpart) -> bool:
 def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | None:
     """Return (name before, name after, value to state) for nodes that leave an attribute out.
 
+    The value is the source's default as the target version writes it. If the source has no default, it is `old`: the
+    meaning of an absent attribute that the `change:` block declares, or None.
+
     Returns None if such nodes need not state a value, since the target's default means the same, or if no value means
-    the same. `old` counts if the source version has no default: it is the meaning of an absent attribute that the
-    `change:` block declares, or None.
+    the same.
     """
     if not _is_convertible(pair):
         return None
@@ -283,8 +287,8 @@ def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
 def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestriction, ...]:
     """Return the inputs and outputs for which a legal type of the source version may be illegal at the target.
 
-    They are inputs and outputs for which the target version allows fewer types, and inputs and outputs that must have
-    one type there, and could have different types before.
+    One reason is that the target version allows fewer types for an input or output. Another is that several must have
+    one type there, and could have different types before. Inputs come first, in order.
     """
     restrictions: set[TypeRestriction] = set()
     bound: dict[str, list[TypeRestriction]] = {}
@@ -303,9 +307,10 @@ def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestrict
 
 
 def check_types(derived: DerivedAdapter, node: Node, valid: set[tuple[Any, ...]]) -> None:
-    """Raise Refusal C202 if the target version does not allow a node's types, C203 if a needed type is not known.
+    """Raise Refusal C202 if the target version does not allow a node's types, C203 if one that decides is not known.
 
-    `valid` is a cache of combinations of types that are allowed; new ones are added.
+    Only inputs and outputs with fewer types at the target are compared; in a function, the types of each call. `valid`
+    is a cache of combinations of types that are allowed; new ones are added.
     """
     if not derived.type_restrictions:
         return
@@ -339,11 +344,12 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
     Args:
         derived: The adapter.
         op: Makes the new nodes.
-        node: The node.
-        valid: A cache of combinations of types that are allowed; new ones are added.
+        node: The node, which is not changed.
+        valid: A cache of combinations of types that are known to be allowed; new ones are added.
 
     Raises:
         Refusal: The target version cannot express the node, or a needed type, value or rank is not known.
+        BudgetExceeded: The new nodes use up the budget.
     """
     if wider := derived.emulate:
         # Attributes that name an emulated type get the number of the wider one.
@@ -394,10 +400,10 @@ def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dic
 
 
 def _cut_off_absent(derived: DerivedAdapter, node: Node, inputs: list[str], outputs: list[str]) -> None:
-    """Remove absent inputs and unread outputs from the ends of lists that are longer than the target version allows.
+    """Remove absent inputs and unread outputs from the ends of `inputs` and `outputs`, in place.
 
-    The lists `inputs` and `outputs` are changed in place. Raises Refusal C204 if the target version does not take what
-    is left: too many, or a required one is missing.
+    Each list is cut only until the target version allows its length. Raises Refusal C204 if the target version does not
+    take what is left: too many, or a required one is missing.
     """
     target, schema, is_read = derived.target, node.schema, node.values.is_read
     while len(inputs) > target.max_input and not inputs[-1]:
@@ -501,9 +507,11 @@ def _convert_inputs(
 ) -> list[str]:
     """Return the names of a node's inputs at the target, after attributes became inputs and inputs became attributes.
 
-    The names of attributes that became inputs are added to `drop`. Inputs that became attributes are added to
-    `changes`. Raises Refusal if the value of such an input or attribute is not known, or if the target version does not
-    allow it.
+    An input that became an attribute is "" in the result, and its value is added to `changes`. An attribute that became
+    an input is a new constant, and its name is added to `drop`.
+
+    Raises Refusal if the value of such an input or attribute is not known, or if the target version does not allow it.
+    Raises BudgetExceeded if the budget is used up.
     """
     inputs = list(node.inputs)
     for name, position in derived.to_input.items():

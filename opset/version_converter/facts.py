@@ -57,10 +57,11 @@ class LazyInference:
 
     @cached_property
     def _engine_and_scopes(self) -> tuple[Engine, dict[Body, list[Scope]]]:
-        """The inference engine, which has run, and a list of Scopes for each body: one for each run of the body.
+        """The inference engine after its run, and a list of Scopes for each body.
 
-        A Scope has the inferred types of a body's values in one run. For example, a function has a run for each of its
-        calls. If the engine may have missed a run of a body, the list for this body is empty.
+        Each Scope has the inferred types of the values in one run of the body. A function has a run for each call, for
+        example, and the main graph has one. The list is empty if the body never runs, or if the engine may have missed
+        a run.
         """
         from opset.inference.building.work import default_budget
         from opset.inference.engine.engine import Engine
@@ -98,7 +99,7 @@ class LazyInference:
     def steady_axes(self, body: Body, name: str) -> set[int]:
         """Return the axes of a value in a Loop's body along which its size is surely the same in every iteration.
 
-        The set is empty if the shape is unknown.
+        If the body has several runs, this holds in each of them. The set is empty if a shape, or a run, is unknown.
         """
         from opset.inference.building.dimensions import variables
 
@@ -112,7 +113,11 @@ class LazyInference:
 
     @cached_property
     def _sizes_in_sequences(self) -> set[str]:
-        """The dim_params in the types of graph inputs that are sequences of tensors."""
+        """The dim_params in the types of graph inputs that are sequences of tensors, or optional.
+
+        One such name may stand for sizes that differ between the elements. The main graph and the training graphs
+        count.
+        """
         # The standard's own cases name the size of each element by one variable, and the elements differ in it.
         from opset.inference.building.dimensions import variables
         from opset.inference.building.types import unwrap_layers
@@ -153,7 +158,10 @@ class LazyInference:
         return [[scope.type_of(name) for name in body.output_names()] for scope in self._engine_and_scopes[1][body]]
 
     def knows_all_runs(self, body: Body) -> bool:
-        """Whether inference knows all runs of a body: calls of a function, or executions of a subgraph."""
+        """Whether inference knows all runs of a body: calls of a function, or executions of a subgraph.
+
+        The result is False for a body that never runs.
+        """
         return bool(self._engine_and_scopes[1][body])
 
     def infer_node(
@@ -187,7 +195,11 @@ class LazyInference:
 
 
 def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Scope]], set[Body]]:
-    """Return the inferred Scopes of each body, one for each run, and the set of bodies of which runs may be missing."""
+    """Return the inferred Scopes of each body, one for each run, and the set of bodies of which runs may be missing.
+
+    Runs may be missing of a subgraph that inference did not enter, of the functions that it calls, and of all bodies
+    inside of these.
+    """
     # Those are graphs in nodes without a rule, or in nodes that a rule gave up, and all functions that they call.
     scopes_of: dict[Body, list[Scope]] = {}
     functions = {function_key(body.proto): body for body in bodies if body.function}
@@ -267,11 +279,13 @@ class ValueFacts:
     _unread: set[str] | None = None
 
     def __post_init__(self) -> None:
-        """Take over the types of the body's values that an earlier conversion found: `known_types` of the inference."""
+        """Take over the types of the body's values that were found before: those in `known_types` of the inference."""
         self._types.update(self._inference.known_types.get(self.body, ()))
 
     def copy_for_plan(self, versions: Mapping[str, int], outer: ValueFacts | None, budget: Budget) -> ValueFacts:
         """Return a copy of these facts for another planned conversion, without the nodes that this one has added.
+
+        Facts found so far are copied, too; what is found later in one is not known to the other.
 
         Args:
             versions: The opsets by domain in which the nodes of the body are written.
@@ -315,7 +329,8 @@ class ValueFacts:
     def state(self, name: str, element: str, shape: Shape | None) -> None:
         """Record the type of an output of a new node with a subgraph, which inference does not find.
 
-        `element` is the element type of the tensor, such as "float". Sizes in `shape` that are text count as unknown.
+        `element` is the element type of the tensor, such as "float". In `shape`, sizes that are text count as unknown;
+        without it, the rank is unknown. A type that was found or recorded before is replaced.
         """
         from opset.inference.building.types import tensor
 
@@ -323,7 +338,10 @@ class ValueFacts:
         self._full_types[name] = tensor(element, sizes)
 
     def add_tensor(self, tensor: Any) -> None:
-        """Record a new initializer, a TensorProto, so that facts about its value are known."""
+        """Record a new initializer, a TensorProto, so that facts about its value are found; the model is not changed.
+
+        It replaces an initializer of the same name. Facts about this name that are cached already stay as they are.
+        """
         if not self._built:
             self._read_declarations()
         self._tensors[tensor.name] = tensor
@@ -353,7 +371,10 @@ class ValueFacts:
 
     @property
     def known_types(self) -> Mapping[str, str | None]:
-        """The types of this body's values found so far, by name; None for a type that is unknown."""
+        """The types of this body's values found so far, as text by name; None for a type that is unknown.
+
+        It is the mapping itself, which grows as more types are found.
+        """
         return self._types
 
     def defines(self, name: str) -> bool:
@@ -361,11 +382,18 @@ class ValueFacts:
         return self._facts_defining(name) is not None
 
     def added_producer(self, name: str) -> Any:
-        """Return the first new node of this body that computes a value, None if no new node does."""
+        """Return the NodeProto that the conversion added to this body to compute a value; None if it added none.
+
+        The first one counts. Nodes of the given model, and of other bodies, do not count.
+        """
         return self._added.get(name, (None,))[0]
 
     def initializer(self, name: str) -> Any:
-        """Return the initializer of this body with this name; None if there is none, or if a caller may override it."""
+        """Return the initializer of this body with this name, a TensorProto; None if there is none.
+
+        Initializers of bodies around and sparse initializers do not count. Nor does one that is also an input of the
+        graph, if callers may override such initializers: from IR version 4 on.
+        """
         if not self._built:
             self._read_declarations()
         tensor = self._tensors.get(name)
@@ -387,9 +415,9 @@ class ValueFacts:
         return home.initializer(name) is not None
 
     def overridable_initializers(self, name: str) -> list[str]:
-        """Return the initializers that a caller may override, by name, if only these keep a value from being constant.
+        """Return the initializers that keep a value from being constant only because callers may override them.
 
-        The value is such an initializer, or is computed from such ones. The result is [] if the value depends on
+        They are the value itself, or what nodes compute it from, by name. The result is [] if the value depends on
         anything else than constants and initializers, on a node with a subgraph, or on more than MAX_PRODUCERS values.
         """
         names: dict[str, None] = {}
@@ -447,8 +475,9 @@ class ValueFacts:
     def constant(self, name: str) -> Constant | None:
         """Return the elements of a value if they are known before the model runs, else None.
 
-        They come from a Constant node, an initializer that no caller may override, or inference. A tensor of more than
-        MAX_CONSTANT elements counts as unknown.
+        The value may be one of this body, or of a body around it. The elements come from a Constant node, an
+        initializer that no caller may override, or inference. A tensor of more than MAX_CONSTANT elements counts as
+        unknown. Raises BudgetExceeded if reading them uses up the budget.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -461,9 +490,9 @@ class ValueFacts:
         return constant
 
     def small_constant(self, name: str) -> Constant | None:
-        """Return the elements of a value that are known before the model runs.
+        """Return the elements of a value that are known before the model runs; None if unknown or more than MAX_READ.
 
-        Returns None if they are unknown, or more than MAX_READ.
+        The value may be one of this body, or of a body around it. Raises BudgetExceeded if reading uses up the budget.
         """
         home = self._facts_defining(name)
         tensor = home.initializer(name) if home is not None else None
@@ -486,7 +515,11 @@ class ValueFacts:
         return None if tensor is None else self.elements(tensor)
 
     def _computed_constant(self, name: str) -> Constant | None:
-        """Return the elements of a value that nodes compute, such as a shape, if inference finds them; else None."""
+        """Return the elements of a value of this body if inference finds them to be the same in every run, else None.
+
+        Inference knows only small values that follow from shapes and constants. None is also returned for texts, and if
+        the element type is unknown.
+        """
         data = self._inference.data(self.body, name)
         if data is None or not all(isinstance(value, int | float) for value in data.values):
             return None
@@ -512,10 +545,12 @@ class ValueFacts:
         return Constant(element, dims, values)
 
     def stored_constant(self, name: str, limit: int) -> Constant | None:
-        """Return the elements of a value that an initializer or a Constant node holds as a tensor.
+        """Return the elements of a value that an initializer or the `value` of a Constant node holds as a tensor.
 
-        Returns None for any other value, for an initializer that a caller may override, and for more than `limit`
-        elements.
+        The value may be one of this body, or of a body around it. Returns None for any other value, for a Constant with
+        another attribute, for an initializer that a caller may override, for an unknown element type, and for more than
+        `limit` elements. The budget is charged for the elements; BudgetExceeded is raised if it is used up. This sets
+        `large_read`.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -558,9 +593,10 @@ class ValueFacts:
         return home._types[name]
 
     def find_types(self) -> None:
-        """Find and cache the types of all values of this graph at once, which is faster than one by one.
+        """Infer and cache the types of all values that nodes of this graph compute, at once; faster than one by one.
 
-        Nothing is done for a function, whose values may have several types.
+        Types that the graph states are left out, as they count anyway. Nothing is done for a function or a graph in it,
+        whose values may have several types. The same holds for a subgraph unless it has exactly one run.
         """
         if self.body.root.function:
             return
@@ -609,9 +645,10 @@ class ValueFacts:
         return type_[7:-1] if type_ is not None and type_.startswith("tensor(") else None
 
     def shape(self, name: str) -> Shape | None:
-        """Return the shape of a tensor, None if not even the rank is known.
+        """Return the shape of a tensor of this body, or of a body around it; None if not even the rank is known.
 
-        A size is a number if known, and text if symbolic; equal texts are equal sizes. None is an unknown size.
+        A size is a number if known, and text if symbolic; equal texts are equal sizes. None is an unknown size. The
+        result is cached.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -621,7 +658,11 @@ class ValueFacts:
         return home._shapes[name]
 
     def kept_axes(self, source: str, result: str) -> set[int]:
-        """Return the axes along which two tensors surely have the same size, even if the size itself is unknown."""
+        """Return the axes, from 0 on, along which two tensors surely have the same size; it may be a symbolic one.
+
+        If the ranks differ, the axes are compared from the first on. The set is empty if a shape is unknown. This sets
+        `large_read`.
+        """
         # The form of a node does not include other nodes.
         self.large_read = True
         types = self._full_type(source), self._full_type(result)
@@ -647,8 +688,8 @@ class ValueFacts:
     def stated_rank(self, name: str) -> int | None:
         """Return the rank of a value if it is known without running inference, else None.
 
-        It is known for initializers, for inputs of graphs with a stated shape, and for all inferred values if inference
-        has run before.
+        It is known for initializers, for inputs of outermost graphs with a stated shape, and for all inferred values if
+        inference has run before. The value may be one of a body around this one.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -663,8 +704,8 @@ class ValueFacts:
     def _find_shape(self, name: str) -> Shape | None:
         """Return the shape of a value that this body defines, None if not even the rank is known; not cached.
 
-        Sizes that the model states count only for initializers, and for inputs of graphs that are no subgraphs. For
-        other values, they are inferred; if that fails, only the stated rank counts.
+        Initializers and inputs of outermost graphs have the stated shape. For other values, it is inferred; if that
+        fails, only the stated rank counts, with unknown sizes. In a function, no stated shape counts.
         """
         if self.initializer(name) is not None:
             return tuple(self._tensors[name].dims)
@@ -680,10 +721,10 @@ class ValueFacts:
         return None if stated is None or self.body.root.function else (None,) * len(stated)
 
     def _infer_type(self, name: str) -> Type | None:
-        """Return the inferred type of a value that this body defines, None if it is unknown.
+        """Return the inferred type of a value that this body defines, None if it is unknown; it is cached.
 
-        The type of a new node's output is inferred from that node alone. So are values of a body of which inference
-        does not know all runs. All others are inferred with the whole model.
+        The type of a new node's output is inferred from that node and the types of its inputs. So are the values of a
+        body of which inference does not know all runs. All others are inferred with the whole model.
         """
         if name not in self._full_types:
             if self._node_alone(name) is None:
@@ -693,10 +734,10 @@ class ValueFacts:
         return self._full_types[name]
 
     def _node_alone(self, name: str) -> tuple[Any, int] | None:
-        """Return (node, opset) of the node that computes a value if it is inferred apart from the model, else None.
+        """Return (node, opset) for the node that computes a value of this body if it is inferred apart from the model.
 
-        A new node is, and so is each node of a body of which inference does not know all runs, such as the calls of a
-        function.
+        That is so for each new node, and for each node of a body of which inference does not know all runs. Returns
+        None for any other node, and if no node computes the value. `opset` is that of the node's domain.
         """
         node, version = self._producer(name)
         if node is None or (version is None and self._inference.knows_all_runs(self.body)):

@@ -96,9 +96,12 @@ class _FunctionCalls:
     """
 
     def __init__(self, index: ModelIndex, values: bool, graphs: Sequence[Scope]) -> None:
-        """Take the index of a model; `values` and `graphs` are as for `specialize_functions`.
+        """Prepare for the calls of a model's functions; `matters` and `sets` have no calls until `collect` is called.
 
-        The results `matters` and `sets` are empty until `collect` is called.
+        Args:
+            index: The index of the model.
+            values: Whether calls differ also by the values of their attributes, not only by what they omit.
+            graphs: The inferred Scopes of the main and the training graphs; if empty, calls do not differ by types.
         """
         self._index = index
         self._functions = index.functions
@@ -126,9 +129,11 @@ class _FunctionCalls:
         return present < len(self._formals[key]) or not given.issuperset(self._functions[key].proto.attribute)
 
     def collect(self, keeps: Keeps, budget: Budget) -> None:
-        """Find which inputs and attributes of each function matter, and the different Parameters of its calls.
+        """Find the different Parameters of the calls of each function: what they omit and give of what matters.
 
-        The results are `matters` and `sets`. Raises BudgetExceeded if the budget is used up.
+        An input or attribute matters if a node reads it that `keeps` does not hold unchanged. The results are `matters`
+        and `sets`. A function that nothing calls has the Parameters OPEN. Raises BudgetExceeded if the budget is used
+        up.
         """
         trees: dict[Body, list[Body]] = {}
         for body in self._index.bodies:
@@ -179,8 +184,9 @@ class _FunctionCalls:
     def _parameters_of(self, body: Body, position: int, key: FunctionKey, fixed: Parameters) -> Parameters:
         """Return the Parameters of the node at `position`, which calls the function `key`: what it omits and gives.
 
-        `fixed` are the Parameters of the function around the call. Inputs and attributes that do not matter are left
-        out of the result. Values of attributes are in it only if they are to be written into copies.
+        `fixed` are the Parameters of the function around the call. An input that the call takes from an omitted one is
+        omitted, too. Inputs and attributes that do not matter are left out of the result. Values of attributes are in
+        it only if they are to be written into copies; an attribute that is not given has its default.
         """
         inputs, attributes = self.matters[key]
         present = {
@@ -207,7 +213,8 @@ class _FunctionCalls:
     def name_copies(self) -> dict[FunctionKey, dict[Parameters, str]]:
         """Return the names of the copies of each function, by their Parameters: "Scale", "Scale_1", "Scale_2".
 
-        One copy keeps the function's name. No other function or operator of the domain has a new name.
+        The copy that omits and fixes nothing keeps the function's name, or else the first one. A number is passed over
+        if another function or operator of the domain has the name.
         """
         taken = {(domain, name) for body in self._index.bodies for name, domain in body.operators}
         taken |= {key[:2] for key in self._functions}
@@ -225,9 +232,10 @@ class _FunctionCalls:
         return names
 
     def rename(self, body: Body, fixed: Parameters, names: dict[FunctionKey, dict[Parameters, str]]) -> None:
-        """Change each call in a body to the name of the copy with the Parameters of the call.
+        """Change each call in a body, in place, to the name of the copy of the function that the call needs.
 
-        `fixed` are the Parameters of the function that the body belongs to. `names` is the result of `name_copies`.
+        It is the copy with the Parameters of the call. Subgraphs are not changed. `fixed` are the Parameters of the
+        function that the body belongs to. `names` is the result of `name_copies`.
         """
         for _, position, key in self.calls_in(body):
             name = names[key][self._parameters_of(body, position, key, fixed)]

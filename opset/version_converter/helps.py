@@ -46,9 +46,9 @@ def version_help(
     Args:
         registry: The operators that are known.
         schema: The version that the node does not fit.
-        inputs: The names of the node's inputs.
-        outputs: The names of its outputs.
-        types: The types of its attributes by name, None for unknown ones.
+        inputs: The names of the node's inputs, "" for absent ones.
+        outputs: The names of its outputs, "" for absent ones.
+        types: The types of its attributes by name, such as "ints"; None for unknown ones.
     """
     fitting = version_that_fits(registry.versions(schema.name, schema.domain), schema, inputs, outputs, types)
     if fitting is None:

@@ -90,7 +90,10 @@ def inline_functions(
 
 
 def _split_names(names: Iterable[str]) -> list[str]:
-    """Return the names of a list, or of one text with commas between them: "Scale, Shift"."""
+    """Return names as a list: each item of a list as it is, or the parts of one text between commas: "Scale, Shift".
+
+    Spaces around a part are removed; an empty part stays, as "".
+    """
     return [name.strip() for name in names.split(",")] if isinstance(names, str) else [*names]
 
 
@@ -138,7 +141,10 @@ def inline_model(
 
 
 def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
-    """Whether a name ("Gelu", "com.example.Scale") is an operator of the registry, and no function of the model."""
+    """Whether a name is an operator of the registry, and no function of the model.
+
+    "Gelu" is an operator of ai.onnx, and may be a function of any domain; "com.example.Scale" is of this domain.
+    """
     domain, _, op_type = name.rpartition(".")
     if any(name in (key[1], f"{domain_name(key[0])}.{key[1]}") for key in index.functions):
         return False
@@ -156,10 +162,10 @@ def _choose_functions(index: ModelIndex, names: Iterable[str] | None, exclude: I
 
 
 def functions_by_name(index: ModelIndex) -> Mapping[str, set[FunctionKey]]:
-    """Return the keys of the functions by each of their names: "Scale", "com.example.Scale", "com.example.Scale:half".
+    """Return the keys of functions by name: "Scale", "com.example.Scale", "Scale:half", "com.example.Scale:half".
 
-    A name without ":" and an overload stands for all overloads of the function; a name without a domain for the
-    functions of this name in all domains. Looking up any other name raises UsageError U103.
+    "Scale" stands for the functions of this name in all domains; with a domain, only for those of the domain. Without
+    ":" and an overload, a name stands for all overloads. Looking up any other name by `[]` raises UsageError U103.
     """
     by_name = _FunctionNames([function_label(key) for key in index.functions])
     for key in index.functions:

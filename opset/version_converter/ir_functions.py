@@ -65,10 +65,11 @@ def _rename_overloads(proto: Any, bodies: Sequence[Body]) -> int:
 
 
 def _move_defaults(proto: Any, bodies: Sequence[Body]) -> int:
-    """Move defaults of functions' attributes into calls that do not state them; return how many calls changed.
+    """Copy defaults of functions' attributes into calls that do not state them; return how many calls changed.
 
-    The attributes then have no default. A default stays if a call takes the attribute's value from an attribute of the
-    function around the call, and that one may be absent.
+    The attributes then have no default, and each call must state them. A default stays if some call takes the
+    attribute's value from an attribute of the function around it that may be absent. `proto` is changed in place;
+    `bodies` are its graphs and functions.
     """
     functions = {function_key(function): function for function in proto.functions}
     defaults = {

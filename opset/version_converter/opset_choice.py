@@ -85,7 +85,7 @@ def count_lacking(
 
 
 def _is_legal(sample: Sample, opset: int, routes: Routes) -> bool:
-    """Whether an operator exists at `opset` and takes the types and attributes of a sample node.
+    """Whether an operator exists at `opset`, is not withdrawn, and takes the types and attributes of a sample node.
 
     The result is also True if the operator has no schemas. Unknown types, and inputs beyond the operator's last one,
     are not compared. Attributes are compared only if `opset` is below the node's own.
@@ -102,10 +102,10 @@ def _is_legal(sample: Sample, opset: int, routes: Routes) -> bool:
 
 
 def _is_foreign(attribute: Any, sample: Sample, schema: OpSchema, routes: Routes) -> bool:
-    """Whether the older version `schema` lacks an attribute of a sample node, and the value is not its default.
+    """Whether the older version `schema` lacks an attribute of a sample node whose value is not the default.
 
-    `attribute` is the AttributeProto. The default is the one at the node's own opset; without a default there, the
-    result is True if `schema` lacks the attribute.
+    `attribute` is the AttributeProto. The default is the one at the node's own opset; if there is none, any value
+    counts.
     """
     if attribute.name in schema.attributes:
         return False

@@ -31,8 +31,6 @@ def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: Valu
         Refusal: C204 if an output that is read has no value.
     """
     made, old = op.made, node.proto.name
-    if results == tuple(node.outputs) and (not old or any(new.name == old for new, _ in made)):
-        return made
     produced = {name for new, _ in made for name in new.output}
     rename: dict[str, str] = {}
     for position, name in enumerate(node.outputs):
@@ -83,6 +81,8 @@ def unused_after(
 ) -> tuple[set[str], set[int]]:
     """Return the values that nothing reads once nodes are replaced, and the nodes that compute only such values.
 
+    Reads in subgraphs count. Inputs and outputs of the body are always read. Nothing is changed.
+
     Args:
         body: The graph or function in the given model.
         proto: Its GraphProto or FunctionProto in the copied model, in which nothing is replaced yet.
@@ -125,9 +125,9 @@ def unused_after(
 
 
 def remove_unused(proto: Any, function: bool, replaced: dict[int, list[Any]], unused: set[str], dead: set[int]) -> None:
-    """Remove unused values from a graph or function: initializers, value_info, and the nodes that compute them.
+    """Remove unused values from a graph or function: initializers, inputs, value_info, and the nodes that compute them.
 
-    Initializers and value_info are removed at once. Nodes are only removed from `replaced`, for `replace_nodes`.
+    All but nodes are removed at once. Nodes are only removed from `replaced`, for `replace_nodes` to follow.
 
     Args:
         proto: The GraphProto or FunctionProto.
@@ -173,7 +173,7 @@ def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]
 def unused_imports(proto: Any) -> list[str]:
     """Return the domains that a ModelProto imports, but to which no node and no function belongs.
 
-    ai.onnx is never among them.
+    Nodes of functions, training graphs and subgraphs count. ai.onnx is never among the domains.
     """
     unused = {entry.domain: None for entry in proto.opset_import if entry.domain not in ("", "ai.onnx")}
     for function in proto.functions:
@@ -190,7 +190,7 @@ def unused_imports(proto: Any) -> list[str]:
 
 
 def drop_imports(proto: Any, domains: Collection[str]) -> None:
-    """Remove the opset imports of these domains from a ModelProto."""
+    """Remove the opset imports of these domains from a ModelProto, in place; its functions keep theirs."""
     kept = [entry for entry in proto.opset_import if entry.domain not in domains]
     del proto.opset_import[:]
     proto.opset_import.extend(kept)

@@ -228,7 +228,11 @@ def _example_of(action: Action, conversion: Conversion) -> ConvertedNode | None:
 
 
 def _text_of(node: Any) -> str:
-    """Return a node in ONNX text syntax, without metadata; for a large node, any text that is longer than LONGEST."""
+    """Return a node in ONNX text syntax, without metadata and documentation.
+
+    For a node of more than LONGEST bytes, this is a text of spaces longer than LONGEST, so that callers see that the
+    node is too large to be shown. Raises ModelError if a name in the node is not valid text.
+    """
     from opset.model.text.printing import to_text  # most conversions write no text
 
     if node.ByteSize() > LONGEST:

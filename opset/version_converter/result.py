@@ -101,7 +101,10 @@ class Conversion:
         return html_of(self._versions(), tables)
 
     def _versions(self) -> str:
-        """Return the versions before and after as text: "ai.onnx 13 -> 21, IR version 7 -> 10"."""
+        """Return the versions before and after as text: "ai.onnx 13 -> 21, IR version 7 -> 10".
+
+        A version that stays is written twice: "ai.onnx 13 -> 13".
+        """
         after = self.target
         opsets = [f"{domain or 'ai.onnx'} {old} -> {after.get(domain, old)}" for domain, old in self.source.items()]
         return f"{listing(opsets)}, IR version {self.ir_version[0]} -> {self.ir_version[1]}"

@@ -92,9 +92,9 @@ class Node:
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
 
     def charge(self, steps: int) -> None:
-        """Charge the budget for `steps` steps of an adapter; reading values and making nodes is charged anyway.
+        """Charge the budget for `steps` steps of an adapter; reading constants and making nodes is charged anyway.
 
-        Raises BudgetExceeded if the budget is used up, which ends the conversion.
+        Raises BudgetExceeded if the budget is used up; the conversion then stops.
         """
         self.values.budget.charge(steps)
 
@@ -135,15 +135,16 @@ class Node:
         return attribute.ref_attr_name if attribute.ref_attr_name in declared else ""
 
     def ints(self, name: str) -> list[int] | None:
-        """Return the value of a list attribute, None if the node does not state one and the schema has no default.
+        """Return the value of a list attribute as a new list.
 
-        Raises Refusal C206 if the value refers to an attribute of the model-local function around the node.
+        If the node does not state the attribute, this is the schema's default, or None if it has none. Raises Refusal
+        C206 if the value refers to an attribute of the model-local function around the node.
         """
         value = self.attr(name)
         return None if value is None else list(value)
 
     def input(self, index: int) -> str:
-        """Return the name of the input at a position, "" if it is absent."""
+        """Return the name of the input at a position from 0 on, "" if it is absent or past the last one."""
         return self.inputs[index] if index < len(self.inputs) else ""
 
     def output(self, index: int) -> str:
@@ -241,7 +242,8 @@ class Node:
     def constant(self, index: int) -> Constant | None:
         """Return the elements of the input at a position if they are known before the model runs, else None.
 
-        Raises Refusal C103 if the operator does not take the input's type.
+        None is also returned for an absent input. The budget is charged for the elements. Raises Refusal C103 if the
+        operator does not take the input's type, BudgetExceeded if the budget is used up.
         """
         constant = self.values.constant(self.input(index)) if self.input(index) else None
         if constant is not None:
@@ -404,7 +406,8 @@ class Builder:
         """Return a function that makes a node of the operator `op_type` and returns the name of its output.
 
         For several outputs, it returns a tuple of names. It raises Refusal C201 if the operator does not exist at the
-        opset, and LookupError if no version of ai.onnx or the adapter's domain has it.
+        opset, and LookupError if no version of ai.onnx or the adapter's domain has it. A name that begins with "_" is
+        no operator: AttributeError is raised.
         """
 
         def make(*inputs: str, outputs: int | Sequence[str] = 1, domain: str | None = None, **attributes: Any) -> Any:
@@ -439,8 +442,11 @@ class Builder:
     ) -> Any:
         """Add a new node; return the name of its output, or a tuple of names if there are several.
 
-        `outputs` are the names of the outputs, or the number of outputs, which then get new names. Raises Refusal C201
-        if the operator does not exist at the opset.
+        `outputs` are the names of the outputs, or the number of outputs, which then get new names. `attributes` may
+        name inputs, as in `arguments`; absent inputs at the end are left out.
+
+        Raises Refusal C201 if the operator does not exist at the opset, TypeError for an attribute that it does not
+        have, and BudgetExceeded if the budget is used up.
         """
         version, schema = self._written_in(op_type, domain)
         inputs, attributes = self.arguments(schema, inputs, attributes)
@@ -458,9 +464,11 @@ class Builder:
     ) -> tuple[list[str], dict[str, Any]]:
         """Return the names of the inputs, and the attributes, for a new node.
 
-        If a name in `attributes` is an input of the operator at this version, its value becomes a new constant among
-        the inputs. So `axes=[0]` works whether axes is an attribute or an input. Attributes with the value None are
-        left out. Raises TypeError for a name that is neither an attribute nor an input.
+        A name in `attributes` that is only an input of the schema becomes a new constant at that input, in place of a
+        name that `inputs` has there. Positions before it that `inputs` lacks become "". So `axes=[0]` works whether
+        axes is an attribute or an input. Attributes with the value None are left out.
+
+        Raises TypeError for a name that is neither, BudgetExceeded if the constants use up the budget.
         """
         names = [*inputs]
         kept = {name: value for name, value in attributes.items() if value is not None}
@@ -500,7 +508,11 @@ class Builder:
                 set_attribute(node, name, schema.attributes[name].type, value)
 
     def _add_new(self, node: Any, outputs: Sequence[str], version: int) -> None:
-        """Add a new node with these outputs, a new name, and the metadata of the replaced node."""
+        """Add a new node with these outputs and the metadata of the replaced node.
+
+        It gets a new name, which begins with that of the replaced node, unless the replaced node has none. `version` is
+        the opset in which it is written.
+        """
         node.output.extend(outputs)
         if self._node.name:
             node.name = self._names.fresh(f"{self._node.name}__{node.op_type}")
@@ -526,11 +538,11 @@ class Builder:
         return count
 
     def const(self, values: Any, element: str = "", dims: Sequence[int] | None = None) -> str:
-        """Add a constant and return the name of its value: a vector for a list, a scalar for a single value.
+        """Add a constant and return the name of its value: a vector for a list or tuple, a scalar for a single value.
 
-        `dims` states another shape. Without `element`, the element type follows from the values: float, bool or string
-        if one of them has this Python type, else int64. The elements are charged to the budget. Raises BudgetExceeded
-        if it is used up.
+        `dims` states another shape. `element` is the element type, such as "int32". By default it is float, bool or
+        string, in this order, if one of the values has this Python type, else int64. Raises BudgetExceeded if the
+        elements use up the budget.
         """
         flat = list(values) if isinstance(values, (list, tuple)) else [values]
         self._values.budget.charge(len(flat))
@@ -549,8 +561,7 @@ class Builder:
         """Return the name of a new constant with the value of a node's attribute.
 
         `element` is the element type of the constant. If the attribute refers to an attribute of the function around
-        the node, the constant refers to it, too. Its type is then int64 for a list of integers, float for a list of
-        floats.
+        the node, the constant refers to it, too. Its type is then int64 for integers, float for floats.
 
         Raises Refusal C206 if the attribute refers to one of a function, and one of these holds:
 
@@ -571,9 +582,11 @@ class Builder:
     def tensor(self, tensor: Any, name: str) -> str:
         """Return the name of a new constant that holds a TensorProto as it is.
 
-        `name` becomes the name of the value: a new name, or an output of the replaced node. The constant is a Constant
-        node. If a Constant at the target cannot hold the type, it is an initializer, or in a function a Cast of a
-        Constant. Raises Refusal C202 if a Cast cannot give the values exactly.
+        The name is `name`, which must be a new one or an output of the replaced node. Only an initializer that moves
+        out of a subgraph, below IR version 4, gets another. The constant is a Constant node. If a Constant at the
+        target cannot hold the type, it is an initializer, or in a function a Cast of a Constant.
+
+        Raises Refusal C202 if a Cast cannot give the values exactly, BudgetExceeded if the budget is used up.
         """
         return self._constant(_constant(tensor), name)
 
@@ -619,11 +632,12 @@ class Builder:
         """Add a copy of the node with something changed; return the name of its output, or a tuple for several.
 
         It is a node of the version to which the node is converted. Name, documentation, metadata, device configurations
-        and unknown fields stay. Raises Refusal C201 if the operator does not exist at this version.
+        and unknown fields stay. Inputs that it no longer reads are released. Raises Refusal C201 if the operator does
+        not exist at this version, BudgetExceeded if the budget is used up.
 
         Args:
             node: The node.
-            op_type: Another operator, in place of the node's.
+            op_type: Another operator of the same domain, in place of the node's.
             inputs: Names of inputs, in place of the node's.
             outputs: Names of outputs, in place of the node's.
             drop: Names of attributes to remove.
@@ -638,8 +652,6 @@ class Builder:
         if schema is None or schema.deprecated:
             raise Refusal("C201", f"it needs {proto.op_type}, which does not exist at version {self.version}")
         if inputs is not None:
-            kept = {*inputs}
-            self.released.extend(name for name in node.inputs if name and name not in kept)
             del proto.input[:]
             proto.input.extend(inputs)
             _trim(proto.input)
@@ -660,16 +672,17 @@ class Builder:
         return computed[0] if len(computed) == 1 else tuple(computed)
 
     def fresh(self, hint: str) -> str:
-        """Return a new name for a value, which nothing in the model has, such as "y__wide" for the hint "wide".
+        """Return a new name for a value, such as "y__wide" for the hint "wide"; no name in the model is equal to it.
 
-        It begins with the name of the replaced node's first output, and may end with a number.
+        It begins with the name of the replaced node's first output. If "y__wide" is taken, a number follows.
         """
         return self._names.fresh(f"{self._stem}__{hint}")
 
     def state(self, name: str, element: str, shape: Shape | None = None) -> None:
         """Set the type of an output of a new node with a subgraph, which inference does not find.
 
-        `name` is the output, `element` its element type, such as "float".
+        `name` is the output, `element` its element type, such as "float". Sizes in `shape` that are text count as
+        unknown; without it, the rank is unknown.
         """
         self._values.state(name, element, shape)
 

@@ -136,9 +136,9 @@ class Routes:
         return self._routes[key]
 
     def _find_route(self, op_type: str, domain: str, version: int, final: int) -> Route:
-        """Return what happens to nodes of an operator from opset `version` to opset `final`; not cached.
+        """Return what happens to all nodes of an operator from opset `version` to opset `final`; nothing is cached.
 
-        Both opsets are of `domain`, which must have schemas.
+        They may stay, be checked, be converted or be refused. Both opsets are of `domain`, which must have schemas.
         """
         schema = self.registry.schema(op_type, version, domain)
         if schema is None:
@@ -193,9 +193,10 @@ class Routes:
         return self.registry.schema(op_type, self.last_in_force(domain, op_type, opset), domain)
 
     def older_version(self, domain: str, op_type: str, version: int) -> OpSchema | None:
-        """Return the older version of an operator, if some releases of onnx have it at an opset and others a newer one.
+        """Return the version before the one at an opset, if some releases of onnx have that older one at this opset.
 
-        Returns None if all releases have one and the same version of the operator at this opset, or none has it.
+        Returns None if all releases have the same version of the operator at this opset, if the operator does not exist
+        there, or if it has no older version.
         """
         schema = self.registry.schema(op_type, version, domain)
         if schema is None or not is_ambiguous(schema, version):
@@ -231,10 +232,11 @@ class Routes:
         return Restriction(schema, derive_adapter(read, schema, Change()), why, stated=schema == today)
 
     def last_in_force(self, domain: str, op_type: str, final: int) -> int:
-        """Return the highest opset up to `final` at which the release of onnx has the operator's version.
+        """Return the highest opset up to `final` at which the release of onnx has the operator's version of that opset.
 
-        It is `final` itself if the release has the version that is in force there, or if no version is. If the release
-        has no version of the operator, it is the opset before the operator's first version.
+        It is `final` itself if the release has the version at `final`, or if the operator does not exist there.
+        Otherwise versions are passed over, newest first, until the release has one. If it has none, the result is the
+        opset before the operator's first version.
         """
         key = (domain, op_type, final)
         if key not in self._ends:
@@ -265,7 +267,12 @@ class Routes:
         return self._steps[key]
 
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
-        """Return the next transition from opset `version` towards `final`, as `step` does, but without its cache."""
+        """Return the next transition of an operator from opset `version` towards opset `final`; nothing is cached.
+
+        With `final` 0, the transitions lead down to the operator's lowering. Returns None if there is no further
+        transition. Returns a Refusal if the operator does not exist at `version`, or if no node can cross the next
+        transition. Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
+        """
         source = self.registry.schema(op_type, version, domain)
         schemas = self.registry.versions(op_type, domain)
         if source is None:
@@ -328,9 +335,8 @@ class Routes:
     def _find_lowering_in_place(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by others of the same opset, `version`; None if there is none.
 
-        Only an operator that exists since opset 1 may have a written lowering here; else the function body is used.
-        `first` is the operator's first version. Raises SchemaError S233 to S236 if a function body in a user's domain
-        has faults.
+        `first` is the operator's first version. If it is 1, a written lowering comes before the function body; else
+        only the function body counts. Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
         """
         if first.since_version > 1:
             return self._find_body_lowering(source, first, version)
@@ -342,8 +348,8 @@ class Routes:
     def _find_body_lowering(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by its function body, with nodes written in opset `version`.
 
-        Returns None if the operator has a written lowering, or no body that can be written in this opset. `first` is
-        the first version of the operator. Raises SchemaError S233 to S236 if a body in a user's domain has faults.
+        Returns None if `source` has no body, or none for this opset, or if there is a written lowering for the
+        operator's first version, `first`. Raises SchemaError S233 to S236 if a body in a user's domain has faults.
         """
         since = first.since_version
         if not source.function or self._adapters.find("lower", source.domain, source.name, since, source.family):

@@ -34,7 +34,10 @@ LISTED = 5
 
 
 def releases_text(ranges: Sequence[ReleaseRange]) -> str:
-    """Return ranges of releases as text: "1.14 to 1.17, 1.20"; "" if there are none. At most LISTED are shown."""
+    """Return ranges of releases as text: "1.14 to 1.17, 1.20"; "" if there are none.
+
+    Only the first LISTED are shown, with the number of the others.
+    """
     texts = [each.first if each.first == each.last else f"{each.first} to {each.last}" for each in ranges]
     return listing(texts, LISTED)
 
@@ -90,9 +93,9 @@ def survey_runtimes(survey: Survey, names: Iterable[str] = (), files: Sequence[P
 
 
 def survey_releases(survey: Survey, releases: Sequence[Runtime]) -> RuntimeAnswer:
-    """Return which of these releases of one runtime, oldest first, take a model.
+    """Return which of these releases of one runtime take a model as it is, after a conversion, or not at all.
 
-    Raises BudgetExceeded as `Survey.convert` does.
+    `releases` has at least one, oldest first. Raises BudgetExceeded as `Survey.convert` does.
     """
     known = _Answers(survey)
     answers = [known.answer_of(each) for each in releases]
@@ -121,7 +124,8 @@ class _Answers:
     def answer_of(self, runtime: Runtime) -> str:
         """Return whether a release of the runtime takes the model: AS_IT_IS, CONVERTED or REFUSED.
 
-        CONVERTED means that the release takes it only after a conversion.
+        CONVERTED means that the release takes it only after a conversion. Raises BudgetExceeded if a conversion needs
+        more steps or memory than its budget allows.
         """
         survey, ir_version = self._survey, self._survey.index.proto.ir_version
         opsets = survey.index.opsets

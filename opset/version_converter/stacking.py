@@ -71,9 +71,11 @@ def stack_sequences(index: ModelIndex, inference: LazyInference, budget: Budget)
 def _find_filled(index: ModelIndex, body: Body, inference: LazyInference, budget: Budget) -> Iterator[_FilledSequence]:
     """Yield the sequences that a Loop fills with tensors which surely all have the same shape.
 
-    `body` may be any body; nothing is yielded unless it is a Loop's. If the sequence is concatenated behind the loop,
-    and this would fail for different shapes, the shapes count as the same. Raises BudgetExceeded if the budget is used
-    up.
+    Each begins empty, and each iteration appends one tensor at its end; nothing else in the loop reads it. `body` may
+    be any body; nothing is yielded unless it is a Loop's. The shapes count as the same, too, if the sequence is
+    concatenated behind the loop in a way that fails for different shapes.
+
+    Raises BudgetExceeded if the budget is used up.
     """
     holder = body.parent
     if holder is None or body.owner is None or not _is_node_of(index, holder, body.index, "Loop"):
@@ -103,10 +105,10 @@ def _find_filled(index: ModelIndex, body: Body, inference: LazyInference, budget
 
 
 def _is_concatenated(index: ModelIndex, body: Body, name: str, rank: int, steady: set[int], budget: Budget) -> bool:
-    """Whether a node concatenates the sequence `name` in a way that fails unless all its tensors have one shape.
+    """Whether a node of `body` concatenates the sequence `name`, and fails unless all its tensors have one shape.
 
-    The node is one of `body`. It concatenates along a new axis, or along an axis in `steady`. `steady` are the axes
-    along which all tensors surely have the same size. `rank` is the rank of the tensors.
+    That is so along a new axis, and along an axis in `steady`: the axes along which all tensors surely have the same
+    size. `rank` is the rank of the tensors. Raises BudgetExceeded if the budget is used up.
     """
     # Along all other axes, tensors that are concatenated have to have one size.
     budget.charge(len(body.nodes))
@@ -141,6 +143,8 @@ def _count_reads(body: Body, budget: Budget) -> Counter[str]:
 def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: FreshNames) -> list[Any]:
     """Change a Loop node and its body, in place, to stack tensors instead of filling sequences.
 
+    The sequences are removed from the values that the loop carries. Each appended tensor becomes the last scan output.
+
     Args:
         node: The NodeProto of the Loop.
         graph: The GraphProto of its body.
@@ -148,8 +152,8 @@ def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: 
         names: Makes new names.
 
     Returns:
-        One SplitToSequence for each sequence, which makes the sequence of the stack. The caller inserts these nodes
-        after the loop.
+        One SplitToSequence for each sequence, in the order of `filled`. It reads the stack and computes the Loop's
+            former output. The caller inserts these nodes after the loop.
     """
     outputs = [*node.output, *[""] * (len(graph.output) - _RESULTS_FROM - len(node.output))]
     splits, results = [], []
@@ -176,9 +180,10 @@ def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: 
 
 
 def _insert_splits(graph: Any, splits: dict[int, list[Any]]) -> None:
-    """Insert nodes into a graph, and remove its SequenceEmpty nodes that nothing reads any more.
+    """Insert nodes into a graph, in place, and remove its SequenceEmpty nodes that nothing reads any more.
 
-    `splits` has the new nodes by the position of the node after which they are inserted.
+    `splits` has the new nodes by the position of the node after which they are inserted; the positions are those before
+    any change.
     """
     read = names_read(graph.node) | {value if isinstance(value, str) else value.name for value in graph.output}
     nodes: list[Any] = []

@@ -81,7 +81,8 @@ def assume_opsets(
 ) -> tuple[Model, list[str]]:
     """Return the model with imports of the opset versions that it was really written for, and notes on the changes.
 
-    Nodes are not changed. With AUTO, an opset in development is read as the newest released one.
+    Nodes are not changed. Domains that `versions` does not name stay as they are. With AUTO, an import of the version
+    after the newest released one is first read as the newest released one.
 
     Args:
         model: The model, which is not changed.
@@ -94,6 +95,7 @@ def assume_opsets(
 
     Raises:
         ConversionError: C106 if AUTO finds no version of a domain that fits all nodes, or several.
+        InferenceError: I401 if `limits` do not suffice for a trial with AUTO.
         ModelError: The model is malformed.
     """
     notes: list[str] = []
@@ -127,7 +129,11 @@ def assume_opsets(
 def guess_opset(model: Model, domain: str, registry: Registry, limits: Limits | None = None) -> StampGuess:
     """Return which opset version of one domain a model was really written for, as far as its nodes show it.
 
-    The registry must have schemas of the domain. Raises ModelError if the model is malformed.
+    The version that the model imports is right if all nodes are valid at it and inference finds no contradiction. Else
+    all versions are tried. Contradictions that are the same at every version do not count.
+
+    The registry must have schemas of the domain. Raises ModelError if the model is malformed, InferenceError I401 if
+    `limits` are given and do not suffice.
     """
     stated = _stated_version(model.proto, domain)
     newest = registry.domains[domain]
@@ -160,7 +166,8 @@ def _join_equal(
 ) -> tuple[VersionRange, ...]:
     """Return ranges of versions; neighbors are joined if converting the model from one to the other changes no node.
 
-    `groups` are ranges of versions at which the model is valid, oldest first.
+    `groups` are ranges of versions at which the model is valid, oldest first; neighbors in it may have invalid versions
+    between them. The model is converted from the last version of a range to the first of the next one.
     """
     joined: list[VersionRange] = []
     for group in groups:
@@ -172,13 +179,17 @@ def _join_equal(
 
 
 def _is_unchanged(model: Model, domain: str, version: int, registry: Registry, limits: Limits | None) -> bool:
-    """Whether converting a model to a version of a domain succeeds and changes no node."""
+    """Whether converting a model to a version of a domain succeeds and changes no node; its imports may change."""
     conversion = convert_model(model, Target({domain: version}), registry, limits=limits)
     return not conversion.refusals and not conversion.actions
 
 
 def _version_groups(proto: Any, domain: str, registry: Registry) -> list[VersionRange]:
-    """Return ranges of versions of a domain, oldest first, within which no operator of the model changes."""
+    """Return the versions of a domain, from 1 to the newest, as ranges in which no operator of the model changes.
+
+    The ranges are in order, oldest first. Each operator of this domain in any graph or function counts. If a known
+    deviation of exporters from the standard begins or ends at a version, that is a change, too.
+    """
     newest = registry.domains[domain]
     starts = {1}
     for name in {name for body in bodies(proto) for name, own in {*body.operators} if own == domain}:
@@ -206,7 +217,10 @@ def _refusals_at(model: Model, domain: str, version: int, registry: Registry, li
 
 
 def _contradictions(model: Model, registry: Registry, limits: Limits | None) -> FindingList:
-    """Return the faults that inference finds in a model: types that contradict, or that a node does not take."""
+    """Return the faults that inference finds in a model: types that contradict, or that a node does not take.
+
+    Raises InferenceError I401 if `limits` are given and do not suffice.
+    """
     return FindingList(infer(model, check_type=True, schemas=registry, limits=limits).findings)
 
 
@@ -225,7 +239,8 @@ def _stated_version(proto: Any, domain: str) -> int:
 def _restamp(model: Model, domain: str, version: int) -> Model:
     """Return a copy of the model that imports `version` of a domain; nodes are not changed.
 
-    Functions that import the model's version of the domain import the new version, too.
+    An import is added if the model has none. Functions that import the model's version of the domain import the new
+    version, too; other functions stay.
     """
     message = pb.ModelProto()
     message.CopyFrom(model.proto)

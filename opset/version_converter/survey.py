@@ -101,7 +101,10 @@ class Survey:
     """
 
     def __init__(self, model: Model, registry: Registry, limits: Limits | None = None) -> None:
-        """Read a model; `limits` bound the work of each plan. Raises ModelError if the model is malformed."""
+        """Read a model, which is not changed; raises ModelError if it is malformed.
+
+        `limits` bound the work of each plan; by default, the bounds follow from the size of the model.
+        """
         self._given, self.registry, self._limits = model, registry, limits
         self.model, self.index = read_model(model, registry, ())
         self.index.call_order()
@@ -165,7 +168,8 @@ class Survey:
     def unknown(self) -> set[Operator]:
         """The (operator, domain) pairs that the model uses and that no version of their domain has.
 
-        Domains without schemas are left out, and so are operators of onnxruntime that exporters write without a domain.
+        Calls of model-local functions and domains without schemas are left out. So are operators of onnxruntime that
+        exporters write without a domain.
         """
         return {
             (op_type, domain)
@@ -201,7 +205,10 @@ class Survey:
 
     @cached_property
     def needed_ir(self) -> tuple[int, list[str]]:
-        """The lowest IR version that the model can be rewritten to, and the names of the features that need it."""
+        """The lowest IR version that the model can be rewritten to, and the names of the features that need it.
+
+        It is found once, at the model's own opsets.
+        """
         return needed_ir_version(self.model.proto, self.index.bodies)
 
     def convert(self, target: Target) -> SurveyOutcome:
@@ -249,8 +256,8 @@ class Survey:
     def nearest_target(self, target: Target) -> Target:
         """Return the target with the opset of ai.onnx nearest to the model's own, among those that its runtime takes.
 
-        The result is that of `target_for_model` if no runtime is targeted, if the runtime's operators are not known, or
-        if the model does not import ai.onnx.
+        Of two, it is the newer. The result is that of `target_for_model` if no runtime is targeted, if the runtime's
+        operators are not known, or if the model does not import ai.onnx.
         """
         nearest = target_for_model(target, self.index.opsets)
         runtime, opset = target.runtime, self.index.opsets.get("")
@@ -269,7 +276,10 @@ class Survey:
                     yield each
 
     def _convert_whole(self, target: Target) -> SurveyOutcome:
-        """Return the result of converting the whole model. Raises BudgetExceeded if the budget ends the conversion."""
+        """Return the result of converting the whole model; the numbers of refused nodes are exact.
+
+        Raises BudgetExceeded if the budget ends the conversion.
+        """
         conversion = convert_model(self._given, target, self.registry, None, self._limits)
         for finding in conversion.refusals:
             if finding.code == "C401":
@@ -281,7 +291,8 @@ class Survey:
     def _convert_forms(self, target: Target) -> SurveyOutcome:
         """Return the result of a conversion to a target with fixed opsets, by converting one node of each form.
 
-        Raises BudgetExceeded if the budget is used up.
+        A refusal counts for all nodes of the form. Refusals of the whole model, such as imports that are newer than the
+        target, are returned alone, without a look at nodes. Raises BudgetExceeded if the budget is used up.
         """
         if target.release == RELEASES[-1].name:
             target = target._replace(release="")
@@ -327,7 +338,7 @@ class Survey:
     ) -> list[FormsConversion]:
         """Return a FormsConversion for each body, in the order of the index; nothing is converted yet.
 
-        What these objects do later, they add to `conversion`.
+        Refusals and counts of later calls of these objects go to `conversion`.
         """
         budget, versions = self._budget(), versions_of_bodies(self.index)
         messages: dict[Body, Any] = {body: _Additions(body) for body in self.index.bodies}
@@ -359,9 +370,9 @@ class Survey:
         """Yield each reason why a release of a runtime does not run the model as it is.
 
         Reasons about the whole model come first, then nodes; nodes with the same form follow each other. A node that
-        the runtime runs, but computes wrongly, is no reason. Nor is a call of a function that the model defines, since
-        the function itself is one. Raises BudgetExceeded if reading constants of the nodes needs more steps than the
-        budget allows.
+        the runtime runs, but computes wrongly, is no reason. Calls of model-local functions are not looked at; if the
+        runtime runs no such functions, each function is a reason. Raises BudgetExceeded if reading constants of the
+        nodes needs more steps than the budget allows.
         """
         from opset.version_converter.trials import availability_at
 
@@ -420,11 +431,11 @@ class FormsConversion(BodyConversion):
         self.is_open = False
 
     def refusals_of_plan(self, *, checked: bool) -> list[tuple[Finding, int]]:
-        """Return the refusals, each with the number of its nodes, and set `is_open`.
+        """Return the refusals of this body, each with the number of nodes that it stands for, and set `is_open`.
 
-        `is_open` says that converting the whole body might remove a refused node. `checked` says that the body is at
-        the target already. Then its nodes are only checked, the number of each refusal is 1, and `is_open` stays False.
-        Raises BudgetExceeded if the budget is used up.
+        `is_open` becomes True if converting the whole body might remove a refused node. If the body is at the target
+        already (`checked`), nodes are only checked: each refusal counts as one node, and `is_open` stays False. Raises
+        BudgetExceeded if the budget is used up.
         """
         conversion = self._context.conversion
         members = {each.node: each.members for each in self._nodes}
@@ -474,7 +485,10 @@ class _Additions:
     """A stand-in for a body's GraphProto, which must not change: initializers that a plan adds are kept here."""
 
     def __init__(self, body: Body) -> None:
-        """Start with the nodes and outputs of the body, and without initializers and inputs."""
+        """Start with the nodes of the body, the outputs of a graph, and without initializers and inputs.
+
+        Nodes are those of the body itself, not copies.
+        """
         graph = pb.GraphProto()
         if not body.function:
             graph.output.extend(body.proto.output)

@@ -103,7 +103,8 @@ def target_at_runtime(
 ) -> Target:
     """Return the target of one release of a runtime: the newest opsets that it takes; its IR version is the highest.
 
-    A model whose opset the runtime takes keeps it.
+    `least` of the target is the lowest opset of ai.onnx that the runtime takes. A model between the two keeps its
+    opset. For other domains, only the highest version is bounded.
 
     Args:
         runtime: The release of a runtime.
@@ -144,7 +145,7 @@ def target_at_runtime(
 
 
 def fix_versions(target: Target, to: int | str | Mapping[str, int], registry: Registry) -> Target:
-    """Return the target of a runtime with the opset versions `to`, in place of those that suit the model best.
+    """Return the target, which is one of a runtime, with the opset versions `to`, not those that suit the model best.
 
     Domains that `to` does not name stay as they are. `to` has a form of `target_of_version`. Raises UsageError U101 if
     there is no such version, or if the runtime does not take it.
@@ -165,7 +166,10 @@ def fix_versions(target: Target, to: int | str | Mapping[str, int], registry: Re
 
 
 def target_of_model(ir_version: int | None = None) -> Target:
-    """Return the target that keeps the opsets of a model; only the IR version changes, if one is given."""
+    """Return the target that keeps the opsets of a model; only the IR version changes, if one is given.
+
+    Raises UsageError U101 if there is no such IR version.
+    """
     return Target({}, _check_ir_version(ir_version))
 
 
@@ -206,7 +210,7 @@ def target_for_model(target: Target, source: Mapping[str, int]) -> Target:
 
 
 def _parse_version(text: str) -> tuple[str, int]:
-    """Return (domain, version) for "ai.onnx.ml=3", and ("", 21) for "21"; the domain is as it is written.
+    """Return (domain, version) for "ai.onnx.ml=3", and ("", 21) for "21"; "ai.onnx=21" has the domain "ai.onnx".
 
     Raises UsageError U101 for any other text.
     """

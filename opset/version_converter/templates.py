@@ -62,13 +62,16 @@ def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
         bool(node.name),
         tuple(attributes),
         tuple([inputs.index(name) if name else -1 for name in inputs]),
-        tuple([_facts_about(name, facts) for name in inputs if name]),
+        tuple([_facts_about(name, facts) for name in inputs]),
         tuple([(bool(name), name and facts.type(name), facts.is_read(name)) for name in outputs]),
     )
 
 
 def _facts_about(name: str, facts: ValueFacts) -> Hashable:
-    """Return (type, shape, whether it is constant, elements if they are few and known) for a value."""
+    """Return (type, shape, whether it is constant, elements) for a value; None for each fact that is not known.
+
+    The elements are None, too, if there are more than MAX_READ. The value has a name.
+    """
     return facts.type(name), facts.shape(name), facts.is_constant(name), facts.small_constant(name)
 
 
@@ -139,9 +142,10 @@ def template_of(
 
 
 def apply_template(template: Template, node: Any, fresh: FreshNames) -> tuple[list[Any], list[str]]:
-    """Return copies of a template's nodes in place of `node`, and the names of inputs of `node` that they do not read.
+    """Return copies of a template's nodes for `node`, and the names of inputs of `node` that they do not read.
 
-    `fresh` makes new names. The nodes get the metadata of `node`.
+    They compute the outputs of `node`; their other values and their own names are made new by `fresh`. Each gets the
+    metadata of `node`. `node` must have the form for which the template was made.
     """
     names = [node.name, *node.input, *node.output]
     for number, rest in template.added:

@@ -69,10 +69,10 @@ class TriedAvailability(Availability):
         return self._routes.schema_in_force(op_type, domain, opset) is None or (op_type in LOADED and not domain)
 
     def judge(self, node: Any, opset: int, facts: ValueFacts, names: Names | None = None) -> Judgement:
-        """Return the Judgement of a node, by loading a model of only this node in the installed runtime.
+        """Return whether the installed runtime runs a node, found by loading a model of only this node in it.
 
-        The result is cached for nodes with equal operators, attributes, types, shapes and constants. The arguments are
-        those of `Availability.judge`.
+        The result is cached for nodes with equal operators, opsets, attributes, types, shapes and constants. The
+        arguments are those of `Availability.judge`. Raises UsageError T224 if the runtime crashes again and again.
         """
         operator, reads, computes = names or names_of(node)
         if self.runs_all(*operator, opset):
@@ -89,11 +89,11 @@ class TriedAvailability(Availability):
         return judgement
 
     def _try(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts, given: Sequence[Given]) -> Judgement:
-        """Return the Judgement of a node, by loading a model of only this node; not cached.
+        """Return whether the installed runtime runs a node, found by loading models of only this node.
 
-        A model is loaded for each combination of types that the node has. If no such model can be made, the table of
-        kernels decides. Whether a node that loads is computed wrongly is decided by the table of faults. `given` are
-        the node's inputs.
+        One model is loaded for each combination of types that the node has. If a type is unknown, or the node cannot be
+        alone in a model, the table of kernels decides. For a node that loads, the table of faults says whether it is
+        computed wrongly. `given` are the node's inputs. Nothing is cached.
         """
         runs = facts.types([*node.input, *node.output])
         if not _can_be_alone(node) or any(None in types for types in runs):
@@ -113,7 +113,8 @@ class TriedAvailability(Availability):
     def _helping_types(self, trial: Trial, schema: OpSchema) -> Mapping[str, frozenset[str]]:
         """Return the wider element types in which the node of a trial would load, by type parameter: {"T": {"float"}}.
 
-        Each type is tried by loading a model. Types in which results differ are tried only if they are permitted.
+        Each type is tried by loading a model, in which only one type parameter is changed. Types in which results
+        differ are tried only if they are permitted.
         """
         from opset.version_converter.crossing import INEXACT  # which is imported where this is used
 
@@ -128,7 +129,11 @@ class TriedAvailability(Availability):
 
 
 def given_input(name: str, facts: ValueFacts) -> Given:
-    """Return the facts about an input of a node that loading may depend on; `type` is "", as callers fill it in."""
+    """Return what loading may depend on of an input of a node: its shape, whether it is a constant, and its elements.
+
+    The elements are None unless the input is a constant with at most MAX_READ elements. `type` is always ""; callers
+    fill it in. An absent input, named "", has no shape and is no constant.
+    """
     if not name:
         return Given("")
     is_constant = facts.is_constant(name)
@@ -144,9 +149,9 @@ def _can_be_alone(node: Any) -> bool:
 
 
 def _helping_constants(trial: Trial, node: Any, facts: ValueFacts) -> tuple[int, ...]:
-    """Return the positions of inputs with known elements that must become constants for the node to load.
+    """Return the positions of inputs with known elements that are no constants, if the node loads once all of them are.
 
-    Returns () if the node does not load with these constants either.
+    Returns () if the node does not load even then, or if there are no such inputs.
     """
     inputs, found = [*trial.inputs], []
     for position, name in enumerate(node.input):
@@ -172,7 +177,11 @@ class Trial(NamedTuple):
     """The IR version of the model; 0 stands for the lowest that serves."""
 
     def load(self) -> str:
-        """Load the model in the installed runtime; return "" if it loads, else the reason why it does not."""
+        """Load the model of the node in the installed runtime; return "" if it loads, else the reason why it does not.
+
+        It is also a reason that no such model can be made. Raises UsageError T224 if the runtime crashes again and
+        again.
+        """
         assert self.runtime.loader is not None
         try:
             return self.runtime.loader.load(self.model())
@@ -197,7 +206,12 @@ class Trial(NamedTuple):
         return self._replace(inputs=inputs, outputs=outputs)
 
     def model(self) -> bytes:
-        """Return the serialized model of the node; its values are named i1, o0 and so on."""
+        """Return a serialized model with this node alone; its values are named i1, o0 and so on.
+
+        Equal input names stay equal. Inputs become graph inputs with their types and known sizes, constants
+        initializers if their elements or sizes are known. All outputs of the node are outputs of the graph. The name,
+        documentation and metadata of the node are left out.
+        """
         highest = self.runtime.max_ir or releases.newest_ir_version()
         lowest = min(max(4, releases.ir_version_of_opset(self.imports[""])), highest)
         model = pb.ModelProto(ir_version=self.ir_version or lowest)
@@ -231,14 +245,18 @@ def type_parameter(formals: Sequence[Parameter], position: int) -> str:
 
 
 def _other_type(given: Given, type_: str) -> Given:
-    """Return an input with another type, and no elements, since the type may not be able to hold them."""
+    """Return a copy of an input with another type and unknown elements; the type may not be able to hold them.
+
+    Its shape, and whether it is a constant, stay.
+    """
     return given._replace(type=type_, elements=None)
 
 
 def _add_input(graph: Any, name: str, given: Given) -> None:
-    """Add an input to a graph; a small constant is added as an initializer.
+    """Add an input of a node to a graph: a constant as an initializer, anything else as a graph input.
 
-    Its elements are zeros if they are not known. A constant that needs more than MAX_ZEROS zeros is added as an input.
+    A constant with unknown elements gets zeros. It becomes a graph input if its sizes are unknown, if it has more than
+    MAX_ZEROS elements, or if it holds strings.
     """
     element = given.type.removeprefix("tensor(").removesuffix(")")
     if given.is_constant and element in NUMBERS:

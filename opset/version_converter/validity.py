@@ -72,7 +72,7 @@ class Validity:
         """Raise Refusal C103 if the node at `index` does not fit its operator, which must exist at the opset `version`.
 
         The number of inputs and outputs, attributes with their constraints, and the signatures of subgraphs are
-        checked.
+        checked; types of inputs are not. A constraint that depends on an unknown rank is not broken.
         """
         operator, reads, attributes = body.operators[index], body.reads[index], body.attributes[index]
         fit = self._fits.get((operator, version))
@@ -102,7 +102,10 @@ class Validity:
                 fit.forms.add(form)
 
     def _fit_of(self, operator: Operator, version: int) -> Fit:
-        """Return a new Fit for an operator at an opset, without any forms that fit."""
+        """Return a new Fit for an operator at an opset: what the check of its nodes depends on, and no known forms yet.
+
+        `operator` is the pair of name and domain; the registry must have it at this version.
+        """
         schema = self._registry.schema(operator[0], version, operator[1])
         assert schema is not None
         constrained = [attribute for attribute in declared_attributes(schema) if attribute.constraint]
@@ -142,7 +145,8 @@ def _check_signature(fit: Fit, body: Body, index: int, registry: Registry) -> di
 def _check_graphs(schema: OpSchema, version: int, body: Body, index: int) -> None:
     """Raise Refusal C103 if a subgraph of the node at `index` has the wrong number of inputs or outputs.
 
-    Only operators of ai.onnx are checked; `version` is its opset.
+    The numbers follow from the node's own inputs and outputs, and from `num_scan_inputs`. Only operators of ai.onnx are
+    checked; `version` is its opset.
     """
     attributes = {attribute.name: attribute for attribute in body.attributes[index] if not attribute.ref_attr_name}
     graphs = {name: attribute.g for name, attribute in attributes.items() if attribute_type(attribute) == "graph"}
@@ -161,8 +165,8 @@ def _broken_constraints(
 ) -> Iterator[Misfit]:
     """Yield a Misfit, which says what is wrong and why, for each attribute in `values` that breaks its constraint.
 
-    `ranks` are the ranks of the node's inputs, None for an unknown one. Illegal values that runtimes accept
-    nevertheless are left out.
+    `ranks` are the ranks of the node's inputs, None for an unknown one; a constraint that depends on an unknown rank is
+    not broken. Illegal values that runtimes accept at the opset `version` are left out.
     """
     for misfit in constraint_misfits(fit.schema, values, ranks):
         if not quirks.is_kept(fit.schema, version, misfit.name, values[misfit.name]):

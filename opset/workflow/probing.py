@@ -100,7 +100,8 @@ def _limits(runtime: Runtime, registry: Registry) -> dict[str, tuple[int, int]]:
     """Return (lowest, highest) opset with which the runtime loads a node, by domain, and under "ir" the IR versions.
 
     An example is {"": (7, 21), "ai.onnx.ml": (1, 4), "ir": (1, 10)}; without "ai.onnx.ml" if no opset of it loads. Only
-    the highest numbers are tried. The lowest ones are taken from the tables of runtimes, or 1.
+    the highest numbers are found by loading. The lowest opset of ai.onnx is from the tables of runtimes; the others are
+    1.
     """
     from opset.model import proto as pb
 
@@ -124,9 +125,10 @@ def _limits(runtime: Runtime, registry: Registry) -> dict[str, tuple[int, int]]:
 def _loads(
     runtime: Runtime, node: Any, imports: Mapping[str, int], inputs: Sequence[str], outputs: Sequence[str]
 ) -> bool:
-    """Return whether the runtime loads a model of one NodeProto, with inputs of the shape [2, 2].
+    """Return whether the runtime loads a model of one node.
 
-    `imports` are the opsets by domain; `inputs` and `outputs` are types, such as "tensor(float)".
+    Each input has the shape [2, 2]. `node` is a NodeProto, `imports` are opsets by domain. `inputs` and `outputs` are
+    the types of its inputs and outputs, such as "tensor(float)".
     """
     return not Trial(runtime, node, imports, [Given(each, (2, 2)) for each in inputs], outputs).load()
 
@@ -136,10 +138,10 @@ def _entries(
 ) -> Iterator[dict[str, Any]]:
     """Yield the entry of a runtime's file for each version of an operator, oldest first: {"versions": [13, 13], …}.
 
-    Further keys are "types", the types that load, or for operators with graphs "unasked", the type constraints that
-    this does not tell; and "constant_inputs". For a version that the runtime does not load, the entry is {}. A version
-    is left out if no opset that the runtime loads has it, or if it withdraws the operator. `limits` are the result of
-    `_limits`.
+    A version that the runtime does not load has {}. The others have "types", the types that load by type constraint,
+    and "constant_inputs", each only if it is not empty. For an operator with graphs, "unasked" stands in place of
+    "types": the constraints for which the types are not known. A version is left out if no opset that the runtime loads
+    has it, or if it withdraws the operator. `limits` are the result of `_limits`.
     """
     least, most = limits.get(domain, (1, 0))
     examples = [each for each in registry.examples(name, domain) if not each.error]
@@ -170,9 +172,9 @@ def _loading_trials(
 ) -> list[Trial]:
     """Return trials, models of one example each, that the runtime loads; [] if it loads none.
 
-    The examples are tried as they are; if none of them loads, with constants for all inputs but the first; if none of
-    these loads, the first two with other types. Examples that cannot be a model are passed over. `imports` are the
-    opsets of the models by domain.
+    The examples are first tried as they are. If none loads, all are tried with constants for all inputs but the first.
+    If none of these loads, the first two are tried with other types. Examples that cannot be a model are passed over.
+    `imports` are the opsets of the models by domain.
     """
     trials = [trial for each in examples if (trial := _trial_of(runtime, schema, each, imports)) is not None]
     others = (
@@ -221,8 +223,8 @@ def _with_constants(trial: Trial) -> Trial:
 def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]:
     """Return the types with which the runtime loads one of the trials, by type constraint: {"T": ["float", "float16"]}.
 
-    They are sorted, and tensors are named by their element type. A type constraint is left out if all its types are
-    loaded, or if no trial has a value with this type constraint.
+    They are sorted, and tensors are named by their element type. A list may be empty. A type constraint is left out if
+    all its types are loaded, or if no trial can vary its type.
     """
     types: dict[str, list[str]] = {}
     for parameter, allowed in schema.types.items():
@@ -239,11 +241,11 @@ def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]
 
 
 def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema) -> bool:
-    """Return whether the runtime loads a trial in which another element type replaces one in all inputs and outputs.
+    """Return whether the runtime loads a trial in which one element type replaces another in all inputs and outputs.
 
-    `other` is a copy of `trial` in which only values of the type constraint `parameter` have another type: the element
-    type of `trial` is replaced by the element type of `other`. The result is False if no input has this type
-    constraint.
+    `other` is a copy of `trial` in which only values of the type constraint `parameter` have another element type. The
+    old and the new type are taken from the first input with this constraint. The result is False if no input has it, or
+    if both types are the same.
     """
     places = enumerate(_type_constraints(schema.inputs, len(trial.inputs)))
     position = next((at for at, name in places if name == parameter and trial.inputs[at].type), None)
@@ -261,10 +263,11 @@ def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema
 
 
 def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[str, Trial]]:
-    """Yield (type, trial) for each type of the type constraint `parameter`: a copy of `trial` with values of the type.
+    """Yield (type, trial) for each type of the type constraint `parameter`: a copy of `trial` with values of this type.
 
-    The trial itself is yielded, too, with its own type. If only an output has the type constraint, and an attribute
-    names the output's type, the attribute and the output are changed. Otherwise, nothing is yielded.
+    The trial itself is yielded first, with its own type. If no input has the constraint, but an output does, the one
+    attribute that names an element type decides: it and the output are changed. Without such an attribute, or with
+    several, nothing is yielded.
     """
     places = (*zip(trial.inputs, _type_constraints(schema.inputs, len(trial.inputs)), strict=True),)
     old = next((each.type for each, name in places if name == parameter and each.type), "")
@@ -310,7 +313,11 @@ def _type_constraints(formals: Sequence[Any], count: int) -> list[str]:
 
 
 def _constant_inputs(trial: Trial, schema: OpSchema) -> list[str]:
-    """Return the names of those constant inputs of a trial that the runtime does not load as computed inputs."""
+    """Return the names of those inputs of a trial that the runtime takes as constants only.
+
+    Each constant input alone is made a computed one; its name is returned if the runtime then fails to load the model.
+    A variadic input has one name for all of its values, which is returned once.
+    """
     names = []
     for position, each in enumerate(trial.inputs):
         if each.is_constant:

@@ -8,6 +8,7 @@ import onnx
 import pytest
 
 import opset
+from opset.budget import ALLOW_MORE
 from opset.checker.table import Mend
 from opset.cli.check import CheckReport, _write_report
 from opset.cli.findings_formats import JunitStream, fingerprint
@@ -388,3 +389,20 @@ def test_a_document_with_parts_that_cannot_be_read_is_unreadable(folder, monkeyp
     (folder / "a.onnxopset").touch()
     result = run("check", "a.onnxopset")
     assert result.exit_code == status and ("a.onnxopset: " in result.stdout) == (status == 1)
+
+
+def test_a_runtime_check_that_is_stopped_says_all_of_it(folder):
+    (
+        folder / "new.onnxtxt"
+    ).write_text("""<ir_version: 8, opset_import: ["": 18, "com.acme": 1]> g (float[N] a) => (float[M] b) {
+        t = ReduceMean (a)  u = ReduceMean (t)  b = Relu (u) }""")
+    brief = ["--no-inference", "--for", "onnxruntime==1.13", "--max-steps", 1]
+    (report,) = run_json("check", "new.onnxtxt", "--ignore", "W", *brief)["models"]
+    assert report["errors"][-1] == {
+        "code": "C401",
+        "message": "the check for the runtime was stopped",
+        "place": "model",
+        "why": "more than 1 step is needed",
+        "help": ALLOW_MORE,
+        "file": "new.onnxtxt",
+    }

@@ -15,12 +15,14 @@ from opset.cli.configuration import (
     _project_of,
     _split,
     _trusted_folders,
+    folders_for,
     folders_of,
     read_project,
     rule_choice,
     target_files,
 )
 from opset.errors import UsageError
+from tests.cli.commands import run
 
 FILE = Path("p/pyproject.toml")
 
@@ -145,3 +147,37 @@ def test_files_that_are_not_run_are_noted(tmp_path, capsys):
     assert capsys.readouterr().err == f"note: {notes[0]}\n"
     assert folders.note_left_out(True, "kernels.py") == notes and capsys.readouterr().err == ""
     assert folders.note_left_out(False, "adapters.py") == [] == Folders((tmp_path,)).note_left_out(False, "kernels.py")
+
+
+def test_which_folders_may_run_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("ours", "theirs", "named"):
+        (tmp_path / name).mkdir()
+    ours, theirs, named = Path("ours"), Path("theirs"), Path("named")
+    monkeypatch.setenv("OPSET_ALLOW_HOOKS", str(tmp_path / "ours"))
+    assert folders_for((named,)) == Folders((named,))
+    monkeypatch.setenv("OPSET_ALLOW_HOOKS", "relative")
+    assert folders_for((named,)) == Folders((named,))  # nothing is asked of it without a configuration
+    Path("pyproject.toml").write_text('[tool.opset]\nschemas = ["ours", "theirs"]\n')
+    with pytest.raises(UsageError, match="OPSET_ALLOW_HOOKS cannot be used"):
+        folders_for((named,))
+    both = (ours, theirs)
+    assert folders_for((named,), False) == Folders((), (named, *both))
+    assert folders_for((named,), True) == Folders((named, *both))
+    assert folders_for((theirs, named), True) == Folders((named, ours, theirs))
+    monkeypatch.setenv("OPSET_ALLOW_HOOKS", str(tmp_path / "ours"))
+    real = Path(os.path.realpath("ours"))
+    assert folders_for((named,)) == Folders((named, real), (theirs,), (theirs,))
+    assert folders_for((theirs,)) == Folders((theirs, real))
+    monkeypatch.delenv("OPSET_ALLOW_HOOKS")
+    assert folders_for((named,)) == Folders((named,), both, both)
+    assert folders_for((Path("named/../ours"),)) == Folders((Path("named/../ours"),), (theirs,), (theirs,))
+
+
+@pytest.mark.parametrize("path", ["a" * 300, "/" + "a" * 5000, "a/" * 3000, "a\\u0000b"], ids=len)
+@pytest.mark.parametrize(("key", "kind"), [("schemas", "folder"), ("targets", "file")])
+def test_paths_that_no_system_takes_are_no_folders_and_files(folder, path, key, kind):
+    (folder / "pyproject.toml").write_text(f'[tool.opset]\n{key} = ["{path}"]\n')
+    result = run("targets", "list")
+    shown = repr(path.replace("\\u0000", "\x00")[:100])
+    assert result.exit_code == 2 and f"  why     [tool.opset] {key}: {shown} is no {kind}\n" in result.stderr

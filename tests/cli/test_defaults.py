@@ -7,7 +7,7 @@ import click
 import pytest
 
 from opset.cli import VERBS, cli, defaults
-from tests.cli.commands import SMALL, run, save, version
+from tests.cli.commands import SMALL, run, run_json, save, version
 
 
 @pytest.fixture
@@ -184,3 +184,15 @@ def test_help_is_shown_whatever_the_configuration_is(project):
 def test_operators_that_a_configuration_names_are_required_no_more(project):
     configure(project, "[tool.opset.lower]\nops = ['Relu']\nplan = true")
     assert run("lower", "small.onnx").exit_code in (0, 1)
+
+
+def test_a_list_with_an_installed_package_is_for_a_call(folder):
+    save("small.onnx", SMALL, folder)
+    (folder / "pyproject.toml").write_text('[tool.opset.info]\nruntime = ["tract", "installed:onnxruntime"]\n')
+    result = run("info", "small.onnx")
+    assert result.exit_code == 2
+    assert "[tool.opset.info] runtime: only a call asks an installed package" in result.stderr
+    assert "write it on the command line: --runtime" in result.stderr
+    (folder / "pyproject.toml").write_text('[tool.opset.info]\nruntime = ["tract", "tensorrt"]\n')
+    (report,) = run_json("info", "small.onnx")["models"]
+    assert [each["runtime"] for each in report["runtimes"]] == ["tract", "tensorrt"]

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.cli.commands import SMALL, run, save
 from tests.version_converter.npu import ANY, runtime_file
 
@@ -67,3 +69,12 @@ def test_no_runtime_takes_an_operator_that_does_not_exist(folder):
         ["-", "-"],
     ]
     assert "there is no operator Sofmax in ai.onnx" in result.stdout
+
+
+@pytest.mark.parametrize("verb", [["info", "--runtime", "nonesuch"], ["check", "--for", "nonesuch==1"]])
+def test_a_runtime_that_is_not_known_is_told_once_for_all_models(folder, verb):
+    for name in "ab":
+        save(f"{name}.onnx", SMALL, folder)
+    result = run(verb[0], "a.onnx", "b.onnx", *verb[1:])
+    assert (result.exit_code, result.stdout) == (2, "") and result.stderr.count("error[") == 1
+    assert result.stderr.startswith("error[U101] no runtime 'nonesuch' is known\n  help    known: ")

@@ -267,3 +267,14 @@ def test_what_is_no_size(text):
 def test_a_link_to_nothing_is_named_as_it_is(tree):
     os.symlink("nothing", "to[1].onnx")
     assert expand_inputs(["to[1].onnx"], products=False) == [Input("to[1].onnx", True)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "same"),
+    [("deep/**/", "deep/**"), ("deep//e*//*.onnx", "deep/e*/*.onnx"), ("deep/*.onnx/", "deep/*.onnx")],
+)
+def test_doubled_separators_mean_nothing_in_a_pattern(tree, pattern, same):
+    assert expand_inputs([pattern], products=False)
+    assert [each.path for each in expand_inputs([pattern], products=False)] == [
+        each.path for each in expand_inputs([same], products=False)
+    ]

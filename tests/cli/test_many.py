@@ -7,11 +7,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import onnx.numpy_helper
 import onnx.parser
 import pytest
 
@@ -20,8 +23,8 @@ from opset.cli import batch
 from opset.cli.records import ModelReport, View, brief_line
 from opset.cli.working import WINDOW, in_order
 from opset.errors import Finding, FindingList
-from tests.cli.commands import REFUSED, SMALL, run, run_json
-from tests.cli.test_process import ENVIRONMENT, finish, process
+from tests.cli.commands import REFUSED, SMALL, run, run_json, save, version
+from tests.cli.test_process import ENVIRONMENT, finish, process, wait_until
 
 
 @pytest.fixture
@@ -394,3 +397,56 @@ def test_results_of_an_earlier_call_are_models_if_another_folder_is_named(small)
     planned = [each.input for each in opset.convert_many(".", 14)]
     written = [each.input for each in opset.convert_many(".", 14, output="out")]
     assert (planned, written) == (["./small.onnx"], ["./small-opset13.onnx", "./small.onnx"])
+
+
+def test_external_data_is_written_from_python_as_by_the_verb(folder):
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 11]> g (float[300] x) => (float[300] y) { y = Add (x, w) }'
+    )
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.full(300, 1.5, np.float32), "w"))
+    (folder / "in").mkdir()
+    onnx.save(model, "in/m.onnx", save_as_external_data=True, size_threshold=0, location="w.bin")
+    assert run("convert", "in", "--to", 13, "-o", "verb").exit_code == 0
+    assert [each.status for each in opset.convert_many("in", 13, output="python")] == ["converted"]
+    made, expected = (
+        {path.name: path.read_bytes() for path in (folder / name).iterdir()} for name in ("python", "verb")
+    )
+    assert made == expected and sorted(made) == ["m-opset13.onnx", "w.bin"]
+
+
+def test_a_model_is_in_the_report_while_an_earlier_one_is_at_work(folder):
+    os.mkfifo(folder / "slow.onnx")
+    data = save("quick.onnx", SMALL, folder).read_bytes()
+    started = process("check", "slow.onnx", "quick.onnx", "-j", 2, "--report", "out.jsonl")
+    pipe = os.open("slow.onnx", os.O_RDWR)  # a reader waits until something is written
+    wait_until(lambda: Path("out.jsonl").exists() and '"quick.onnx"' in Path("out.jsonl").read_text())
+    writer = threading.Thread(target=lambda: (os.write(pipe, data), os.close(pipe)))
+    writer.start()
+    status, stdout, stderr = finish(started)
+    writer.join()
+    assert (status, stderr) == (0, "")
+    assert stdout.decode() == "quick.onnx: no findings\nslow.onnx: no findings\n2 models: 2 clean\n"
+    assert [json.loads(line)["input"] for line in Path("out.jsonl").read_text().splitlines()] == [
+        "slow.onnx", "quick.onnx",
+    ]  # fmt: skip
+
+
+def test_results_go_to_urls_of_files(folder):
+    save("in/small.onnx", SMALL, folder)
+    one = run("convert", "in/small.onnx", "--to", 13, "-o", f"file://{folder}/one.onnx")
+    assert (one.exit_code, one.stderr) == (0, "") and one.stdout.endswith(f"  wrote {folder}/one.onnx\n")
+    many = run("convert", f"file://{folder}/in", "--to", 13, "-o", f"file://{folder}/many/")
+    assert many.exit_code == 0 and f"  wrote {folder}/many/small-opset13.onnx\n" in many.stdout
+    assert version("one.onnx") == version("many/small-opset13.onnx") == 13
+
+
+@pytest.mark.parametrize("output", [[], ["-o", "out/"], ["--in-place"]])
+def test_a_second_input_that_is_not_there_is_an_output_only_where_none_is_named(small, folder, output):
+    result = run("convert", "small.onnx", "new.onnx", "--to", 13, *output)
+    if not output:
+        assert result.exit_code == 2 and "error[U103] 'new.onnx' is named as an input, and does not" in result.stderr
+        assert result.stdout == "" and version("small.onnx") == 11
+        return
+    assert result.exit_code == 3 and "error[M101] the file cannot be read\n  where   new.onnx\n" in result.stderr
+    assert result.stdout.endswith("2 models: 1 converted, 1 failed\n")
+    assert version("out/small-opset13.onnx" if "-o" in output else "small.onnx") == 13

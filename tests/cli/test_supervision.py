@@ -14,7 +14,7 @@ import pytest
 
 from opset.budget import Budget, BudgetExceeded, Limits
 from opset.cli import supervision
-from opset.cli.processes import run_in_processes
+from opset.cli.processes import _data_size, run_in_processes
 from opset.cli.supervision import GRACE, PATIENCE, NoResult, run_in_bounds, run_supervised
 from opset.errors import Finding, ModelError, RunError
 
@@ -223,3 +223,7 @@ def test_a_child_is_asked_to_end_before_it_is_ended():
         os._exit(5)
     os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
     assert supervision._end_child(child) == 5  # without a signal
+
+
+def test_the_size_of_this_process():
+    assert 0.9 < _data_size() / psutil.Process().memory_info().data < 1.1

@@ -3,7 +3,7 @@
 import onnx
 import pytest
 
-from tests.cli.commands import run, run_json
+from tests.cli.commands import SMALL, run, run_json, save
 
 TEXT = """<ir_version: 8, opset_import: ["": 17, "d": 1]>
 main (float[2] x) => (float[2] y) { y = d.Twice (x) }
@@ -70,3 +70,16 @@ def test_inline(text, folder):
     data = run_json("inline", "m.onnxtxt", "--except", "Twice", "-o", "same.onnx")
     assert data["models"][0]["functions"] == [] and data["models"][0]["status"] == "unchanged"
     assert run("inline", "m.onnxtxt", "--only", "Other", "-o", "o.onnx").exit_code == 2
+
+
+def test_a_width_is_for_text_alone(folder):
+    save("m.onnx", SMALL, folder)
+    wrapped = run("text", "m.onnx", "--width", 40).stdout
+    assert run("text", "m.onnx", "--width", 40, "-o", "out.onnx").exit_code == 0
+    assert (folder / "out.onnx").read_bytes() == (folder / "m.onnx").read_bytes()
+    assert run("text", "m.onnx", "--width", 40, "-o", "out.onnxtxt").stdout == ""
+    assert (
+        (folder / "out.onnxtxt").read_text() == wrapped == run("text", "m.onnx", "--width", 40, "-o", "text:-").stdout
+    )
+    assert run("text", "m.onnx", "-o", "text:-").stdout == run("text", "m.onnx").stdout != wrapped
+    assert run("text", "m.onnx", "--width", 40, "-o", "-").stdout_bytes == (folder / "m.onnx").read_bytes()

@@ -701,3 +701,32 @@ def test_sparse_constants_and_annotations_are_renamed():
     assert [
         (each.tensor_name, each.quant_parameter_tensor_names[0].value) for each in graph.quantization_annotation
     ] == [("h", "scale"), ("h_1", "scale_1")]
+
+
+STREAMED = "external data is not part of the stream; it stays where it is"
+
+
+@pytest.mark.parametrize(
+    ("external", "output", "notes"),
+    [
+        ("auto", "-", [STREAMED]),
+        ("keep", "-", [STREAMED]),
+        ("inline", "-", []),
+        ("auto", "whole.onnx", []),
+        ("copy", "whole.onnx", []),
+        ("inline", "whole.onnx", []),
+        ("keep", "../in/whole.onnx", []),
+        ("keep", "whole.onnx", ["external data stays in ../in: give --allow-external-root to read the result"]),
+    ],
+)
+def test_notes_about_external_data_of_a_whole(tmp_path, monkeypatch, external, output, notes):
+    with_data(tmp_path / "in", "a.onnx", FIRST, [1, 0, 0, 1, 1, 1], "a.bin")
+    with_data(tmp_path / "in", "b.onnx", SECOND, [2, 3], "b.bin")
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    options = ["--connect", "y=x", "--external-data", external, "-o", output]
+    done = command("merge", "../in/a.onnx", "../in/b.onnx", *options)
+    text = done.stderr if output == "-" else done.stdout
+    found = [line.removeprefix("  note: ") for line in text.splitlines() if line.startswith("  note: ")]
+    others = ["IR version 8: the greater of both", "metadata that both have with other values, the second's: k_1"]
+    assert (done.exit_code, found) == (0, [*others, *notes])

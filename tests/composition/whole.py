@@ -66,6 +66,7 @@ SEVERAL = """<ir_version: 10, opset_import: ["": 13, "d": 1]> g (float[2] x) => 
     <domain: "d", opset_import: ["": 13, "d": 1]> K (a) => (b) { b = d.H (a) }"""
 CALLING = """<ir_version: 8, opset_import: ["": 13, "d": 1]>
     g (float[2] x) => (float[2] y) { z = d.H (x) w = d.F (z) y = d.G (w) }"""
+UNTYPED = f"{HEAD} g (float[2, 2] z) => (y, x) {{ y = Neg (z) x = Abs (y) }}"
 MERGED = {
     "names of the second change": (FIRST, SECOND, {"y": "x"}, {}),
     "all names have prefixes": (FIRST, SECOND, {"y": "x"}, {"prefixes": ("a/", "b/")}),
@@ -92,6 +93,9 @@ MERGED = {
     "values that are absent, and types of none": (
         (ABSENT, {"graph.value_info[+]": {"type.tensor_type.elem_type": 1}}),
         (ABSENT, {"graph.value_info[+]": {"type.tensor_type.elem_type": 1}}), {"y": "x"}, {"prefixes": ("", "b/")}),
+    "a type that is inferred": (UNTYPED, f"{HEAD} h (float[M, 2] x) => (float[M, 2] z) {{ z = Neg (x) }}", None, {}),
+    "an inferred type that differs": (UNTYPED, PLAIN.replace("float", "double") % "h", {"y": "x"}, {}),
+    "an inferred size that differs": (UNTYPED, PLAIN.replace("N, 2", "N, 3") % "h", {"y": "x"}, {}),
     "no such output": (FIRST, SECOND, {"yy": "x"}, {}),
     "no output but a value": (FIRST, SECOND, {"h": "x"}, {}),
     "no such input": (FIRST, SECOND, {"y": "xx"}, {}),
@@ -120,6 +124,12 @@ PARTS = {
     "the loop": (LOOP, {"inputs": ["doubled", "count", "start"], "outputs": ["seen"]}),
     "a body of a scan": (SCAN, {"inputs": ["k"], "outputs": ["o"]}),
     "one of the outputs of a node": (SPLIT, {"inputs": ["b", "x"], "outputs": ["y"]}),
+    "a type inside that is not known": (
+        f'{HEAD[:-2]}, "o": 1]> m (float[2] x) => (float[2] y) {{ a = o.P (x) b = Relu (a) y = Neg (b) }}',
+        {"inputs": ["x"], "outputs": ["y"]}),
+    "a type that is not known": (
+        f'{HEAD[:-2]}, "o": 1]> m (float[2] x) => (float[2] y) {{ a = o.P (x) b = Relu (a) y = Neg (b) }}',
+        {"inputs": ["b"], "outputs": ["y"]}),
     "a default": (DEFAULT, {"inputs": ["a"], "outputs": ["y"]}),
     "a default that is an input": (DEFAULT, {"inputs": ["a", "w"], "outputs": ["y"]}),
     "training": (TRAINED, {"outputs": ["z"]}),

@@ -660,3 +660,19 @@ def test_what_import_writes_passes_lint(tmp_path, monkeypatch, foreign):
     assert registry_with(["schemas"]).versions("Scaled", "com.foreign") == registry_with(["foreign"]).versions(
         "Scaled", "com.foreign"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "begin"),
+    [
+        ("a.yaml", None, b"magic: "), ("a.json", None, b'{\n "magic"'), ("a.onnxopset", None, b"\n\tONNXOPSET"),
+        ("a.yaml", "json", b'{\n "magic"'), ("a.json", "proto", b"\n\tONNXOPSET"), ("a.onnxopset", "yaml", b"magic: "),
+    ],
+)  # fmt: skip
+def test_the_form_of_a_document_is_that_of_the_option_or_of_its_name(tmp_path, monkeypatch, name, form, begin):
+    monkeypatch.chdir(tmp_path)
+    options = ["--format", form] if form else []
+    result = run("export", "--domain", "ai.onnx.preview.training", "-o", name, *options)
+    assert result.exit_code == 0 and (tmp_path / name).read_bytes().startswith(begin), (tmp_path / name).read_bytes()[
+        :30
+    ]

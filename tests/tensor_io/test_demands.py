@@ -535,3 +535,29 @@ def test_sizes_that_are_not_known_count_as_3():
     assert demands_for(opset.load(model), default_registry(), Limits(), {})["i"] == Demand(-3, 2)
     for old, demand in ((10, Demand(0, 6)), (11, Demand(-7, 6))):  # the first version that takes negative ones
         assert demanded(text % 1, old)["i"] == demand
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("(float[2, 3, 4] d, int64[2] a) => (float[A] y) { y = ReduceSum <keepdims = 0> (d, a) }", 3),
+        ("(float[2, 3, 4] d, int64[1] a) => (float[A, B, C, E] y) { y = Unsqueeze (d, a) }", 4),
+        ("(float[1, 3, 1] d, int64[1] a) => (float[A, B] y) { y = Squeeze (d, a) }", 3),
+    ],
+)
+def test_axes_are_counted_from_the_end_in_half_of_the_draws(text, value):
+    model = opset.load(opset.parse_model(HEAD.format(17) + text))
+    demands = demands_for(model, default_registry(), Limits(), {})
+    drawn = [random_inputs(model.proto.graph.input, {}, seed, Limits(), demands)["a"] for seed in range(200)]
+    assert all(-value <= axis < value for axes in drawn for axis in axes.tolist())
+    from_front = sum((axes >= 0).all() for axes in drawn) / len(drawn)
+    assert 0.5 < from_front < 0.9  # half of them, and those in which each axis stays by chance
+
+
+@pytest.mark.parametrize("node", ["y = Loop (n, c, x, x)", "y = Scan <num_scan_inputs = 1> (x, x)"])
+def test_nothing_is_demanded_by_a_body_that_lacks_inputs(node):
+    node = node.replace("Loop (", "Loop <BODY> (").replace("num_scan_inputs = 1", "num_scan_inputs = 1, BODY")
+    inputs = "int64 i, bool d, float[2] u" if "Loop" in node else "float[2] u"
+    body = f"body = b ({inputs}) => (bool e, float[2] v) {{ v = Neg (u) e = Constant <value = bool {{1}}> () }}"
+    text = f"(int64 n, bool c, float[2] x) => (float[2] y) {{ {node.replace('BODY', body)} }}"
+    assert "x" not in demanded(text)

@@ -536,6 +536,13 @@ def test_files_that_are_none_are_refused_at_once(tmp_path):
         read(tmp_path / "v.csv")
 
 
+class Dribble(io.BytesIO):
+    """A stream that gives one byte at a time."""
+
+    def read1(self, size=-1, /):
+        return self.read(min(size, 1))
+
+
 class Broken(io.BytesIO):
     """A stream that ends with an error of the system."""
 
@@ -549,6 +556,8 @@ class Broken(io.BytesIO):
         (io.BytesIO(b'{"x": 1'), "Expecting ',' delimiter"),
         (io.BytesIO(b"\x93NUMPY"), "it is no object of values by name"),
         (io.BytesIO(b'{"x": "' + b"a" * 100), "it has more than 99 bytes"),
+        (Dribble(b'{"x": 1.5}'.ljust(100)), "it has more than 99 bytes"),
+        (Dribble(b'{"x": 1.5'.ljust(99)), "Expecting ',' delimiter"),
         (Broken(), "Input/output error"),
     ],
 )
@@ -558,17 +567,11 @@ def test_a_stream_that_holds_no_values_is_refused(stream, why):
     assert (caught.value.code, caught.value.file) == ("R105", "<stdin>") and why in caught.value.why
 
 
-class Dribble(io.BytesIO):
-    """A stream that gives one byte at a time."""
-
-    def read1(self, size=-1, /):
-        return self.read(min(size, 1))
-
-
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32"])
 def test_a_stream_may_give_few_bytes_in_any_encoding_of_json(encoding):
     text = '       {"x": [1.5]}'.encode(encoding)
-    assert values_in_stream(Dribble(text), [FLOAT], "input", 4096)["x"].tolist() == [1.5]
+    for limit in (4096, len(text)):
+        assert values_in_stream(Dribble(text), [FLOAT], "input", limit)["x"].tolist() == [1.5]
     with pytest.raises(RunError, match="cannot be read"):
         values_in_stream(Dribble(b"      [" + b"1" * 50), [FLOAT], "input", 4096)
 

@@ -56,6 +56,10 @@ def test_a_rounding_is_no_other_distribution():
     assert why_distributed_otherwise(before, [{"mean": 1.0005, "mean magnitude": 1.0}] * DRAWS) == ""
     found = why_distributed_otherwise(before, [{"mean": 1.002, "mean magnitude": 1.0}] * DRAWS)
     assert found.endswith("the mean is 1.002 in the median of 40 draws, and 1 before")
+    other = [{"mean": 1.002, "mean magnitude": 1.0}] * DRAWS
+    without = [{"mean magnitude": 1.0}]  # such as a draw without elements
+    for one, two in ((before, other[1:] + without), (before[1:] + without, other), (before, without * DRAWS)):
+        assert why_distributed_otherwise(one, two) == ""
     mixed = [{"mean": 1.0 + number % 2, "mean magnitude": 1.0} for number in range(DRAWS)]
     assert why_distributed_otherwise(mixed, [*reversed(mixed)]) == ""
 

@@ -65,8 +65,13 @@ def test_the_numbers_of_a_model_are_found():
     weights = ", ".join(
         f"float[16] w{at} = {{{', '.join(str(16 * at + each + 1) for each in range(16))}}}" for at in range(6)
     )
-    text = f"(float[2] x) => (float[2] y) <{weights}> {{ y = Neg (x) }}"
-    assert numbers_in(opset.load(opset.parse_model(HEAD + text))).tolist() == [*range(1, 65)]
+    for node in (
+        "y = Neg (x)",
+        "y = If (c) <then_branch = t () => (float[2] a) { a = Elu <alpha = 0.5> (x) }, "
+        "else_branch = e () => (float[2] b) { b = Neg (x) }>",
+    ):  # those of the main graph suffice
+        text = f"(float[2] x, bool c) => (float[2] y) <{weights}> {{ {node} }}"
+        assert numbers_in(opset.load(opset.parse_model(HEAD + text))).tolist() == [*range(1, 65)]
 
 
 def drawn(kind, seed, constant="", size="[4000]"):
@@ -86,6 +91,11 @@ def test_floats_differ_in_kind_from_seed_to_seed():
     assert 1000 < np.count_nonzero((np.abs(near) > 230) & (np.abs(near) < 270)) < 3000  # beside those of the model
     assert {float(each) for each in near if each > 200} == {np.float32(250 * share) for share in (0.95, 1, 1.05)}
     assert max(np.abs(drawn("float", seed)).max() for seed in range(20)) > 400
+    signs = {seed: {*np.sign(drawn("float", seed)).tolist()} - {0} for seed in range(5, 40, 4)}
+    assert {seed: {-1: "below", 1: "above", 0: "both"}[sum(each)] for seed, each in signs.items()} == {
+        5: "below", 9: "both", 13: "above", 17: "below", 21: "below", 25: "both", 29: "above", 33: "below", 37: "below",
+    }  # fmt: skip
+    assert [np.abs(drawn("float", seed)).max() < 1 for seed in (5, 9, 13, 17, 25)] == [False, True, False, True, True]
     single = [float(drawn("float", seed, size="[1]")[0]) for seed in range(60)]
     assert max(single) > 10 and min(single) < -10
     assert drawn("float", 8).dtype == np.float32 and drawn("float16", 5).dtype == np.float16

@@ -46,6 +46,8 @@ CALL = SQUARE + ' { y = f.G (x) } <domain: "f", opset_import: ["": 17]> G (a) =>
         (IF, (9, 6, FLOAT)),  # Exp, then both branches
         (LOOP, (49, 1, FLOAT)),  # Exp, then the three of the body, so many times as it is taken to run
         (CALL, (7, 6, FLOAT)),
+        (CALL + " <domain: \"f\", opset_import: [\"\": 17]> Uncalled (a) => (b) { b = Exp (a) }", (7, 6, FLOAT)),
+        (SQUARE + "{ a = Exp (x) y, m = Dropout (a) }", (2, 1, FLOAT)),
     ],
 )  # fmt: skip
 def test_roundings_are_counted_on_the_longest_way(text, found):

@@ -11,6 +11,7 @@ import pytest
 from onnx import parser
 
 import opset
+from opset.budget import Limits
 from opset.errors import ConversionError
 from opset.model import load
 from opset.model import proto as pb
@@ -445,6 +446,18 @@ def test_functions_are_inlined_for_a_runtime_that_runs_none(tmp_path):
     assert opset.convert(before, runtime="npu==1.0", targets=[file]) == before
 
 
+def test_what_is_inferred_of_inlined_functions_decides_about_kernels(tmp_path):
+    """The kernel takes a constant shape, which inference of the inlined nodes finds."""
+    function = '<domain: "f", opset_import: ["": 17]> h (p) => (r) { s = Shape (p) r = Reshape (p, s) }'
+    before = model_of("y = f.h (x)", imports=', "f": 1', functions=function)
+    kernels = takes("Constant", Reshape=[{"constant_inputs": ["shape"]}])
+    file = runtime_file(tmp_path, kernels, releases=NO_FUNCTIONS)
+    for limits in (Limits(), Limits(max_bytes=1 << 30), Limits(max_steps=1 << 30)):
+        after = converted(before, file, limits=limits)
+        assert not after.functions and "Reshape" in operators(after)
+        assert_equal(before, after)
+
+
 def test_functions_at_other_opsets_are_inlined(tmp_path):
     """Softmax of version 11 flattens its input, and that of 17 does not."""
     function = '<domain: "f", opset_import: ["": 11]> h (p) => (r) { r = Softmax (p) }'
@@ -810,6 +823,17 @@ def test_limits_in_words_are_told(tmp_path):
     file = runtime_file(tmp_path, takes(Relu=entries), opset=(7, 15))
     conversion = plan_for(model_of("y = Relu (x)"), file)
     assert conversion.notes == ["limits of npu 1.0 that are not checked: Relu: not on Sundays; scales: no 0"]
+
+
+def test_limits_in_words_are_told_of_each_kernel_that_runs_a_node(tmp_path):
+    entries = [
+        {"types": {"T": ["float"]}, "notes": ["slow", "not on Sundays"]},
+        {"types": {"T": ["double"]}, "notes": ["slow", "not on Mondays"]},
+    ]
+    file = runtime_file(tmp_path, takes(Relu=entries), opset=(7, 15))
+    before = model_of("y = Relu (x) z = Relu (w)", given="float[2] x, double[2] w", made="float[2] y, double[2] z")
+    told = "Relu: slow; not on Sundays; not on Mondays"
+    assert plan_for(before, file).notes == [f"limits of npu 1.0 that are not checked: {told}"]
 
 
 def test_every_way_that_was_tried_is_a_reason(tmp_path):

@@ -1,13 +1,16 @@
 """What stands in the way of a conversion, by operator and reason, in one model and in several."""
 
+from dataclasses import replace
+
+import pytest
 from onnx import parser
 
 import opset
 from opset.model import load
 from opset.opsets.registry import default_registry
-from opset.opsets.runtimes.names import find_runtime, later_releases
+from opset.opsets.runtimes.names import find_runtime, later_releases, releases_of
 from opset.version_converter import convert_model, target_of
-from opset.version_converter.blockers import BlockerSums, blockers_report, with_releases
+from opset.version_converter.blockers import Blocker, BlockerSums, blockers_report, with_releases
 from tests.version_converter.npu import ANY, runtime_file, takes
 
 TEXT = """<ir_version: 9, opset_import: ["": 20]>
@@ -104,3 +107,31 @@ def test_quoted_names_do_not_part_a_group(tmp_path):
     (blocker,) = blockers_report(conversion).blockers
     assert blocker.nodes == 2 and "the sizes of 'a' have to be numbers" in blocker.why
     assert opset.plan(parser.parse_model(text), runtime="npu==1.0", targets=[file]).refused == 2
+
+
+@pytest.mark.parametrize(
+    ("op_type", "rows", "expected"),
+    [
+        ("Scaler", [{"ml": 1}], ""),  # kernels are listed, but the newest opset that it takes is older
+        ("TreeEnsemble", [{"ml": 4}], ""),
+        ("TreeEnsemble", [{"ml": 4}, {"ml": 5}], "npu 2.0 has a kernel of TreeEnsemble 5"),
+        ("TreeEnsemble", [{}], "npu 1.0 has a kernel of TreeEnsemble 5"),  # it is not known which opset it takes
+        ("TreeEnsembleRegressor", [{"ml": 4}], "npu 1.0 has a kernel of TreeEnsembleRegressor 3"),
+        ("TreeEnsembleRegressor", [{"ml": 3}], "npu 1.0 has a kernel of TreeEnsembleRegressor 3"),
+        ("TreeEnsembleRegressor", [{"ml": 2}, {"ml": 2}, {"ml": 3}],
+         "npu 3.0 has a kernel of TreeEnsembleRegressor 3"),
+    ],
+)  # fmt: skip
+def test_a_release_has_a_kernel_where_it_takes_the_version(tmp_path, op_type, rows, expected):
+    version = {"Scaler": 1, "TreeEnsemble": 5, "TreeEnsembleRegressor": 3}[op_type]
+    releases = [
+        {"release": f"{number}.0", "opset": [7, 21], "how": "documented"} | row for number, row in enumerate(rows, 1)
+    ]
+    operators = {"ai.onnx": takes(), "ai.onnx.ml": {op_type: ANY} if op_type != "Scaler" else {"Normalizer": ANY}}
+    later = releases_of("npu", [runtime_file(tmp_path, operators, releases=releases)])
+    file = runtime_file(tmp_path, {"Relu": ANY}, releases=[releases[0] | {"release": "0.5"}])
+    target = target_of(runtime="npu==0.5", targets=[file])
+    blocker = Blocker("ai.onnx.ml", op_type, version, 1, "C209", "no kernel", "so", "as it was", "graph")
+    report = replace(report_of(target_of(21)), blockers=[blocker])
+    (found,) = with_releases(report, target, later).blockers
+    assert found == blocker._replace(help=expected or "as it was")

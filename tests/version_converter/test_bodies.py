@@ -162,3 +162,23 @@ def test_a_wrong_body_is_an_error_of_the_schema(line, code, tmp_path):
     with pytest.raises(SchemaError) as caught:
         own(tmp_path, OWN.replace("Y = Mul (X, factor)", line))
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("by", "type_", "code", "why"),
+    [
+        ("0.5", "float", None, ""),
+        ("2.0", "float", "C201", "nothing expresses this Half at version 13"),
+        ("2.0", "int32", "C201", "nothing expresses this Half at version 13"),
+        ("0.5", "int32", "C202", "nothing expresses Half exactly in int32"),
+    ],
+)
+def test_a_body_that_serves_other_nodes_alone_is_not_used(tmp_path, by, type_, code, why):
+    text = OWN.replace("  - opset: 7\n", "  - opset: 7\n    where: {by: 0.5}\n")
+    node = f"y = com.acme.Half <by = {by}> (x)"
+    if code is None:
+        assert "Mul" in [each.op_type for each in own(tmp_path, text, type_, node).graph.node]
+        return
+    with pytest.raises(ConversionError) as caught:
+        own(tmp_path, text, type_, node)
+    assert (caught.value.code, caught.value.why) == (code, why)

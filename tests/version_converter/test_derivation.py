@@ -305,3 +305,46 @@ def test_inputs_whose_types_the_target_may_not_allow(a, b, types, before, restri
     found = derive_adapter(source, target, target.change).type_restrictions
     assert [each.position for each in found] == restricted
     assert not any(each.outputs or each.variadic for each in found)
+
+
+ALONE = """\
+operator: Alone
+family: acme
+versions:
+- since: 2
+  change: {attributes: {CHANGE}, adapters: {up: derived, down: derived}}
+  doc: Has few attributes.
+  inputs: [{name: X, type: tensor(float), doc: x}]
+  outputs: [{name: Y, type: tensor(float), doc: y}]
+  attributes: {NEWER}
+  shape: same(X)
+- since: 1
+  like: 2
+  attributes: {OLDER}
+"""
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "change", "up", "down"),
+    [
+        ("a: {type: int, default: 2, doc: a}", "a: {default: 1}", "a: {default: [1, 2]}", {"a": 1}, {"a": 2}),
+        ("a: {type: int, default: 2, doc: a}", "a: {default: null}", "a: {default: [null, 2], old: 1}",
+         {"a": 1}, {"a": 2}),
+        ("a: {type: int, default: 2, doc: a}", "a: null", "a: {added: int, old: 1}", {"a": 1}, "'a' is 2 by default"),
+        ("a: {type: int, default: 2, doc: a}", "a: null", "a: {added: int}", {}, {}),
+    ],
+)  # fmt: skip
+def test_what_an_absent_attribute_means_is_stated_though_nothing_else_changes(tmp_path, newer, older, change, up, down):
+    (tmp_path / "com.acme").mkdir()
+    text = ALONE.replace("CHANGE", change).replace("NEWER", newer).replace("OLDER", older)
+    (tmp_path / "com.acme" / "Alone.yaml").write_text(text)
+    for version, expected in ((1, up), (2, down)):
+        model = scale(version)
+        model.graph.node[0].op_type = "Alone"
+        if isinstance(expected, str):
+            with pytest.raises(ConversionError) as caught:
+                opset.convert(model, {"com.acme": 3 - version}, schemas=[tmp_path])
+            assert caught.value.code == "C204" and expected in caught.value.why
+            continue
+        (node,) = opset.convert(model, {"com.acme": 3 - version}, schemas=[tmp_path]).graph.node
+        assert {each.name: each.i for each in node.attribute} == expected

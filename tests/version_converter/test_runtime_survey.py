@@ -3,8 +3,11 @@
 from types import SimpleNamespace
 
 import pytest
+from onnx import parser
 
 from opset.errors import Finding
+from opset.model import load
+from opset.opsets.registry import default_registry
 from opset.version_converter.runtime_survey import (
     AS_IT_IS,
     CONVERTED,
@@ -15,8 +18,10 @@ from opset.version_converter.runtime_survey import (
     _find_obstacle,
     _ranges_with,
     releases_text,
+    survey_runtimes,
 )
-from opset.version_converter.survey import SurveyOutcome
+from opset.version_converter.survey import Survey, SurveyOutcome
+from tests.version_converter.npu import runtime_file, takes
 
 LETTERS = {"a": AS_IT_IS, "c": CONVERTED, "r": REFUSED}
 
@@ -97,3 +102,30 @@ def test_answers_for_equal_facts_and_tables_are_used_again():
     alike, other = (SimpleNamespace(answers_alike=lambda runtime, same=same: same) for same in (True, False))
     found = [(other, 1, "other"), (alike, 2, "facts"), (alike, 1, "first"), (alike, 1, "second")]
     assert [_find_answer(found, None, facts) for facts in (1, 2, 3)] == ["first", "facts", None]
+
+
+@pytest.mark.parametrize(
+    ("opsets", "letters", "obstacle"),
+    [
+        ([None], "r", ("1.0", "C209", 0)),
+        ([None, [7, 21]], "rc", ("1.0", "C209", 0)),
+        ([[7, 8], None, [7, 21], [7, 21]], "rrcc", ("2.0", "C209", 0)),
+        ([[7, 21], None], "cr", ("2.0", "C209", 0)),
+        ([[7, 21]], "c", None),
+        ([[7, 8], [7, 8], [7, 21], [7, 8]], "rrcr", ("2.0", "C209", 1)),
+    ],
+)
+def test_releases_of_which_no_opset_is_known_do_not_take_what_they_would_have_to_convert(
+    tmp_path, opsets, letters, obstacle
+):
+    rows = [{"release": f"{number}.0", "opset": each, "how": "documented"} for number, each in enumerate(opsets, 1)]
+    text = '<ir_version: 8, opset_import: ["": 20]> m (float[2] x) => (float[2] y) { y = Gelu (x) }'
+    file = runtime_file(tmp_path, takes(Erf=[{"versions": [9, None]}]), releases=rows)
+    survey = Survey(load(parser.parse_model(text)), default_registry())
+    (answer,) = survey_runtimes(survey, ["npu"], [file])
+    releases = {f"{number}.0": letter for number, letter in enumerate(letters, 1)}
+    for ranges, letter in ((answer.as_it_is, "a"), (answer.converted, "c"), (answer.refused, "r")):
+        assert sum(each.releases for each in ranges) == letters.count(letter)
+        assert all(releases[each.first] == releases[each.last] == letter for each in ranges)
+    found = answer.obstacle
+    assert (found and (found.release, found.code, found.nodes)) == obstacle

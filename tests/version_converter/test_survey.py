@@ -95,6 +95,8 @@ CALLS = """<ir_version: 8, opset_import: ["": 18, "this": 1]> m (float[2] x) => 
     a = this.f (x) y = this.f (a) }
     <opset_import: ["": 18], domain: "this"> f (a) => (b) { b = Mish (a) }"""
 SCALER = model_of("y = ai.onnx.ml.Scaler (x)", 17, more=', "ai.onnx.ml": 3')
+RESHAPED = """<ir_version: 9, opset_import: ["": 18]> m (float[2, 4] x) => (float[8] y{more})
+    <int64[1] s = {{8}}> {{ {nodes} y = Reshape (x, t) }}"""
 LEFT = model_of("y = Relu (x)", 17, more=', "com.acme": 3')
 
 
@@ -125,6 +127,11 @@ LEFT = model_of("y = Relu (x)", 17, more=', "com.acme": 3')
         (model_of("y = Relu (x)", 2000), 13, ["C104 graph 'm', opset_import: 0"], {"": 13}),
         (model_of("y = Relu (x)", 2000), {}, ["C104 graph 'm', opset_import: 0"], {"": 21}),
         (LEFT, {}, [], {"": 17, "com.acme": 3}),
+        (RESHAPED.format(nodes="t = Abs (s)", more=""), 5, ["C202 0 (Abs): 1"], {"": 5}),
+        (RESHAPED.format(nodes="k = Abs (s) t = Abs (k) n = Abs (s)", more=", int64[1] n"), 4,
+         ["C202 2 (Abs): 1"], {"": 4}),
+        (RESHAPED.format(nodes="t = BitwiseAnd (s, s)", more=""), 4,
+         ["C202 0 (BitwiseAnd): 1", "C205 1 (Reshape): 1"], {"": 4}),
     ],
 )  # fmt: skip
 def test_a_conversion_that_is_not_carried_out_has_the_result_of_one_that_is(tmp_path, text, target, expected, reached):
@@ -213,3 +220,9 @@ def test_the_outcome_with_fewest_refused_nodes_counts_at_the_nearest_opset(tmp_p
     assert [(finding.place, count) for finding, count in outcome.refusals] == [(f"{NODE}2 (Abs)", 1)]
     assert outcome.opsets == {"": 14}
     assert survey.nearest_target(target).opsets == {"": 13, "ai.onnx.ml": 3}
+
+
+def test_a_node_that_goes_with_the_input_that_it_computes_is_not_refused():
+    text = RESHAPED.format(nodes="t = Abs (s)", more="")  # the shape becomes an attribute of the Reshape
+    survey, target = Survey(load(parser.parse_model(text)), REGISTRY), target_of_version(4, REGISTRY)
+    assert (survey.convert_nearest(target), survey.convert(target).refusals) == (None, [])

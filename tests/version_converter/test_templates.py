@@ -17,6 +17,7 @@ from opset.version_converter import body_conversion
 from opset.version_converter.context import Context
 from opset.version_converter.result import Conversion
 from opset.version_converter.routes import routes_of
+from tests.bounds import lines
 
 
 def with_and_without(model, to, monkeypatch):
@@ -38,6 +39,21 @@ def test_blocks_become_what_each_would(to, named, tmp_path, monkeypatch):
             node.metadata_props.add(key="trace", value=node.name)
     found, wanted = with_and_without(model, to, monkeypatch)
     assert found == wanted
+
+
+def test_nodes_of_one_form_are_lowered_once():
+    def steps(length):
+        nodes = "".join(f"y{n} = Mish (x)\n" for n in range(length))
+        outputs = ", ".join(f"float[3, 4] y{n}" for n in range(length))
+        model = parser.parse_model(
+            f'<ir_version: 7, opset_import: ["": 18]> m (float[3, 4] x) => ({outputs}) {{ {nodes} }}'
+        )
+        opset.convert(model, 12)  # caches
+        with lines(10_000_000) as count:
+            opset.convert(model, 12)
+        return count()
+
+    assert steps(40) < 10 * steps(1)  # less than 6 times; else it were 20 times
 
 
 def test_whole_models_become_what_they_would(monkeypatch):

@@ -77,6 +77,22 @@ def test_a_model_that_states_the_sizes_already_is_not_changed():
     assert not plan.changes and plan.notes[-1] == "valid for x.0 = 2 alone, which the inputs state"
 
 
+@pytest.mark.parametrize(
+    ("dims", "note"),
+    [
+        ({"batch": 2}, "valid for batch = 2 alone, which the inputs state"),
+        ({"x.2": "depth"}, None),
+        ({"x.2": "depth", "width": 3}, "valid for width = 3 alone, which the inputs state"),
+        ({"width": 3, "batch": 2}, "valid for width = 3, batch = 2 alone, which the inputs state"),
+        (None, None),
+    ],
+)
+def test_a_conversion_is_valid_for_the_numbers_alone_that_were_given(dims, note):
+    text = '<ir_version: 8, opset_import: ["": 17]> g (float[batch, width, 5] x) => (float[?, ?, ?] y) { y = Exp (x) }'
+    notes = opset.plan(parser.parse_model(text), 13, dims=dims).notes
+    assert [each for each in notes if "valid for" in each] == [each for each in [note] if each]
+
+
 def test_something_has_to_change():
     for none in ({}, {"schemas": ()}, {"dims": {}}, {"freeze": ()}):
         with pytest.raises(UsageError) as caught:

@@ -532,3 +532,35 @@ def test_without_a_corpus_that_of_the_standard_is_made_and_removed(tmp_path, mon
     monkeypatch.setattr(corpus, "pick_cases", lambda *some, **more: pick_cases(*some, **more)[:3])
     done = run("conformance", "--runtime", "sh -c 'exit 77'", "--min-cases", 0)
     assert done.exit_code == 0 and "3 cases" in done.stdout and os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("names", [["md"], ["json", "html"]])
+def test_a_report_that_exists_is_told_before_anything_is_run(tmp_path, monkeypatch, names):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "cases", case("one"))
+    (tmp_path / "out").mkdir()
+    for name in names:
+        (tmp_path / "out" / f"conformance.{name}").touch()
+    result = run("conformance", "cases", "--runtime", "touch started", "-o", "out")
+    assert result.exit_code == 2 and not (tmp_path / "started").exists() and result.stdout == ""
+    assert [line for line in result.stderr.splitlines() if "where" in line] == [
+        f"  where   out/conformance.{name}" for name in names
+    ]
+    assert all((tmp_path / "out" / f"conformance.{name}").read_bytes() == b"" for name in names)
+    assert run("conformance", "cases", "--runtime", "touch started", "-o", "out", "--force").exit_code == 1
+    assert (tmp_path / "started").exists() and all(Path(f"out/conformance.{name}").stat().st_size for name in names)
+
+
+def test_what_is_open_is_not_worse_than_before(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    chosen = {"status": "chosen", "because": "ties are not defined"}
+    write(tmp_path / "c", case("tie", **chosen), case("plain"))
+    assert run("conformance", "c", "--runtime", COPY, "-o", "out").exit_code == 0
+    write(tmp_path / "c", case("tie", F([2]), F([1]), **chosen), case("plain"))
+    result = run("conformance", "c", "--runtime", COPY, "--baseline", "out/conformance.json")
+    assert (result.exit_code, result.stderr) == (0, "") and "  1 worse and 0 better than before\n" in result.stdout
+    write(tmp_path / "c", case("tie", F([2]), F([1]), **chosen), case("plain", F([2]), F([1])))
+    result = run("conformance", "c", "--runtime", COPY, "--baseline", "out/conformance.json")
+    assert [line for line in result.stderr.splitlines() if line.startswith("error")] == [
+        "error[T225] plain: wrong", "error[T228] plain was pass, and is wrong",
+    ]  # fmt: skip

@@ -182,6 +182,19 @@ def test_what_contradicts_kernel_or_body_is_no_case(tmp_path):
     assert (out / "node" / "test_acme_scale_v1_right" / "model.onnx").exists()
 
 
+def test_domains_whose_last_words_differ_in_case_have_their_own_case_names(tmp_path):
+    acme(tmp_path)
+    (tmp_path / "org.Acme").mkdir()
+    (tmp_path / "org.Acme" / "Scale.yaml").write_text(SCALE)
+    registry = registry_with([tmp_path])
+    versions = [registry.versions("Scale", domain) for domain in ("com.acme", "org.Acme")]
+    names = [pick.name for pick in pick_cases(registry, versions, False)]
+    assert [each for each in names if each.endswith("right")] == [
+        "test_com_acme_scale_v1_right",
+        "test_org_acme_scale_v1_right",
+    ]
+
+
 BODIES = 'function: [{opset: 9, nodes: "Y = Sum (X, X)"}, {opset: 7, nodes: "Y = Add (X, X)"}]'
 
 

@@ -15,6 +15,7 @@ from opset.docgen.outcomes import FILE, read_table, tables_of
 from opset.errors import SchemaError
 from opset.opsets.registry import default_registry
 from opset.schemas.model import Example, ExampleValue
+from opset.workflow.examples.examination import examine_subject
 from opset.workflow.examples.outcomes import plain_forms, record_outcomes, stale_tables, varied_forms
 
 OWN = Path(__file__).parents[1] / "opsets" / "own"
@@ -204,3 +205,21 @@ def test_forms_of_an_example_in_which_less_is_known():
         ["Unknown"],
     ]
     assert len({str(form(each)[0]) for each in varied_forms(relu, one)} - {"[(1, None)]"}) > 6
+
+
+def test_outcomes_are_not_recorded_if_a_test_ends_in_an_internal_error(tmp_path, monkeypatch):
+    def examine(runner, subject, parts):
+        if subject.example and (parts == ("kernel",) or subject.example == "whole_axis"):
+            raise RuntimeError("such")
+        return examine_subject(runner, subject, parts)
+
+    copytree(OWN, tmp_path / "own")
+    file = tmp_path / "own" / "com.example" / FILE
+    command = ["test", str(tmp_path / "own"), "--allow-hooks"]
+    monkeypatch.setattr("opset.cli.test.examine_subject", examine)
+    for more in ([], ["--record"], ["--only", "kernel", "-j", "2"]):
+        found = CliRunner().invoke(cli, [*command, *more])
+        assert found.exit_code == 70 and found.stderr.startswith(
+            "opset: internal error: RuntimeError: such (test_outcomes"
+        )
+        assert found.stderr.count("internal error") == 1 and not file.exists()

@@ -168,7 +168,10 @@ def resize(
 
 
 def _stated_axes(values: Iterable[Any]) -> dict[str, _Axis]:
-    """Return the axes of tensors in ValueInfoProtos whose size is a number, by a name such as "x.0"."""
+    """Return the axes whose size is a number, by a name such as "x.0", for all tensors in ValueInfoProtos.
+
+    An axis with a negative size, or with a symbolic one, is left out. "x.0" is the first axis of the tensor x.
+    """
     found = {}
     for value in values:
         if value.type.WhichOneof("value") == "tensor_type":
@@ -187,9 +190,10 @@ def _is_size(size: object) -> bool:
 def _check_sizes(
     sizes: Mapping[str, int | str], rest: Mapping[str, int | str], known: Mapping[str, _Axis], variables: set[str]
 ) -> None:
-    """Raise UsageError U103 if a new size is not valid, an old one is 0, or a variable is to get another name.
+    """Raise UsageError U103 with a finding for each new size that is not possible.
 
-    The numbers that variables are to get are not checked.
+    A name must be a plain identifier, and the number of an axis at least 1. An axis of size 0 cannot be changed, and a
+    variable cannot be renamed. The numbers that variables are to get are not checked.
 
     Args:
         sizes: the new sizes, by name of the old size: "x.0", or the name of a variable.
@@ -307,8 +311,8 @@ def _resize_axes(
 def _check_outputs(engine: Engine, tracking: Tracking, before: int, wanted: Mapping[str, int]) -> None:
     """Raise TrackingStopped if an output lacks the resized axis, or has it along another axis than `wanted` says.
 
-    An output that is not in `wanted` may lack the axis in two cases: none of its sizes is the old one, or its elements
-    are known in the resized model.
+    An output that is not in `wanted` may lack the resized axis if none of its sizes is the old size of it, or if the
+    output's elements are known in the resized model.
 
     Args:
         engine: the inference of the model.
@@ -359,9 +363,10 @@ def _apply_changes(graph: Any, tracking: Tracking, size: int | str, lists_inputs
 
 
 def _state_sizes(graph: Any, tracking: Tracking, size: int | str) -> None:
-    """Write the new size, in place, into the types of all values of a GraphProto that have the resized axis.
+    """Write the new size into the types of values that have the resized axis, in place, in one GraphProto.
 
-    `size` is a number or the name of a variable.
+    These are its inputs, outputs and value_info; its subgraphs are unchanged. `size` is a number or the name of a
+    variable.
     """
     for value in (*graph.input, *graph.output, *graph.value_info):
         place = tracking.places.get(value.name)
@@ -384,10 +389,14 @@ def _state_sizes(graph: Any, tracking: Tracking, size: int | str) -> None:
 
 
 def _check_resized(engine: Engine, resized: Model, registry: Registry, axes: Sequence[_Axis], size: int | str) -> None:
-    """Raise InferenceError I501 if inference finds a fault in the resized model that the model did not have.
+    """Raise InferenceError I501 if inference finds a fault in the resized model at a place where the model had none.
 
-    `engine` is the inference of the model as it was; `axes` and `size`, the resized axes and their new size, are for
-    the message.
+    Args:
+        engine: the inference of the model as it was.
+        resized: the resized model.
+        registry: the operators that are known.
+        axes: the resized axes, for the message.
+        size: their new size, for the message.
     """
     again = Engine(resized, registry, {}, default_budget(resized.proto.ByteSize(), Limits()))
     again.run()

@@ -43,11 +43,12 @@ class Edits:
         """Begin without changes.
 
         Args:
-            source: how nodes get the new size.
+            source: how nodes get the new size of the resized axis: its number, or the input's axis that they read at
+                run time.
             after: the variable that stands for the new size.
             opset: the opset version of the model.
-            names: the source of new names.
-            labels: the nodes' names for notes, by index.
+            names: the source of names for new values.
+            labels: how notes for the user name the nodes of the graph, by index.
         """
         self._source = source
         self._after = after

@@ -32,7 +32,10 @@ class Pass(Follower, Protocol):
         """
 
     def enter_unused(self, index: int, attribute: str) -> None:
-        """Follow the axis through a subgraph that is never run; it stays as it is if that is not possible."""
+        """Follow the axis through a subgraph that is never run, to resize it, too.
+
+        If the axis cannot be followed to its end, the subgraph stays as it is, and nothing is raised.
+        """
 
     def is_shared(self, name: str) -> bool:
         """Whether the value `name` is the same in the model and in the resized one."""
@@ -60,16 +63,17 @@ def carry_into_graphs(tracking: Any, index: int, operator: tuple[str, str], call
 
 
 def _carry_through_if(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
-    """Return the places of the resized axis in the outputs of an If, from the branches that may run.
+    """Return the places of the resized axis in the outputs of an If; all branches that may run must agree in them.
 
-    Raises Blocked if the condition depends on the axis, or if the branches give different places.
+    A branch that is never run is resized if that is possible, and else stays as it is. Raises Blocked if the condition
+    depends on the axis, or if the places differ. Raises TrackingStopped if a node of a branch does not carry the axis.
     """
     if not tracking.is_shared(call.names[0]):
         raise Blocked("its condition depends on the slices")
     found = []
     for name in ("then_branch", "else_branch"):
         scope = tracking.scope.subgraphs.get((index, name))
-        if scope is not None and scope.unused:
+        if scope is not None and scope.unused and not tracking.scope.unused:
             tracking.enter_unused(index, name)
         else:
             found.append(_output_places(tracking.follow_into(index, name, {})))
@@ -98,8 +102,9 @@ def _carry_through_loop(tracking: Pass, index: int, call: Call) -> Sequence[Plac
 def _carry_through_scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     """Return the places of the resized axis in the outputs of a Scan: final states first, then stacked outputs.
 
-    Raises Blocked if the node scans along the axis, if a state has the axis at another place after an iteration, or for
-    Scan of opset 8.
+    The axis is followed through the body. Raises Blocked if the node scans along the axis, if a state has it at another
+    place after an iteration, if an output axis is negative, or for Scan of opset 8. Raises TrackingStopped if a node of
+    the body does not carry the axis.
     """
     if call.version < 9:
         raise Blocked("Scan of opset 8 has a batch axis of its own", "convert the model to opset 9 first")
@@ -133,10 +138,11 @@ def _carry_through_scan(tracking: Pass, index: int, call: Call) -> Sequence[Plac
 
 
 def _carry_through_map(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
-    """Return the places of the resized axis in the outputs of a SequenceMap.
+    """Return the places of the resized axis in the outputs of a SequenceMap, None for an output without it.
 
-    The outputs are sequences; a place in a sequence is the place in each of its elements. Raises Blocked if an input
-    holds sizes that depend on the axis.
+    The axis is followed through the body. A place in a sequence is the place in each of its elements. Raises Blocked if
+    an input or output holds sizes that depend on the axis, TrackingStopped if a node of the body does not carry the
+    axis.
     """
     places = [tracking.places.get(name) for name in call.names]
     if any(place is None and not tracking.is_shared(name) for place, name in zip(places, call.names, strict=True)):
@@ -164,8 +170,9 @@ def _body(tracking: Pass, index: int) -> Any:
 def _initial_places(tracking: Pass, index: int, call: Call, positions: Sequence[int]) -> list[Place | None]:
     """Return the place of the resized axis in each initial state of a loop, None for a state without it.
 
-    A state without the axis may be repeated along it: the pass decides this, as it decides between places, and the node
-    is changed accordingly. Raises Blocked if a state holds sizes that depend on the axis.
+    A state without the axis may stay so, or be repeated along any axis of equal slices. `tracking.choose` takes one of
+    these, and the node is changed accordingly. An empty sequence may have the axis anywhere. Raises Blocked if a state
+    holds sizes that depend on the axis.
 
     Args:
         tracking: the pass over the graph that the node is in.

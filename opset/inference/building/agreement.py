@@ -50,7 +50,7 @@ def common_shape(call: Call, indices: Iterable[int], label: str, shape: Shape | 
 
 
 def complete_broadcast_target(call: Call, index: int, onto: Shape, label: str) -> Shape:
-    """Return the shape `onto`, with what the input at `index`, which must broadcast to it, shows of its sizes.
+    """Return the shape `onto` with sizes filled in from the input at `index`, which must broadcast to it.
 
     A size of the input that is certainly not 1 takes the place of an unknown size (None) in `onto`, and a number the
     place of a symbolic size. If the input's rank is unknown, `onto` is returned as it is. Raises Violation with the

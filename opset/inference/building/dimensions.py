@@ -169,7 +169,10 @@ class Dim:
         return _floor_quotient(other, self)
 
     def __mod__(self, other: Size) -> Size:
-        """Return the remainder of the division: size - divisor * (size // divisor)."""
+        """Return the remainder of the division, size - divisor * (size // divisor), with // rounding down.
+
+        Raises ZeroDivisionError for the divisor 0, TooComplex if the result is too large.
+        """
         return self - other * _floor_quotient(self, other)
 
     def __rmod__(self, other: Size) -> Size:
@@ -515,9 +518,9 @@ def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
 
 
 def _extreme_size(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size], bool]) -> Size:
-    """Return the "max" or "min" (`name`) of sizes: a size, or a function of that name if several are left.
+    """Return the maximum or minimum of sizes, as `name` is "max" or "min": a size, or a Function of those left.
 
-    `covered(a, b)` returns whether `a` can be left out because `b` is kept. Raises TooComplex if too many are left.
+    `covered(a, b)` returns whether `a` can be left out beside `b`. Raises TooComplex if too many are left.
     """
     kept: list[Size] = []
     for size in dict.fromkeys(_flatten(name, sizes)):
@@ -624,7 +627,10 @@ def _monomial_bounds(monomial: Monomial) -> _Bounds:
 
 
 def _function_bounds(atom: Function) -> _Bounds:
-    """Return (lower, upper) bound of the value of a function of sizes; None for a bound that is not found."""
+    """Return the lower and the upper bound of a function of sizes; both may be reached, None is one that is not found.
+
+    They follow from the bounds of its arguments.
+    """
     if atom.name == "floor":
         low, high = _bounds_of(atom.arguments[0])
         divisor = atom.arguments[1]
@@ -651,7 +657,11 @@ _VARIABLE = re.compile(r"[^\W\d][\w.]*")
 
 
 def _size_text(size: Size) -> str:
-    """Return the text of a size as part of a larger expression; a name that could be misread ("a-b") is in quotes."""
+    """Return the text of a size, without brackets around it: "2*N - 1".
+
+    Negative terms come last. A name that could be misread, such as "a-b", is in quotes. A constant behind a quotient is
+    written as for counts of windows: "floor((H - 3)/2) + 1" rather than the equal "floor((H + 1)/2) - 1".
+    """
     if isinstance(size, int):
         return str(size)
     terms = list(size.terms)
@@ -694,9 +704,10 @@ def _atom_text(atom: Atom) -> str:
 
 
 def _operand_text(size: Size, operator: str) -> str:
-    """Return the text of an operand of a division, in brackets if needed: "N*M", "(N + 1)".
+    """Return the text of an operand of a division, in brackets if the division could else be misread.
 
-    `operator` is "/" for the numerator, "" for the divisor.
+    Sums and negative sizes are in brackets: "(N + 1)". A product is in brackets only as divisor. `operator` is "/" for
+    the numerator, "" for the divisor.
     """
     text = _size_text(size)
     simple = isinstance(size, int) or (len(size.terms) == 1 and (operator == "/" or "*" not in text))
@@ -750,7 +761,7 @@ class _SizeReader:
         return total
 
     def read_product(self, depth: int) -> Size:
-        """Read factors joined by *, and return their product; `depth` is the number of brackets open."""
+        """Read one or more factors joined by *, and return their product; `depth` is the number of open brackets."""
         result = self.read_factor(depth)
         while self.peek_token() == "*":
             self.take_token()

@@ -129,9 +129,9 @@ def map_and_round(function: ElementFunction, call: Call) -> tuple[Element, ...] 
 def round_to_type(element: Element, type_: str | None) -> Element:
     """Return a number as a value of an element type such as "float16"; integer types cut off the fraction.
 
-    The result is None if the number is None or text, does not fit, or the type is unknown or not computed with (only
-    integers of 8 to 64 bits, float, float16, double and bool are). A symbolic size is returned unchanged, even for
-    float types, which hold all integers only up to a limit.
+    The result is None if the number is None or text, or does not fit. It is also None for a type other than integers of
+    8 to 64 bits, float, float16, double and bool. A symbolic size is returned unchanged, even for float types, which
+    hold all integers only up to a limit.
     """
     if isinstance(element, Dim) or element is None:
         return element

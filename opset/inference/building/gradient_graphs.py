@@ -29,8 +29,8 @@ def is_gradient(node: Any) -> bool:
 def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Body:
     """Return the part of a graph that the Gradient node at `index` differentiates, as a graph of its own.
 
-    It is a copy of the nodes between `xs` and `zs`, its inputs, and `y`. Its outputs are `y` and every other value that
-    these nodes read or compute.
+    Its inputs are the values `xs` and `zs`. Its nodes are copies of the nodes on the paths from them to `y`. Its
+    outputs are `y` and every other value that these nodes read or compute.
 
     Args:
         body: the graph or function with the node.
@@ -38,8 +38,8 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
         attributes: the AttributeProtos of the node, by name.
 
     Raises:
-        RunError: R202 if `xs`, `zs` or `y` do not name values of the graph or a graph around it, name one twice, or `y`
-            depends on its own gradient; R201 if the part has a Gradient node itself.
+        RunError: R202 if `xs`, `zs` or `y` do not name values of the graph or a graph around it, `xs` and `zs` name a
+            value twice, or `y` depends on its own gradient; R201 if the part has a Gradient node itself.
     """
     place = body.location(index)
     xs, zs = (

@@ -65,7 +65,7 @@ def normalize_axis(axis: int, rank: int, label: str = "") -> int:
 def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None], allow_zero: bool) -> Shape:
     """Return the output shape of Reshape: data [2, N, 4] with the wanted sizes [0, -1] gives [2, 4*N].
 
-    A size that does not follow is None.
+    A size is None if it does not follow, such as the size for -1 if the rank of the data is unknown.
 
     Args:
         shape: the shape of the data, None if its rank is unknown.
@@ -129,10 +129,10 @@ def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None]
 
 
 def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]) -> tuple[Size | None, Size | None]:
-    """Return (quotient, remainder) of the product of `shape` divided by the product of `others`.
+    """Return the quotient and the remainder of the product of `shape` divided by the product of `others`.
 
-    Both are None if a size in `others` is unknown or 0; each is None if it does not follow. Symbolic sizes that both
-    have are cancelled first, since the products may become too complex.
+    Both are None if a size in `others` is unknown (None) or 0, or if one in `shape` is unknown. A symbolic size in both
+    lists is cancelled first, since the products may become too complex. Each result that still is so is None.
     """
     if None in others or 0 in others:
         return None, None
@@ -146,7 +146,10 @@ def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]
 
 
 def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None]) -> list[Size | None]:
-    """Return `sizes` in order without as many of each symbolic size as `removed` counts; numbers and None stay."""
+    """Return `sizes` in order without the first ones of each symbolic size, as many as `removed` counts of it.
+
+    Numbers and None stay.
+    """
     left = removed.copy()
     kept = []
     for size in sizes:
@@ -266,7 +269,7 @@ def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
 
 
 def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequence[int], mode: str) -> Shape:
-    """Return a shape with `axes` padded; negative pads crop.
+    """Return a shape with `axes` padded; negative pads remove elements.
 
     Args:
         shape: the shape before.
@@ -276,8 +279,8 @@ def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequen
         mode: the mode of Pad, such as "constant" or "reflect".
 
     Raises:
-        Violation: C3 if an axis is certainly cropped by more than its size, C6 if a mode other than "constant" would
-            repeat elements of an axis that has none.
+        Violation: C3 if negative pads certainly remove more elements than an axis has, C6 if they leave none, and a
+            mode other than "constant" would have to repeat some.
     """
     sizes: list[Size | None] = list(shape)
     for axis, begin, end in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):

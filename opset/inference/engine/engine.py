@@ -184,7 +184,7 @@ class Engine:
         return self._nodes.call_of(scope, index, inference, types)
 
     def outcome_of(self, scope: Scope, index: int, call: Call) -> Outcome | None:
-        """Infer one node again, as a rule sees it for other inputs, and return its output types and elements.
+        """Infer one node again for other inputs, and return its output types and elements.
 
         Nothing is stored. Returns None if the operator has no rule, or a rule that infers subgraphs. Elements of small
         outputs are computed even if all inputs are weights.
@@ -192,7 +192,7 @@ class Engine:
         Args:
             scope: the scope of the graph or function with the node, which was inferred before.
             index: the index of the node in it.
-            call: the node, with the new types of its inputs.
+            call: the node with its new inputs.
         """
         inference = scope.operators[scope.body.operators[index]]
         if inference.rule is None or inference.rule.is_generator:

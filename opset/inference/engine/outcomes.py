@@ -125,12 +125,15 @@ def complete_results(
 ) -> tuple[tuple[Type | None, ...], tuple[Problem, ...]]:
     """Return the type of each output of a node, None if unknown, and the problems with the result of its rule.
 
+    There is a problem for a size that is negative or beyond 64 bits, and for a result that is no shape. What is wrong
+    in the result is unknown in the types.
+
     Args:
         raw: the result of the rule: a shape, a type or None, or a list of these, one for each output; a list may be
             shorter.
         by_signature: the type of each output by the operator's signature, None if unknown. It gives the element type of
-            a shape, and stands for each output for which the rule has no result.
-        call: the node; a doubt is added if a rank is too great.
+            a shape, and is the type of each output for which the rule has no result.
+        call: the node; a doubt is added if a rank is above MAX_RANK.
     """
     results = raw if isinstance(raw, list) else [raw]
     types: list[Type | None] = []
@@ -207,8 +210,9 @@ def _unfit_problem(schema: OpSchema, why: str) -> Problem:
 def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]:
     """Return the problem that an exception of an operator's rule or data function (`hook`) means, as a tuple of one.
 
-    The result is () if the exception only means that something is unknown; the reason is then added to the doubts of
-    `call`. Raises the exception itself if neither the node nor a user's function is at fault, as for BudgetExceeded.
+    It is I201 for a Violation, I303 for a bug in a user's function, I203 for a node that the rule is not written for.
+    For Unknown and TooComplex, the result is (), and the reason is added to the doubts of `call`. Raises any other
+    exception again, such as BudgetExceeded.
     """
     schema = call.schema
     if isinstance(error, (BudgetExceeded, OpsetError, MemoryError)):
@@ -275,8 +279,8 @@ def small_element_count(shape: Shape | None) -> int | None:
 def is_representable(element: Element, integers: bool) -> bool:
     """Whether inference computes exactly with an element; `integers` is whether the tensor has an integer type.
 
-    Not exact are floats and numbers beyond 64 bits in an integer type, and -0.0, since Python takes it for 0. True for
-    an unknown element (None) and a symbolic size.
+    False for -0.0, since Python takes it for 0. In an integer type, also false for floats and for numbers beyond 64
+    bits. True for an unknown element (None) and a symbolic size.
     """
     if isinstance(element, float):
         return not integers and (element != 0 or copysign(1, element) > 0)

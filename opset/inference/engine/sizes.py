@@ -95,10 +95,10 @@ class Sizes:
         return type_._replace(shape=tuple(shape))
 
     def _variable_of(self, scope: Scope, name: str, axis: int) -> Size:
-        """Return the variable "<name>_d<axis>" for an unknown size, or its number if bound; add it to `scope.local`.
+        """Return the variable "<name>_d<axis>" for an unknown size, or its number if it is bound to one.
 
-        If the name is taken, a number is added to it. The same value and axis of the same scope get the same variable
-        again.
+        If another variable has this name, "_1", "_2" or so is appended. The same value and axis of the same scope get
+        the same variable again. It is added to `scope.local`.
         """
         key = (scope.key, name, axis)
         if key not in self._made:

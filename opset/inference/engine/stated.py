@@ -117,10 +117,10 @@ class StatedTypes:
         return size
 
     def combine_computed(self, scope: Scope, name: str, inferred: Type | None) -> Type | None:
-        """Return one type that joins what the stated and the inferred type of the computed value `name` say.
+        """Return the type of the computed value `name`, combined from the stated and the inferred type.
 
-        If they contradict each other, the inferred type counts, and this is stored in `scope.conflicts`; if not, an
-        earlier conflict of the value is removed.
+        If they contradict each other, the inferred type counts, and the reason is stored in `scope.conflicts`.
+        Otherwise, an earlier conflict of the value is removed from there.
         """
         type_, why = self.combine(scope, scope.stated[name], inferred)
         if why:
@@ -130,9 +130,11 @@ class StatedTypes:
         return type_
 
     def combine(self, scope: Scope, proto: Any, inferred: Type | None) -> tuple[Type | None, str]:
-        """Return one type that joins what a TypeProto and an inferred type say, and "" or how they contradict.
+        """Return the type that a TypeProto and an inferred type state together, and how they contradict each other.
 
-        If they contradict each other, the inferred type counts. `proto` is in the graph or function of `scope`.
+        A part that one of them leaves open comes from the other one. If they contradict each other in a part, the
+        inferred one is taken; the second result is "" if they do not. `proto` is in the graph or function of `scope`,
+        where its variables are recorded.
         """
 
         def is_better(stated: Size, inferred: Size) -> bool:

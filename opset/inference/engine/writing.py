@@ -75,9 +75,10 @@ def _graph_of(roots: Sequence[Any], key: Any) -> Any:
 
 
 def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tuple[int, int]:
-    """Write the types of computed values into a GraphProto, at most `room` bytes of types.
+    """Write the types of computed values into a GraphProto, at most `room` bytes of types, in the order of the nodes.
 
-    Returns the number of bytes that are left, and the number of types that were too long for the room.
+    A type that is longer than the rest of the room is left out; later ones may still fit. Returns the number of bytes
+    that are left, and the number of types that were left out.
 
     Args:
         graph: the GraphProto, changed in place.

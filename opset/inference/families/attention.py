@@ -139,7 +139,7 @@ def linear_attention_27(call: Call) -> list[Any]:
 
 @infer("TensorScatter")
 def tensor_scatter_24(call: Call) -> Shape:
-    """Return the shape of the cache, with unknown sizes taken from the update, except along `axis`.
+    """Return the shape of the cache; a size that is unknown in it is taken from the update, except along `axis`.
 
     If the cache's rank is unknown, the shape is the update's, with None along `axis`. The size of the batch may also
     follow from the write indices. Raises Violation C1 if `axis` is out of range, C2 if the update does not fit, Unknown

@@ -33,9 +33,9 @@ LOGIC = ("And", "Or", "Xor", "Equal", "Greater", "Less")
 def add_1(call: Call) -> Shape:
     """Return the output shape of arithmetic, comparisons and logic before version 7, such as Add: the shape of A.
 
-    With the attribute `broadcast`, B is broadcast to the shape of A, from axis `axis` on. Otherwise, B must have the
-    same shape, and a symbolic size of A becomes a number if B has a number. Raises Violation C1 if the shapes certainly
-    do not fit, Unknown if the rank of A is unknown.
+    With the attribute `broadcast`, B must fit into A from axis `axis` on, by default at the last axes; its sizes of 1
+    fit all. Without, B must have the shape of A, and gives numbers for sizes that are symbolic in A. Raises Violation
+    C1 if the shapes certainly do not fit, Unknown if the rank of A is unknown.
     """
     shape = call.require_shape(0)
     other = call.shape(1)
@@ -68,10 +68,10 @@ def mod_10(call: Call) -> Shape:
 
 
 def _divide(a: Any, b: Any) -> Element:
-    """Return a / b, truncated toward zero for integers; None if the quotient is unknown.
+    """Return a / b, truncated toward zero for integers, or None if the quotient is unknown.
 
-    With a symbolic size, it is unknown if a or b may be negative, since variables then decide how it is truncated.
-    Beside a float, it is unknown unless this is the divisor 1.0. Raises ZeroDivisionError for a divisor of 0.
+    If a or b is symbolic, the quotient is unknown if one of them may be negative, or if one is a float, unless b is
+    1.0. Raises ZeroDivisionError for a divisor of 0.
     """
     quotient: Element
     if isinstance(a, float) or isinstance(b, float):
@@ -112,9 +112,9 @@ def _add(a: Any, b: Any) -> Element:
 def _raise_to_power(a: Any, b: Any) -> Element:
     """Return a ** b, or None if it is unknown.
 
-    It is unknown if `a` is symbolic and `b` neither 1 nor 2, if an integer power has an exponent above 64, or if
-    libraries may round the result differently, see `_exact_power`. Raises TypeError if only `b` is symbolic,
-    OverflowError if a float is beyond single precision.
+    It is unknown if `a` is symbolic and `b` neither 1 nor 2, or if two integers have a `b` above 64. With a float or a
+    negative `b`, it is unknown unless it is exact in single precision, as libraries may round differently. Raises
+    TypeError if only `b` is symbolic, OverflowError if a float is beyond single precision.
     """
     if isinstance(a, Dim):
         if b == 1:

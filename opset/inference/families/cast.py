@@ -100,8 +100,8 @@ def _convert_element(element: Any, target: str | None) -> Element:
     """Return an element converted to the element type `target`, or None if the result is unknown.
 
     Integers wrap around: 257 becomes 1 in int8. Floats are rounded to float types; in integer types, they lose their
-    fraction, and give None if out of range. An integer that double does not hold gives None in other float types, since
-    it could be rounded twice. Strings, and a `target` of None, give None.
+    fraction, and give None if out of range. An integer that double does not hold exactly gives None in narrower float
+    types. Strings, and a `target` of None, give None.
 
     A symbolic size is unchanged in int64, int32, float and double, and in uint32 and uint64 if it is certainly not
     negative. In bool, it is True if it is certainly not 0. Otherwise, it gives None.
@@ -134,9 +134,9 @@ def _lowest_bits(number: int, target: str) -> int:
 def bit_cast_26_data(call: Call) -> Any:
     """Return the input's elements with their bits read as the type that the attribute `to` names.
 
-    An element is None if it is unknown or NaN. A symbolic size is unchanged if both types are integers and it is
-    certainly not negative, else None. The result is None if not even the number of elements is known, or for types
-    other than integers of 8 to 64 bits, bool, float16, float and double.
+    The result is None if the elements are unknown, or for types other than integers of 8 to 64 bits, bool, float16,
+    float and double. An element is None if it is unknown or NaN. A symbolic size is unchanged if both types are
+    integers and it is certainly not negative, else None.
     """
     elements = call.elements(0)
     source = call.dtype(0)

@@ -40,9 +40,9 @@ _FOLLOWED = ("int64", "int32", "bool")  # element types of states whose elements
 def if_1(call: Call) -> GraphRule:
     """Yield requests to infer the branches; return the types and elements of the node's outputs.
 
-    If the condition is known, they are taken from the branch that runs, otherwise from what both branches have in
-    common. For an output whose rank or type is then unknown, the reason is added to `call.doubts`. With an unknown
-    condition, a branch with too few outputs counts as one that never runs.
+    If the condition is known, they are taken from the branch that runs. Otherwise, they are what both branches have in
+    common, and a branch with too few outputs counts as one that never runs. If the rank or type of an output is
+    unknown, as the branches differ, the reason is added to `call.doubts`.
 
     Raises Violation C1 if the condition cannot be a single boolean, C2 if no branch that may run has enough outputs, C3
     for a branch with inputs, Violation without a label if both may run and give tensors of different element types.
@@ -138,10 +138,10 @@ def scan_9(call: Call) -> GraphRule:
     """Yield requests to infer the body; return the output types of a Scan: the states, then the stacked scan outputs.
 
     The result also has the elements of states, as far as they are known. If there certainly are no steps, the states
-    are the initial ones, and scan outputs have the size 0.
+    are the initial ones, and scan outputs have the size 0. Raises Unknown if the body or `num_scan_inputs` is missing.
 
-    Raises Violation C1 to C6 if the attributes, the inputs or the body do not fit together, Unknown if the body or
-    `num_scan_inputs` is missing.
+    Raises Violation C1 for a wrong number of inputs or outputs, C2 for axes, C3 for directions, C4 if scan inputs
+    differ in length, C5 for a scan output that is a sequence or map, C6 if a state changes its element type.
     """
     body = _graph_of_attribute(call, "body")
     scans, states = _count_scans_and_states(call, body, 0)
@@ -180,8 +180,9 @@ def scan_8(call: Call) -> GraphRule:
     """Yield requests to infer the body; return the output types of a Scan of version 8: states, then scan outputs.
 
     Each output has a first dimension for the samples of a batch, and a scan output a second one for the steps. Raises
-    Violation C1 to C8 if the attributes, the inputs or the body do not fit together, Unknown if the body or
-    `num_scan_inputs` is missing.
+    Unknown if the body or `num_scan_inputs` is missing. Raises Violation C1 for a wrong number of inputs or outputs, C3
+    for directions, C4 or C7 if inputs differ in their steps or samples, C5 for a scan output that is a sequence or map,
+    C6 if a state changes its element type, C8 for `sequence_lens`.
     """
     body = _graph_of_attribute(call, "body")
     scans, states = _count_scans_and_states(call, body, 1)
@@ -218,8 +219,9 @@ def scan_8(call: Call) -> GraphRule:
 def sequence_map_17(call: Call) -> GraphRule:
     """Yield a request to infer the body; return the type of a sequence for each output of the body.
 
-    The body takes a tensor of each input that is a sequence, and any other input as a whole. Raises Violation C2 if the
-    body has too few outputs or a wrong number of inputs, Unknown if the body is missing.
+    The body takes one tensor of each input that is a sequence, and any other input as a whole. The type of the tensor
+    is unknown if the first input is not known to be a sequence. Raises Violation C2 if the body has too few outputs or
+    a wrong number of inputs, Unknown if the body is missing.
     """
     body = _graph_of_attribute(call, "body")
     check_graphs("SequenceMap", call.version, call.input_count, call.output_count, {"body": body})
@@ -313,10 +315,11 @@ def _infer_iterations(
 
 
 def _drop_lost_parts(type_: Type | None, before: Type | None, after: Type | None) -> Type | None:
-    """Return `type_` without the rank or the sizes that are known in the type `before` but not in the type `after`.
+    """Return `type_` without each size, or the rank, that is known in the type `before`, but not in the type `after`.
 
-    If `before` is [2, 3] and `after` is [2, ?], [4, 5] becomes [4, ?]. The rank is dropped, too, if the ranks of the
-    three types differ. The result is None if `type_` is None, or if `before` is known and `after` is None.
+    If `before` is [2, 3] and `after` is [2, ?], [4, 5] becomes [4, ?]. The rank is also dropped if the three types
+    differ in it. The result is None if `type_` is None, or if `before` is known and `after` is None. Otherwise, `type_`
+    is unchanged if `before` is None.
     """
     if type_ is None or before is None or before == after:
         return type_
@@ -367,11 +370,11 @@ def _common_elements(left: Constant | None, right: Constant | None) -> Constant 
 
 
 def _count_iterations(call: Call) -> tuple[Size | None, int]:
-    """Return how often a Loop runs by its input M alone, and the least number of runs that is certain.
+    """Return how often a Loop runs by its input M alone, and the least number of times that it certainly runs.
 
-    The first number is exact; it may be symbolic, and is None if M is absent or unknown. The second is 1 without M,
-    since M then sets no limit, and 0 if nothing is known of M. Raises Violation C2 if M certainly does not have one
-    element.
+    The first number is M, or 0 if M is negative; it may be symbolic, and is None if M is absent or unknown. The second
+    is 1 if M is absent, since nothing then ends the loop before its first iteration, and 0 if M is unknown. Raises
+    Violation C2 if M certainly does not have one element.
     """
     if not call.has(0):
         return None, 1
@@ -384,9 +387,10 @@ def _count_iterations(call: Call) -> tuple[Size | None, int]:
 
 
 def _limit_iterations(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
-    """Return how often a Loop with a condition runs, None if unknown, and the least number of runs that is certain.
+    """Return how often a Loop with a condition runs, and the least number of times that it certainly runs.
 
-    The condition before the first iteration is taken to be true.
+    The condition before the first iteration is taken to be true. If the body's condition is always true, M alone
+    decides; if it is always false, there is at most one iteration. Otherwise, the first result is None, unless M is 1.
 
     Args:
         condition: the body's first output, which decides whether there is another iteration; None if its elements are
@@ -463,8 +467,13 @@ def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequ
 def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
     """Return the size of the batch of a Scan of version 8, and whether every sequence certainly has a step.
 
-    `batch` is the size that the states and scan inputs show, and `length` their number of steps; each is None if
-    unknown. Raises Violation C8 if the input `sequence_lens` does not fit them.
+    The batch is the size in the inputs, else the number of elements of the input `sequence_lens`. A sequence has the
+    steps that this input states, else `length`. Raises Violation C8 if `sequence_lens` does not fit.
+
+    Args:
+        call: the node.
+        batch: the size of the batch that the states and scan inputs show, None if unknown.
+        length: the number of steps of the scan inputs, None if unknown.
     """
     (batch,) = unify_shape(call, 0, (batch,), "C8")
     if not call.has(0):

@@ -22,10 +22,11 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("DeformConv")
 def deform_conv_19(call: Call) -> Shape:
-    """Return the output shape of a deformable convolution, with unknown sizes taken from offset and mask.
+    """Return the output shape of a deformable convolution; offset and mask give sizes that X and W leave open.
 
-    A size that is still unknown is None. Raises Violation C2, C4, C8 or C9 if inputs or attributes do not fit, Unknown
-    if the number of spatial axes is unknown.
+    A size that is still unknown is None. Raises Violation C2 if a filter is empty, C4 if a window does not fit into the
+    padded input, C8 for the shape of the offset, C9 for the shape of the mask. Raises Unknown if the number of spatial
+    axes is unknown.
     """
     batch, count, *spatial = conv(call, 0, 0, 1, 3)
     rank = len(spatial)
@@ -74,7 +75,7 @@ def conv_transpose_1(call: Call) -> Shape:
 
 @infer("Col2Im")
 def col2im_18(call: Call) -> Shape:
-    """Return (N, C, *image_shape); C is the number of values for each position divided by the elements of a block.
+    """Return (N, C, *image_shape); C is the size of axis 1 of the input divided by the elements of a block.
 
     A size is None if it is unknown. Raises Unknown if the number of spatial axes is unknown. Raises Violation C2 for an
     empty block, C3 if the blocks do not fit the input, C4 if a block is larger than the padded image, C5 for strings.

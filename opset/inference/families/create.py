@@ -113,10 +113,11 @@ def range_11(call: Call) -> Shape:
 
 
 def _range_length(start: Any, limit: Any, delta: Any) -> Size | None:
-    """Return ceil((limit - start) / delta), at least 0: the length of a range, or None if it is unknown.
+    """Return the length of a range, ceil((limit - start) / delta) and at least 0, or None if it is unknown.
 
-    It may be symbolic if a bound is; a fraction beside a symbolic bound gives None. Raises Violation C3 if the length
-    is not finite, ZeroDivisionError for a `delta` of 0, TooComplex if the length is too complex to compute.
+    The length is unknown if an argument is None, or if one is a fraction and another one symbolic. It may be symbolic.
+    Raises Violation C3 if the length is not finite, ZeroDivisionError for a `delta` of 0, TooComplex if the length is
+    too complex to compute.
     """
     bounds = (start, limit, delta)
     if not all(isinstance(bound, int | float | Dim) for bound in bounds):

@@ -111,11 +111,10 @@ def gather_elements_11(call: Call) -> Shape:
 
 
 def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
-    """Return for each index in the second input the row-major offset of the element that it selects or writes.
+    """Return for each index in the second input the row-major offset of the element of the data that it selects.
 
-    `shape` is the shape of the data. An index counts along the attribute `axis`; along the other axes, the element has
-    the same place as the index. With axis 1, the index 5 at [0, 2] stands for the element at [0, 5]. The result is None
-    if an index is unknown or symbolic.
+    With the attribute `axis` 1, the index 5 at [0, 2] selects the element at [0, 5]. A negative index counts from the
+    end. The result is None if an index is unknown or symbolic. `shape` is the shape of the data.
     """
     indices = call.constant(1)
     numbers = _known_integers(call.elements(1))
@@ -139,8 +138,9 @@ def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
 def gather_nd_11(call: Call) -> Shape:
     """Return the shape of the indices without the last size, followed by the shape of the slices that they select.
 
-    The last size is the length of an index tuple. If it is unknown, and at most one axis follows the batch axes, it is
-    taken to be 1. Raises Unknown if a rank or this length is not known, Violation C2 or C4 if indices do not fit.
+    The last size is the length of an index tuple. If it is unknown, it is taken to be 1 if the data has at most one
+    axis behind the batch axes. Raises Unknown if a rank or this length is not known, Violation C2 or C4 if indices do
+    not fit.
     """
     shape = call.shape(0)
     indices = call.shape(1)
@@ -331,9 +331,9 @@ def scatter_nd_11(call: Call) -> Shape:
 def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the data's elements after updates were written to slices; an unknown element is None.
 
-    If the attribute `reduction` is not "none", an update is combined with the element, and floats become unknown. The
-    result is None if a size of the data is unknown or symbolic, if an index is unknown, or if index tuples are empty.
-    Raises Unknown if the rank of the data is unknown.
+    If the attribute `reduction` is not "none", an update is combined with the element; a float that is so combined
+    becomes unknown. The result is None if a size of the data is unknown or symbolic, if an index is unknown, or if
+    index tuples have the length 0. Raises Unknown if the rank of the data is unknown.
     """
     shape = _known_integers(call.require_shape(0))
     indices = call.constant(1)
@@ -430,9 +430,10 @@ def top_k_1(call: Call) -> list[Shape]:
 def unique_11(call: Call) -> list[Shape | None]:
     """Return the shapes of the outputs Y, indices, inverse_indices and counts.
 
-    The number of distinct elements, or of distinct slices along `axis`, is known only if there are 0 or 1; otherwise,
-    the size is None. If the rank is unknown, and `axis` is stated, the whole shape of Y is None, and the reason is
-    added to `call.doubts`.
+    The number of distinct elements, or of distinct slices along `axis`, is 0 or 1 if there are 0 or 1 in all, else
+    None; it is the size of Y along `axis`, of indices and of counts. The size of inverse_indices is their number in
+    all. If the rank is unknown, and the node has `axis`, the shape of Y is None, and the reason is added to
+    `call.doubts`.
     """
     shape = call.shape(0)
     axis = call.attribute("axis")

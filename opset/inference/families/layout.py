@@ -141,7 +141,8 @@ def _concat_axis(call: Call, rank: int) -> int:
 def concat_1_data(call: Call) -> Any:
     """Return the joined elements in row-major order; an element that is unknown is None.
 
-    The result is None if neither the elements nor all sizes of some input are known, or if there are no inputs.
+    Elements of an input are unknown one by one if its shape is known in numbers. Without such a shape, the result is
+    None. It is None, too, if there are no inputs. Raises Violation C1 if `axis` is out of range.
     """
     parts = [_elements_or_unknown(call, index) for index in range(call.input_count)]
     if any(part is None for part in parts) or not parts:

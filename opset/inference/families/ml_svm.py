@@ -19,7 +19,8 @@ from opset.schemas.constraints.violation import Violation
 def svm_regressor_1(call: Call) -> Shape:
     """Return (rows of X, 1); a vector is one row, and the number of rows is None if it is unknown.
 
-    Raises Violation C2 if the number of coefficients or of numbers in `support_vectors` is wrong.
+    With support vectors, there is a coefficient for each of them, and `support_vectors` has one number for each of them
+    and each feature. Without, there is a coefficient for each feature. Raises Violation C2 if other numbers are given.
     """
     rows, features = count_rows_and_features(call)
     supports = call.attribute("n_supports")

@@ -55,9 +55,9 @@ def _check_numbers_below(numbers: Iterable[int], limit: Size | None, label: str,
 
 
 def _check_features(compared: Iterable[int], features: Size | None) -> None:
-    """Raise Violation C4 if an index in `compared` is negative, or not below `features`, the number of features in X.
+    """Raise Violation C4 if an index in `compared` is negative or not below `features`, the number of features in X.
 
-    If `features` is None or symbolic, only negative indices are found. Index 0 is allowed even if X has no features.
+    If `features` is None or symbolic, only negative indices are reported. If it is 0, the index 0 is allowed.
     """
     limit = max(features, 1) if isinstance(features, int) else None
     _check_numbers_below(compared, limit, "C4", "nodes_featureids holds")

@@ -39,10 +39,10 @@ def batch_normalization_1(call: Call) -> list[Shape | None]:
 
 @infer("LayerNormalization")
 def layer_normalization_17(call: Call) -> list[Shape | Type | None]:
-    """Return the shape of Y, None if unknown, and twice the type of the mean and the deviation.
+    """Return the shape of Y (None if unknown), the type of the mean, and the same type for the inverse deviation.
 
-    Their sizes from `axis` on are 1, and their element type is the one that the attribute `stash_type` names. If the
-    rank is unknown, the reason is added to `call.doubts`.
+    The mean has the shape of Y, but with sizes of 1 from `axis` on, and the element type that the attribute
+    `stash_type` names. If the rank is unknown, the reason is added to `call.doubts`.
     """
     shape = _shape_of_values(call)
     axis = call.attribute("axis") % len(shape) if shape else 0

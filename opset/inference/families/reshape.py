@@ -126,9 +126,9 @@ def _squeeze_all(call: Call, shape: tuple[Size, ...]) -> Shape | None:
 def unsqueeze_13(call: Call) -> Shape:
     """Return the input's shape with sizes of 1 inserted at the axes in the second input.
 
-    The axes count in the result: [2, 3] with axis 1 gives [2, 1, 3]. If only the number of axes is known, all sizes are
-    None, or 1 if the input is a scalar. Raises Unknown if this number or the rank of the input is unknown, or if the
-    rank would be above MAX_RANK.
+    The axes count in the result: [2, 3] with axis 1 gives [2, 1, 3]. If only the number of axes is known, the result
+    has the right rank, and its sizes are None; for a scalar, they are 1. Raises Unknown if this number or the rank of
+    the input is unknown, or if the rank would be above MAX_RANK.
     """
     shape = call.require_shape(0)
     axes = call.numbers(1)

@@ -53,8 +53,9 @@ def upsample_9(call: Call) -> Shape:
 def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
     """Return the first input's sizes, each multiplied by its scale and rounded down; a size is None if unknown.
 
-    `scales` is None if not even the number of scales is known; otherwise, it gives a rank that is unknown. Raises
-    Unknown if both are unknown. Raises Violation C4 if strings or booleans would be averaged.
+    `scales` is None if not even the number of scales is known. If the rank is unknown, it is the number of scales.
+    Raises Unknown if both are unknown, or if there are more than MAX_RANK scales. Raises Violation C4 if strings or
+    booleans would be averaged.
     """
     shape = call.shape(0)
     if scales is None:
@@ -146,12 +147,12 @@ def _output_sizes(
 
 
 def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], policy: str) -> list[Size | None]:
-    """Return the sizes that Resize gives axes for which the input `sizes` wants the sizes `wanted`.
+    """Return the sizes that Resize gives axes of sizes `lengths` if its input `sizes` asks for the sizes `wanted`.
 
-    `lengths` are the sizes of these axes before, `policy` is the attribute `keep_aspect_ratio_policy`. With "stretch",
-    for a single axis, and if a length is 0, `wanted` is returned unchanged. Otherwise, all axes are multiplied by the
-    same scale, the least of the wanted ones for "not_larger", and else the greatest; all sizes are None if a size in
-    one of the lists is unknown or symbolic.
+    `policy` is the attribute `keep_aspect_ratio_policy`. With "stretch", for a single axis, or if a length is 0, the
+    result is `wanted`. Otherwise, all axes are multiplied by one scale and rounded: by the least of the ratios wanted /
+    length for "not_larger", else by the greatest. All sizes are None if a size in one of the lists is unknown or
+    symbolic.
     """
     if policy == "stretch" or 0 in lengths or len(wanted) == 1:
         return wanted

@@ -21,9 +21,10 @@ def _type_of_tensors(call: Call) -> Type | None:
 
 @infer("SequenceConstruct")
 def sequence_construct_11(call: Call) -> Type:
-    """Return the type of a sequence of the inputs; its tensors have the type that the inputs have in common.
+    """Return the type of a sequence of the inputs; a size, or the rank, is unknown if the inputs differ in it.
 
-    A size, or a rank, in which inputs differ is unknown. If the rank is unknown, the reason is added to `call.doubts`.
+    If the type of one input is unknown, so is the rank, and the element type is taken from the first input of known
+    type. If the rank is unknown, the reason is added to `call.doubts`.
     """
     types = [call.type(index) for index in range(call.input_count)]
     inner = types[0] if types else None
@@ -133,10 +134,11 @@ def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
 
 
 def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
-    """Return the size that all parts of a dimension have, as the second input of SplitToSequence states them.
+    """Return the size that all parts of a dimension have, or None if they differ or it is unknown.
 
-    The result is None if the parts differ or their size is unknown. `size` is the size of the dimension, None if
-    unknown. Raises Violation C3 if a part is negative, or if the parts certainly do not add up to `size`.
+    The sizes of the parts are the elements of SplitToSequence's second input. `size` is the size of the whole
+    dimension, None if unknown. Raises Violation C3 if a part is negative, or if the parts certainly do not add up to
+    `size`.
     """
     parts = call.sizes(1)
     if parts is None:
@@ -150,9 +152,9 @@ def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
 
 @infer("Optional")
 def optional_15(call: Call) -> Type:
-    """Return the type of an optional that holds the input, or without an input, a value of the type in the attribute.
+    """Return the type of an optional that holds the input, or that the attribute `type` describes if there is no input.
 
-    Names of sizes in the attribute are no names of the graph: such sizes are None.
+    A size in the attribute that is a name or negative is None: its names are not those of the graph.
     """
     if call.has(0):
         return optional(call.type(0))

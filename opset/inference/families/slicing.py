@@ -106,10 +106,15 @@ def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None
 
 
 def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
-    """Return (whether a bound counts from the end, the bound), or None if variables decide whether it does.
+    """Return whether a start or end of Slice counts from the end of the axis, and the bound itself.
 
-    `size` is the size of the dimension, `forward` whether the step is positive. The bound may be replaced by another
-    one with the same meaning: in a dimension of N, N - 1 gives (True, -1).
+    The result is None if variables decide whether it does. The bound may be replaced by another one with the same
+    meaning: in a dimension of N, N - 1 gives (True, -1).
+
+    Args:
+        bound: the start or the end.
+        size: the size of the dimension.
+        forward: whether the step is positive.
     """
     if isinstance(bound, int):
         if isinstance(size, Dim) and abs(bound) >= _FAR:
@@ -171,8 +176,9 @@ def split_1(call: Call) -> list[Shape]:
 def _sizes_of_parts(call: Call, whole: Size) -> Sizes:
     """Return the sizes of the parts into which Split splits a dimension of size `whole`, None for each unknown one.
 
-    They are stated by the node, or else equal; from version 18 on, the last of equal parts may be smaller. Raises
-    Violation C2 if stated sizes do not add up, or if the number of outputs does not fit.
+    The node states them in the attribute `split` or in its second input. Otherwise, the parts are equal, one for each
+    output; from version 18 on, the last one may be smaller. Raises Violation C2 if stated sizes do not add up, or if
+    the number of outputs does not fit.
     """
     count = call.output_count
     stated: Sizes | None = None
@@ -209,7 +215,8 @@ def _sizes_of_version_1(call: Call) -> Sizes | None:
 def split_1_data(call: Call) -> Any:
     """Return a list with a tuple of the elements of each part, or None if the input's elements are unknown.
 
-    The list ends before the first part whose size is unknown or symbolic. Raises Violation C2 if the sizes do not fit.
+    If the size of a part is unknown or symbolic, the list ends before this part. Raises Violation C2 if the sizes of
+    the parts do not add up, or if the number of outputs does not fit.
     """
     constant = call.constant(0)
     if constant is None:

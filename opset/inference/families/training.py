@@ -15,9 +15,13 @@ from opset.schemas.constraints.violation import Violation
 def _types_of_update(parts: int, call: Call) -> list[Type]:
     """Return the types of an optimizer's outputs: all new tensors, then for each kind of state all new states.
 
-    Each has the type of its tensor. `parts` is the number of inputs for each tensor: the tensor, its gradient and its
-    states, so 3 for Adagrad and Momentum, 4 for Adam. If a rank is unknown, the reason is added to `call.doubts`.
-    Raises Violation C2 for a wrong number of inputs, C3 if the inputs for a tensor differ in type or shape.
+    A new state has the type of its tensor. If a rank is unknown, the reason is added to `call.doubts`. Raises Violation
+    C2 for a wrong number of inputs, C3 if the inputs for a tensor differ in type or shape.
+
+    Args:
+        parts: the number of inputs for each tensor, which are itself, its gradient and its states: 3 for Adagrad and
+            Momentum, 4 for Adam.
+        call: the node.
     """
     # From the third on, the inputs are all tensors, all gradients, then all states of one kind: `parts` lists in all.
     tensors, left = divmod(call.input_count - 2, parts)
@@ -46,7 +50,7 @@ infer("Adam", domain=DOMAIN)(partial(_types_of_update, 4))
 
 @infer("Gradient", domain=DOMAIN)
 def gradient_1(call: Call) -> list[Type]:
-    """Return the types of the derivatives: one for each name in `xs`, which is the type of the input for this name.
+    """Return the types of the derivatives: for each name in `xs`, the type of the input in the same position.
 
     Raises Violation C1 if the number of inputs is not the number of names in `xs` and `zs` together, C2 if an input for
     `xs` is known not to hold floats.

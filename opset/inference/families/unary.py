@@ -73,18 +73,18 @@ def _clip_elements(call: Call, low: Any, high: Any) -> Any:
 
 
 def _limit_element(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, end: float) -> Any:
-    """Return the larger or the smaller of an element and a bound, as `plain` and `symbolic` say.
+    """Return `element` limited by `bound`: the larger of the two, or the smaller, as `plain` and `symbolic` do it.
 
-    If the element is a symbolic size, a bound from `start` to `end` has no effect: no size is so far away. Raises
-    ValueError for a fraction beside a symbolic size.
+    A bound from `start` to `end` does not change a symbolic element: no size is so far away from 0. Raises ValueError
+    for a fraction if the other of the two is symbolic.
 
     Args:
         element: a number or symbolic size.
         bound: a number or symbolic size.
         plain: `max` or `min`, for two numbers.
-        symbolic: `maximum` or `minimum`, for symbolic sizes.
-        start: the least bound that has no effect on sizes.
-        end: the greatest bound that has no effect on sizes.
+        symbolic: `maximum` or `minimum`, if one is symbolic.
+        start: the least bound that changes no size: minus infinity for `max`.
+        end: the greatest bound that changes no size: infinity for `min`.
     """
     if not isinstance(element, Dim) and not isinstance(bound, Dim):
         return plain(element, bound)

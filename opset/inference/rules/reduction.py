@@ -12,9 +12,8 @@ from opset.inference.registration import rule
 def reduce(call: Call, output: int) -> Shape:
     """Return the shape of a reduction: reduced axes of the first input have size 1, or are removed without `keepdims`.
 
-    The axes are an attribute or the second input. Without axes, all are reduced; with `noop_with_empty_axes`, none is.
-    If the axes are not known, sizes that depend on them are None. Raises Unknown if the rank of the output does not
-    follow.
+    If the node states no axes, or an empty list, all are reduced; with `noop_with_empty_axes`, none is. If axes are
+    unknown, sizes that depend on them are None. Raises Unknown if the rank of the output does not follow.
     """
     axes = stated_axes(call)
     keep = bool(call.attribute("keepdims"))
@@ -54,9 +53,10 @@ def arg_reduce(call: Call, output: int) -> Shape:
 
 
 def stated_axes(call: Call) -> tuple[Element, ...] | None:
-    """Return the axes of a reduction as the node states them, maybe negative; None for an axis that is unknown.
+    """Return the axes of a reduction as the node states them; an axis may be negative, and is None if it is unknown.
 
-    The result is () if the node states none, and None if not even their number is known.
+    They are in the attribute `axes` or in the second input, as the operator's version has it. The result is () if the
+    node states none, and None if not even their number is known.
     """
     if "axes" in call.schema.attributes:
         return tuple(call.attribute("axes") or ())

@@ -105,7 +105,11 @@ def filter_sizes(call: Call, x: int, w: int) -> tuple[Size | None, ...]:
 
 
 def rank_by_attributes(call: Call) -> int:
-    """Return the number of spatial axes by the length of `kernel_shape`, `strides`, `dilations` or `pads`, else 0."""
+    """Return the number of spatial axes by the attributes of a convolution or pool, 0 if they do not show it.
+
+    It is the length of the first that is not empty of `kernel_shape`, `strides` and `dilations`, else half the length
+    of `pads`.
+    """
     lengths = {name: len(call.attribute(name) or ()) for name in ("kernel_shape", "strides", "dilations", "pads")}
     return lengths["kernel_shape"] or lengths["strides"] or lengths["dilations"] or lengths["pads"] // 2
 
@@ -139,6 +143,8 @@ def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> 
 
 def window_counts(windows: SlidingWindows, sizes: Sequence[Size | None], ceil_mode: bool = False) -> list[Size | None]:
     """Return the number of windows along each spatial axis, None if unknown.
+
+    With SAME padding, it is the size divided by the stride, rounded up.
 
     Args:
         windows: how the windows move.

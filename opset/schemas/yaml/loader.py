@@ -580,7 +580,7 @@ class _Reading(Attributes, Changes, Likeness):
             fields = self.mapping(each, BODY_KEYS, ("opset", "nodes"))
             where = ConditionReader(self.findings, schema).read_where(fields["where"]) if "where" in fields else ()
             types = {key: self.types(inner) for key, inner in self.names(fields.get("types"), "types").items()}
-            for name in types.keys() - schema.types.keys():
+            for name in (each for each in types if each not in schema.types):
                 self.report_unknown(fields["types"].keys[name], "type constraint", name, schema.types)
             opset = self.within(fields.get("opset"), 1, MAX_VERSION, 1)
             emulate = self.emulate(fields["emulate"]) if "emulate" in fields else {}

@@ -104,10 +104,11 @@ def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockCom
 
 
 def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> Iterator[OpSchema]:
-    """Yield variants of an edited version, one of which may be the version as it was released.
+    """Yield copies of an edited version with one part changed; one of them may be the version as it was released.
 
-    A variant has other types, lacks an attribute or the last parameter, has an attribute or the parameters of another
-    version, or another of the flags `deprecated` and `experimental`.
+    Each type constraint gets each type set, its types in each other version, and its types without one. Each attribute
+    is removed, and replaced by the attribute in each other version. Inputs and outputs lose the last one, and become
+    those of each other version. The flags `deprecated` and `experimental` are reversed, one at a time.
     """
     others = [each for each in operator.schemas if each.since_version != schema.since_version]
     for name, types in schema.types.items():
@@ -199,9 +200,10 @@ def bump(
 
 
 def _is_incomplete(operator: Operator, data: bytes) -> bool:
-    """Return whether the newest version does not declare all its changes, or the file still has guidance for authors.
+    """Return whether the author still has to complete the newest version; False if the operator has one version only.
 
-    `data` are the bytes of the file. The result is False if the operator has one version only.
+    That is so if its `change:` block does not declare all changes, if nothing changed and the block does not say why
+    there is a version, or if the file still has guidance for authors. `data` are the bytes of the file.
     """
     guidance = GUIDANCE.encode() in data
     steps = operator.transitions
@@ -303,10 +305,11 @@ def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
 
 
 def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeSets) -> bytes:
-    """Return the bytes of an operator's file with the changes of a transition in the newest version's `change:` block.
+    """Return the bytes of an operator's file in which the newest version's `change:` block declares all its changes.
 
-    `data` are the bytes of the file now, which must have the block. `step` is the transition to the newest version.
-    Raises UsageError U103 if comments or other versions would change.
+    All else stays as it is. `data` are the bytes of the file now, which must have the block. `step` is the transition
+    from the version before to the newest one, and `sets` are the type sets that the file may name. Raises UsageError
+    U103 if a comment would be lost, or if the file's layout does not allow the edit.
     """
     lines = lines_of(data.decode())
     newest = _newest_lines(operator, lines)
@@ -394,8 +397,8 @@ def _has_comments(lines: list[str], node: YamlNode) -> bool:
 def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """Return the bytes of a file in which the second newest version is `like` the newest, without keys that both share.
 
-    The bytes are returned unchanged if the second newest version has `like` already, if the descriptions of the two
-    versions differ, or if a comment or the meaning of the file would change.
+    `data` are the bytes now. They are returned unchanged if the second newest version has `like` already, if the texts
+    `doc` of the two versions differ, or if a comment or the meaning of the file would change.
     """
     lines = lines_of(data.decode())
     written = sorted(locate_versions(operator.path, operator.root, lines), key=lambda each: -each.since)

@@ -64,7 +64,7 @@ class Destination(NamedTuple):
         return self.folder / domain_name(self.domain) / layer.file
 
     def relative_path(self, path: Path) -> str:
-        """Return a path as relative to `root`."""
+        """Return a path as relative to `root`; for a path outside of it, it begins with ".."."""
         return os.path.relpath(path, self.root)
 
     def type_sets(self) -> TypeSets:
@@ -93,14 +93,18 @@ class Destination(NamedTuple):
         return operator
 
     def yaml_files(self) -> Iterator[Path]:
-        """Yield the paths of the domain's operator files; nothing if the folder does not exist."""
+        """Yield the paths of the domain's operator files, sorted; nothing if the folder does not exist.
+
+        The content is not read. Raises SchemaError S101 if a folder cannot be listed or has too many files.
+        """
         if os.path.isdir(self.folder):
             yield from (each for each in operator_files(self.folder) if each.parent.name == domain_name(self.domain))
 
     def newest_version(self, sets: TypeSets) -> int:
         """Return the newest version of any operator of the domain in the folder's files; 0 if there is none.
 
-        Files that cannot be read are left out without a finding; `opset lint` reports them.
+        Files that cannot be read are left out without a finding; `opset lint` reports them. For the standard, it is the
+        newest opset of the domain as this program has it, and `sets` is not used.
         """
         if self.standard:
             return default_registry().domains.get(self.domain, 0)

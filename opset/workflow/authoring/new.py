@@ -144,9 +144,9 @@ def new_operator(
 def add_hooks(
     destination: Destination, schema: OpSchema, stubs: Mapping[Layer, Iterable[Stub]]
 ) -> tuple[dict[str, bytes], dict[str, tuple[str, ...]]]:
-    """Return the Python files with functions as they are after stubs were added; nothing is written.
+    """Return Python files with functions as they are after stubs were added; nothing is written.
 
-    A stub is left out if a function for its operator and version is registered already.
+    A stub is left out if a function for its operator and version is registered in the file already.
 
     Args:
         destination: The folder with the files.
@@ -154,7 +154,8 @@ def add_hooks(
         stubs: Stubs by the kind of functions: kernels, inference functions or adapters.
 
     Returns:
-        The bytes of each changed file, by path below the root; the names of its added stubs, by its whole path.
+        Two mappings, of changed files alone: their bytes by path below the destination's root, and the names of the
+            added stubs by whole path.
 
     Raises:
         UsageError: U103 for a file that cannot be read or is not Python, U102 for a file with another function of the

@@ -146,8 +146,8 @@ class _EntryReader(Fields):
     def read_entry(self, node: YamlNode, place: str) -> Approval | None:
         """Return an entry of approved.yaml; None if it is no mapping.
 
-        For each malformed or missing part, a finding is added to `findings`, and the part of the entry is empty.
-        `place` is the entry's path:line:column.
+        Each part that is malformed or missing is empty in the result, and adds a finding to `findings`. `place` is the
+        entry's path:line:column.
         """
         fields = self.mapping(node, KEYS, ("rule", "message", "reason", "until"))
         if not isinstance(node.value, dict):

@@ -32,7 +32,8 @@ from opset.workflow.breaking.states import Version
 def _constraint_added(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each constraint that only the newer version has.
 
-    A constraint that the older version has under another label is left out.
+    Constraints are compared by label. One whose text and checked conditions stand in the older version under another
+    label is left out.
     """
     for label, text in pair.new.docs.constraints.items():
         if label not in pair.old.docs.constraints and not _labels_of_same_constraint(pair.old, pair.new, label):
@@ -53,10 +54,10 @@ def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B143", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each constraint whose checked conditions changed, or that is checked in only one version.
+    """Yield a finding for each constraint whose checked conditions changed, or that only one version checks.
 
-    Constraints are left out that only one version has, or that have another label. If only the newer version checks a
-    constraint, the finding is a warning. A constraint that an attribute declares counts as checked.
+    Only constraints that both versions have under the same label are compared. Without a condition, a constraint still
+    counts as checked if an attribute declares it. If only the newer version checks it, the finding is a warning.
     """
     for label in pair.new.docs.constraints:
         old, new = _condition_texts(pair.old, label), _condition_texts(pair.new, label)
@@ -170,14 +171,14 @@ def _function_body(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B153", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _determinism(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if the results of the operator became random, or are no longer random."""
+    """Yield a finding if the results became random, or are no longer random, by an edit or in a new version."""
     if moved := pair.difference.get("determinism"):
         yield RuleFinding(f"results were {moved[0]} and are {moved[1]} now", ("determinism",))
 
 
 @BREAKING.rule("B154", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR, name="deprecated")
 def _deprecation(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if the operator was withdrawn (deprecated), or is no longer withdrawn."""
+    """Yield a finding if an edit or a new version withdraws the operator (deprecated), or ends its withdrawal."""
     if "deprecated" in pair.difference:
         now = "withdrawn" if pair.new.schema.deprecated else "no longer withdrawn"
         yield RuleFinding(f"the operator is {now}", ("deprecated",))
@@ -193,7 +194,10 @@ def _experimental(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B156", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if an edit of a version names another operator that replaces it."""
+    """Yield a finding if an edit of a version changes, adds or removes the name of its replacement.
+
+    The replacement is the operator to use instead of a withdrawn one.
+    """
     old, new = pair.old.schema.replacement, pair.new.schema.replacement
     if pair.in_place and old != new:
         yield RuleFinding(f"the replacement changed: {old or 'none'} -> {new or 'none'}", ("replacement",))
@@ -206,23 +210,23 @@ def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
 def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding if descriptions of an edited version differ: of the version, its inputs, outputs or attributes.
 
-    It is a warning if more than two words of a description differ, or a word that may decide the meaning: a number,
-    "not", "each". Otherwise, it is a notice. If `counterparts`, the equal calls of other libraries, differ, another
-    notice is yielded.
+    One finding names all of them. It is a warning if in any of them more than two words differ, or a word that may
+    decide the meaning: a number, "not", "each"; otherwise a notice. Names of equal calls in other libraries
+    (`counterparts`) that differ are another notice.
     """
     if not pair.in_place:
         return
     old, new = pair.old.docs, pair.new.docs
-    texts = {"the version": (old.doc, new.doc, ("doc",))}
+    texts: dict[tuple[str, ...], tuple[str, str]] = {("doc",): (old.doc, new.doc)}
     for part in ("inputs", "outputs", "attributes"):
         before, after = getattr(old, part), getattr(new, part)
-        texts |= {name: (before[name], text, (part, name)) for name, text in after.items() if name in before}
-    edited = {name: each for name, each in texts.items() if each[0] != each[1]}
+        texts |= {(part, name): (before[name], text) for name, text in after.items() if name in before}
+    edited = {keys: each for keys, each in texts.items() if each[0] != each[1]}
     if edited:
-        reworded = any(_is_reworded(one, other) for one, other, _ in edited.values())
-        keys = next(iter(edited.values()))[2]
-        message = f"the text of {listing([*edited])} was edited"
-        yield RuleFinding(message, keys, WARN if reworded else INFO, help=_CLARIFY if reworded else "")
+        reworded = any(_is_reworded(*each) for each in edited.values())
+        names = dict.fromkeys(keys[-1] if keys[1:] else "the version" for keys in edited)
+        message = f"the text of {listing([*names])} was edited"
+        yield RuleFinding(message, next(iter(edited)), WARN if reworded else INFO, help=_CLARIFY if reworded else "")
     if dict(old.counterparts) != dict(new.counterparts):
         yield RuleFinding("the equal calls of other libraries changed", ("counterparts",))
 
@@ -290,9 +294,10 @@ def _change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B162", VersionPair, requires=NONE, clause=IMMUTABLE, severity=WARN)
 def _change_claims(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each part of a released `change:` block that was edited, except the adapters (see B161).
+    """Yield a finding for each entry of a released `change:` block that was edited, except adapters (see B161).
 
-    The parts are the declarations of an attribute, `emulate`, `renamed`, `meaning` and `clarified`.
+    Each attribute is an entry, and so are `emulate`, `renamed`, `meaning` and `clarified`. An edit of `clarified` is a
+    notice. A block that was added or removed as a whole yields nothing.
     """
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
@@ -381,12 +386,11 @@ COMPARED = 20
 
 
 def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
-    """Return (older example, newer example, versions) for each older example that may have changed.
+    """Return (older example, newer example, versions) for each older example of a version in which any example changed.
 
-    The newer example has the same inputs and attributes; of several, it is the one with the same name, or else the same
-    result. It is None if there is none. The versions are the numbers of versions in both states at which the older
-    example holds; a version whose examples are all the same in both states is left out. An example with different
-    matches in two versions is listed twice.
+    The newer example has the same inputs and attributes. Of several, it is the one with the same name, else the first
+    with the same result, else the first; without any, None. `versions` are the numbers of the versions in both states
+    with this match. An example with different matches in two versions is listed twice.
     """
     matches: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
     for since, old in operators.old.versions.items():
@@ -424,8 +428,8 @@ def _canonical_text(value: Any) -> str:
 def _canonical_value(value: Any) -> Any:
     """Return a value as plain data that is the same for all ways to write the value in YAML.
 
-    An integer in a float tensor becomes a float, a tensor of equal elements is one element with the shape, and NaN and
-    infinities become text.
+    An integer below 2**53 in a tensor of floats or doubles becomes a float. A tensor of equal elements becomes one
+    element with the shape; 0.0 and -0.0 are equal here. NaN and infinities become text.
     """
     if isinstance(value, ExampleValue):
         content = _canonical_value(value.content)
@@ -444,4 +448,4 @@ def _canonical_value(value: Any) -> Any:
 
 def _is_float(element: Any, type_: str) -> bool:
     """Return whether an element of a value of type `type_` is an int that stands for a float of the same value."""
-    return type(element) is int and "float" in type_ and abs(element) < 2**53
+    return type(element) is int and ("float" in type_ or "double" in type_) and abs(element) < 2**53

@@ -18,7 +18,8 @@ from opset.workflow.breaking.states import Key, OperatorState, State
 def _version_unchanged(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding if a new version has the signature of the version before, and states no new meaning.
 
-    It is a warning if conditions, attributes or the text differ. If nothing differs, it is an error.
+    It is an error if nothing else differs either. It is a warning if attributes, checked conditions, the shape rule or
+    the text differ, or if the `change:` block says that something was clarified.
     """
     if pair.in_place or pair.difference or pair.new.change.meaning:
         return
@@ -38,9 +39,10 @@ def _version_unchanged(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B182", StateComparison, requires=NEW_VERSION, clause=TYPES)
 def _type_set_edited(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each named type set, a name for a list of types, that was edited.
+    """Yield a finding for each named type set of both states whose types were edited.
 
-    It names the released versions whose types changed with the set; if there are none, it is a notice.
+    A type set is a name for a list of types. The finding lists the released versions whose types changed with the set;
+    if there are none, it is a notice.
     """
     old, new = comparison.old.sets, comparison.new.sets
     for name in sorted(old.keys() & new.keys()):
@@ -104,9 +106,10 @@ def _withdrawn_raised(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B184", StateComparison, requires=NONE, clause=TYPES, severity=WARN)
 def _siblings_differ(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for operators of one family that allowed the same types in the older state, and do not now.
+    """Yield findings on operators of one family whose inputs and outputs allowed the same types before, and do not now.
 
-    Only the newest versions are compared; withdrawn operators are left out.
+    The operators of such a group are compared with the types that most of them allow now. Only newest versions count.
+    Operators that are in one state alone, or withdrawn in either, are left out.
     """
     groups: dict[Any, list[Key]] = {}
     for key, operator in comparison.old.operators.items():

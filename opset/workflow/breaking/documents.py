@@ -41,14 +41,16 @@ MAX_DEPTH = 64
 
 
 def file_state(path: Path, new: State) -> tuple[State, bool]:
-    """Return the older state that a file holds, and whether the file is the YAML of one operator.
+    """Return (state, whether the file is YAML) for a file with the older state: JSON of many operators, or YAML of one.
+
+    JSON is told by its first character, "{".
 
     Args:
-        path: YAML of an operator, or JSON of `opset docs`.
+        path: JSON of `opset docs`, or YAML of an operator.
         new: The newer state; operators of domains that it does not have are left out.
 
     Raises:
-        ComparisonError: B192 if the file cannot be read, B193 if it has no operator of the newer state.
+        ComparisonError: B192 if the file cannot be read, B193 if it has no operator of a domain of the newer state.
     """
     try:
         data = file_bytes(path, MAX_BYTES)
@@ -67,11 +69,11 @@ def _unreadable_file(path: Path, why: str) -> ComparisonError:
 
 
 def _yaml_state(path: Path, data: bytes, new: State) -> State:
-    """Return the state of the operator in a YAML file, whose bytes are `data`.
+    """Return the state of the one operator in a YAML file, whose bytes are `data`.
 
-    The operator's domain is the name of the file's folder. If `new` does not have this domain, it is the only domain in
-    `new` with an operator of the file's name. Raises ComparisonError B192 if the file cannot be read, B193 if `new` has
-    no such operator.
+    Its domain is the name of the file's folder if `new` has such a domain. Otherwise, it is the only domain in `new`
+    with an operator of the file's name. Raises ComparisonError B192 if the file has faults, B193 if `new` has no such
+    operator, or several.
     """
     from opset.schemas.yaml.loader import parse_operator
 
@@ -96,9 +98,9 @@ def _yaml_state(path: Path, data: bytes, new: State) -> State:
 
 
 def _json_state(path: Path, data: bytes, new: State) -> State:
-    """Return the state of the operators in the JSON of `opset docs`, whose bytes are `data`.
+    """Return the state of the operators in the JSON of `opset docs`, whose bytes are `data`; `path` names the state.
 
-    Operators of domains that `new` does not have are left out; if `new` has none of the domains, all are kept. Raises
+    Operators of domains that `new` does not have are left out. If none would remain, all are kept. Raises
     ComparisonError B192 if the file cannot be read, B193 if it has no operators.
     """
     try:
@@ -193,7 +195,7 @@ def _parse_parameter(data: Mapping[str, Any]) -> Parameter:
 def _parse_attribute(data: Mapping[str, Any]) -> Attribute:
     """Return an attribute from an entry of "attributes" in the JSON of a version.
 
-    Raises an error if a text or the range is malformed.
+    Raises ValueError, KeyError, TypeError or AttributeError if a part is missing or malformed.
     """
     name, type_, range_, kind, constraint = _texts(data, "name type range kind constraint")
     if range_:

@@ -24,11 +24,12 @@ NOT_COMPUTED = "T112"
 
 @BREAKING.rule("B189", StateComparison, requires=NONE, clause=BEHAVIOUR)
 def _examples_fail(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each example of a changed version that fails in the newer state.
+    """Yield a finding for each fault that examples of new or edited versions show in the newer state.
 
-    Kernels, inference and function bodies are tested; if kernels.py or adapters.py of the domain changed, conversions
-    and claims, too. Nothing is run if the comparison has no registry, or if more than MOST operators changed. Raises
-    BudgetExceeded if the comparison's budget is used up.
+    Kernels, inference and function bodies are tested. If kernels.py or adapters.py of the domain changed, so are
+    conversions and claims. A kernel that is missing counts only if kernels.py changed. Nothing is run if the comparison
+    has no registry, or if more than MOST operators changed. Raises BudgetExceeded if the comparison's budget is used
+    up.
     """
     registry = comparison.registry
     changed = changed_versions(comparison)

@@ -99,10 +99,10 @@ def _lock_contradicted(comparison: StateComparison) -> Iterator[RuleFinding]:
 def _lock_findings(
     key: Key, since: int, digest: str, new_operator: OperatorState | None, old_operator: OperatorState | None
 ) -> Iterator[RuleFinding]:
-    """Yield a finding if the states contradict a version of a lock; else yield nothing.
+    """Yield a finding if neither state has a version of the lock, or if the newer one has it with another hash.
 
-    They do if neither state has the version, or if the newer state has it with another hash. If its signature also
-    differs from the older state's, nothing is yielded, as other rules report this.
+    Another hash is left out if both states have the version with different signatures, which other rules report.
+    Nothing is yielded for a version that only the older state has.
 
     Args:
         key: The domain and name of the operator.
@@ -130,7 +130,8 @@ def _lock_findings(
 def _operator_added(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for each operator that only the newer state has, about its first version.
 
-    It is a notice in a new opset, and an error in a released one. Operators of new domains are left out.
+    It is a notice if the version is above the newest released one of the domain, else an error. Operators of new
+    domains are left out. If the older state has some operators only (`partial`), nothing is yielded.
     """
     for key, since in comparison.added_versions:
         operator = comparison.new.operators[key]
@@ -170,7 +171,10 @@ def _addition(comparison: StateComparison, operator: OperatorState, since: int, 
 
 @BREAKING.rule("B107", StateComparison, requires=NONE, clause=OPSETS, severity=WARN)
 def _opset_gap(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each domain whose first new opset is not the number after its newest released opset."""
+    """Yield a finding for each domain whose first new opset is not the number after its newest released opset.
+
+    That is a gap: the first new opset is above this number. Without a released opset, the number is 1.
+    """
     for domain, opsets in _new_opsets(comparison).items():
         newest = comparison.newest_released((domain, ""))
         if opsets and opsets[0] > newest + 1:
@@ -189,10 +193,10 @@ def _opsets_several(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 
 def _new_opsets(comparison: StateComparison) -> dict[str, list[int]]:
-    """Return the unreleased opsets to which versions were added, sorted, by domain: {"com.acme": [3, 4]}.
+    """Return the unreleased opsets that versions were added to, by domain, in ascending order: {"com.acme": [3, 4]}.
 
-    Opsets that a release of onnx has are left out. If the older state has some operators only (`partial`), the result
-    is {}.
+    An opset is unreleased if it is above the newest release in the older state, and in no release of onnx. If the older
+    state has some operators only (`partial`), the result is {}.
     """
     by_domain: dict[str, set[int]] = {}
     for key, since in comparison.added_versions:

@@ -69,10 +69,10 @@ def _report_text(rule: Rule[Any]) -> str:
 
 
 def _good_text(fixture: dict[str, str]) -> str:
-    """Return the good example of a page: the bad example's edit in a new version, or a text of the fixture.
+    """Return the good example of the page of a rule, from `fixture`, which has texts by key.
 
-    With the key `version`, the head of a new version, the edited lines of `bad` follow it. Without it, the text is
-    `shown` or else `good` of the fixture.
+    Without the key "version", it is the text "shown", or else "good". With it, it is this text, the head of a new
+    version, and below it the lines of "bad" that an edit would leave: neither its first line nor removed lines.
     """
     if "version" not in fixture:
         return fixture.get("shown", "") or fixture["good"]

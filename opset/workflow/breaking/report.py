@@ -148,7 +148,8 @@ _LABELS = {ERR: "error", WARN: "warning", INFO: "notice"}
 def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
     """Return (finding, title) for each group of findings that differ only in version, place and help.
 
-    The finding is the first of its group. The title has the operator and the versions of all: "ai.onnx.Add 13, 14".
+    The finding is the first of its group, and groups are in the order of these. The title has the operator and the
+    versions of all: "ai.onnx.Add 13, 14".
     """
     groups: dict[Break, list[Break]] = {}
     for finding in findings:
@@ -199,8 +200,9 @@ def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str])
 def markdown_lines(report: ComparisonReport, strict: bool = False) -> list[str]:
     """Return a report as Markdown for a pull request: the verdict, a table of findings, and how to mend errors.
 
-    The verdict is "Breaking" if there are errors that nobody approved; if `strict`, also for such warnings. At most
-    SHOWN findings are listed.
+    The verdict is "Breaking" if there are errors that nobody approved; if `strict`, also for such warnings; else
+    "Clean". At most SHOWN groups of findings are in the table, and as many different helps of unapproved errors below
+    it.
     """
     verdict = "Clean" if report.status(strict) == 0 else "Breaking"
     lines = [f"### {verdict}: {_table_cell(report.summary())}", ""]

@@ -166,7 +166,10 @@ def _is_operator_file(path: str) -> bool:
 
 
 def _is_function_file(path: str) -> bool:
-    """Return whether a path below the folder of schemas is `<domain>/kernels.py`, inference.py or adapters.py."""
+    """Return whether a path below the folder of schemas is a file with Python functions of a domain.
+
+    These are FOLDER/kernels.py, FOLDER/inference.py and FOLDER/adapters.py. The content is not looked at.
+    """
     return path.count("/") == 1 and path.rpartition("/")[2] in FUNCTIONS
 
 
@@ -189,7 +192,8 @@ def _object_name(path: Path, digits: int) -> str:
 def find_revision(folder: Path, revision: str) -> Revision:
     """Return the schema files of a folder at a revision: a tag, a branch or a commit.
 
-    Raises ComparisonError B191 if git cannot read the revision.
+    The result has no files if the folder had none. Raises ComparisonError B191 if git cannot read the revision, or if
+    it has no such folder.
     """
     if not revision or revision.startswith("-") or not revision.isprintable():
         raise _revision_error(revision, "this is no name of a revision", "name a tag, a branch or a commit")

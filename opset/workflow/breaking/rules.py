@@ -100,8 +100,8 @@ class VersionPair:
     def renamed_attributes(self) -> dict[str, str]:
         """The new name of each renamed attribute, by its old name.
 
-        An attribute is renamed if the `change:` block says so, or if exactly one added attribute differs from it only
-        in the name.
+        A removed attribute is renamed if the `change:` block says so. Otherwise, it is renamed if exactly one added
+        attribute, not taken by another one, differs from it only in the name.
         """
         before, after = self.old.schema.attributes, self.new.schema.attributes
         gone = [name for name in before if name not in after]
@@ -217,7 +217,10 @@ class StateComparison:
 
     @cached_property
     def version_pairs(self) -> tuple[VersionPair, ...]:
-        """All pairs of versions to compare in operators that may differ."""
+        """All pairs of versions to compare, of operators that may differ.
+
+        A version of both states is compared with itself, a new version with the one before it in the newer state.
+        """
         return tuple([pair for each in self.changed_operators for pair in _version_pairs(each)])
 
     @cached_property
@@ -256,7 +259,8 @@ class StateComparison:
     def is_released(self, key: Key, since: int) -> bool:
         """Return whether a version of an operator of the old state is released.
 
-        If `locked`, only versions in the lock of the old state are released; else all are. `key` is (domain, name).
+        If `locked`, and the old state has a lock, only versions in the lock are; else all versions are, even unknown
+        ones. `key` is (domain, name).
         """
         if not self.locked or self.old.lock is None:
             return True
@@ -265,8 +269,9 @@ class StateComparison:
     def is_in_development(self, finding: Break) -> bool:
         """Return whether a finding is about a version that is not released yet, so that it may be edited or removed.
 
-        A finding about a whole operator is, if none of its versions is released. The result is False if not `locked`,
-        or if the old state does not have the operator or version.
+        That is a version of the old state that its lock does not have. A finding about a whole operator (version 0)
+        counts if none of its versions is released. The result is False if not `locked`, or if the old state lacks the
+        operator or version.
         """
         key = finding.domain, finding.operator
         old = self.old.operators.get(key)

@@ -34,7 +34,7 @@ MOST_RANK = 9
 
 @BREAKING.rule("B111", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_added(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output that was added."""
+    """Yield a finding for each input or output that was added; a renamed one is not."""
     for side in SIDES:
         for name in pair.side_difference(side, "added"):
             option = next(each.option for each in getattr(pair.new.schema, side) if each.name == name)
@@ -59,9 +59,10 @@ def _parameter_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B114", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_reordered(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if inputs, or outputs, that both versions have are in another order.
+    """Yield a finding if the inputs that both versions have are in another order; the same for outputs.
 
-    Yield another finding if an input or output was added before one that both versions have, whose position moved.
+    Yield another for the first input or output that was added before one that is not new, since this moves the position
+    of the latter.
     """
     for side in SIDES:
         if order := pair.side_difference(side, "order"):
@@ -171,10 +172,10 @@ def _attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B127", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each property that decides the legal values of an attribute, and differs in the versions.
+    """Yield a finding for each of the properties choices, range and kind that differs in an attribute of both versions.
 
-    The properties are choices, range and kind. Attributes of both versions are compared, also renamed ones. Choices
-    that only follow type constraints of other names are left out, and another order of choices is no difference.
+    These decide its legal values. A renamed attribute is compared with its old self. Choices in another order are no
+    difference, and neither are choices that only follow renamed type constraints.
     """
     back = {new: old for old, new in pair.renamed_attributes.items()}
     for name, new in pair.new.schema.attributes.items():
@@ -192,9 +193,10 @@ def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute) -> bool:
-    """Return whether an attribute's choices changed only because type constraints changed their names.
+    """Return whether an attribute's choices changed only as type constraints of inputs or outputs did.
 
-    Such choices name type constraints of inputs and outputs; rule B133 reports the inputs and outputs.
+    Such choices are names of type constraints. There must be as many as before, and each new one must be the constraint
+    that an input or output now has in place of the old one. Rule B133 reports these inputs and outputs.
     """
     if old.kind != DATA_TYPE or new.kind != DATA_TYPE or not (old.choices and new.choices):
         return False
@@ -204,7 +206,10 @@ def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute)
 
 @BREAKING.rule("B128", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _attribute_label(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each attribute whose illegal values break another constraint, such as C2, than before."""
+    """Yield a finding for each attribute of both versions whose illegal values break another constraint than before.
+
+    Constraints are compared by label, such as C2. A label that was added or removed counts.
+    """
     for name, new in pair.new.schema.attributes.items():
         old = pair.old.schema.attributes.get(name)
         if old is not None and old.constraint != new.constraint:
@@ -241,7 +246,9 @@ def _values_text(value: Any) -> str:
 def _legality_change(key: str, old: Attribute, new: Attribute) -> str:
     """Return how the legal values of an attribute changed: "was tightened", "was loosened" or "changed".
 
-    `key` is the property that changed: "choices", "range" or "kind".
+    `key` is the property that changed: "choices", "range" or "kind". Fewer legal values are tightened, more are
+    loosened; some that came while others went, and any other kind, are "changed". No choices and no range allow every
+    value.
     """
     if key == "choices":
         before, after = set(map(repr, old.choices)), set(map(repr, new.choices))
@@ -268,11 +275,10 @@ def _change_word(fewer: bool, more: bool) -> str:
 
 
 def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
-    """Return the numbers that the range `text` allows, as a set of (number, rank).
+    """Return those of the tried numbers that the range `text` allows, as a set of (number, rank).
 
-    Only numbers at, and 0.5 above and below, the bounds of the ranges in `both` are tried: of the older and of the
-    newer range. A bound may name ranks of inputs, as in rank(X) - 1, so each number is tried with each rank below
-    MOST_RANK.
+    Each bound of the ranges `both`, the older and the newer one, is tried, and so are the numbers 0.5 above and below
+    it. A bound may depend on the rank of an input, as in rank(X) - 1: so each is tried at every rank below MOST_RANK.
     """
     comparisons = parse_range(text)
     bounds = [comparison.operands[0] for one in both for comparison in parse_range(one)]
@@ -290,7 +296,10 @@ def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
 
 @BREAKING.rule("B131", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _type_added(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each type constraint that allows more types."""
+    """Yield a finding for each type constraint of both versions that allows types that it did not allow before.
+
+    A constraint whose name is now used for entirely other inputs and outputs is left out (see B133).
+    """
     yield from _type_findings(pair, "+", "allows {} as well")
 
 
@@ -312,9 +321,9 @@ def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleF
 
 
 def _is_reused(pair: VersionPair, constraint: str) -> bool:
-    """Return whether a type constraint keeps its name, but is used for entirely other inputs and outputs.
+    """Return whether both versions use a type constraint of this name, but for entirely other inputs and outputs.
 
-    Rule B133 reports the inputs and outputs.
+    Renamed inputs and outputs count as the same ones.
     """
     before, after = ({key for key, each in side.items() if each.type == constraint} for side in _parameters(pair))
     return bool(before) and bool(after) and not before & after
@@ -363,9 +372,10 @@ def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B135", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each type constraint that was renamed.
+    """Yield a finding for each input or output whose type constraint was renamed, and allows the same types as before.
 
-    A type constraint that was added or removed, and that no input or output uses, is a finding, too.
+    It is left out if other inputs or outputs keep the old name. Another finding is yielded for each type constraint
+    that was added or removed, and that no input or output uses in either version.
     """
     old, new = pair.old.schema.types, pair.new.schema.types
     before_all, after_all = _parameters(pair)

@@ -84,9 +84,8 @@ class OperatorState:
     def place(self, since: int = 0, *keys: str) -> str:
         """Return file:line:column of a key in the operator's YAML file; "" if no file is known.
 
-        `since` is the version with the key, `keys` lead to it: `place(13, "attributes", "axis")`. If the operator does
-        not have this version, it is the beginning of the file. If the line is not known, it is the path of the file
-        alone.
+        `since` is the version with the key, `keys` lead to it: `place(13, "attributes", "axis")`. For a version that
+        the operator does not have, it is the first line of the file. If lines are not known, it is the path alone.
         """
         if since not in self.versions:
             return f"{self.path}:1:1" if self.path else ""
@@ -117,7 +116,10 @@ class State:
         return dict(sorted(newest.items()))
 
     def within(self, keys: Iterable[Key]) -> State:
-        """Return a copy of the state with only those operators whose (domain, name) is in `keys`."""
+        """Return a copy of the state with only those operators whose (domain, name) is in `keys`.
+
+        Keys of operators that the state does not have are ignored.
+        """
         wanted = set(keys)
         left = {key: each for key, each in self.operators.items() if key in wanted}
         return replace(self, operators=left)
@@ -206,7 +208,10 @@ def _place_finder(path: str) -> PlaceFinder | None:
 
 @lru_cache(maxsize=64)
 def _file_lines(path: str) -> list[str]:
-    """Return the lines of a file without line endings; [] if it cannot be opened. The results of 64 files are kept."""
+    """Return the lines of a file without line endings; [] if it cannot be opened.
+
+    The results of 64 files are kept. Raises UnicodeDecodeError if the file is not UTF-8.
+    """
     try:
         return Path(path).read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -303,13 +308,8 @@ def merge_states(states: Sequence[State]) -> State:
     """Return one state with the operators of several states, each of another folder.
 
     The result has the name of the first state. If two states have a type set of the same name, the first one is taken.
-    The lock is None if any of the states has none. A single state is returned unchanged.
-
-    Args:
-        states: At least one state.
-
-    Raises:
-        ComparisonError: B192 if two folders have the same operator.
+    Locks are merged; the lock is None if any of the states has none. A single state is returned unchanged. Raises
+    ComparisonError B192 if two states have the same operator. There must be at least one state.
     """
     if len(states) == 1:
         return states[0]
@@ -333,9 +333,9 @@ def merge_states(states: Sequence[State]) -> State:
 
 
 def base_type_sets(complete: bool) -> TypeSets | None:
-    """Return the type sets that a folder may use beside its own: the standard's, or None if it has a copy of these.
+    """Return the type sets that files in a folder may name beside those of its own types.yaml.
 
-    `complete` says whether the folder is a copy of the standard's, with all its type sets.
+    They are the standard's; None if the folder is `complete`: a copy of the standard's folder, with all type sets.
     """
     from opset.schemas.yaml.loader import standard_sets
 

@@ -162,8 +162,8 @@ def _type_counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
 def _judged_case(result: Result, expected: str) -> JudgedCase:
     """Return a result in the form that a report shows.
 
-    `expected` is the reason if the list of expected disagreements names the case, else "". The form has it only if the
-    result is bad or "accepted", and the standard does not leave the result open.
+    `expected` is the reason that the list of expected disagreements states for the case, else "". The form has the
+    reason only if the result is bad or "accepted", and the standard does not leave the result open.
     """
     case = result.case
     greatest = result.difference

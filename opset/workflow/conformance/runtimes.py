@@ -188,7 +188,10 @@ class _WorkerRunner:
     """
 
     def __init__(self, runtime: TestedRuntime, on_version: Callable[[str], None]) -> None:
-        """Create a runner without a process; `on_version` is called with the runtime's version when a worker starts."""
+        """Create a runner without a process.
+
+        `on_version` is called with the runtime's version each time a worker has started.
+        """
         self._runtime, self._welcome = runtime, on_version
         self._process: ChildProcess | None = None
         self._started = False  # the worker has said that it has its runtime
@@ -206,8 +209,8 @@ class _WorkerRunner:
     def _send(self) -> None:
         """Send the present case to the worker, and set the time by which it must answer.
 
-        If there is no worker, one is started, and gets the case after its greeting. Raises UsageError T224 if it cannot
-        be started.
+        A worker that does not run is started first. It gets the case only after its greeting, for which it has STARTING
+        seconds. Raises UsageError T224 if it cannot be started.
         """
         if self._process is None:
             try:
@@ -227,8 +230,8 @@ class _WorkerRunner:
     def poll_answer(self) -> Answer | None:
         """Return the answer to the present case; None if there is none yet. It does not wait.
 
-        The answer may be that the worker crashed or took too long; then the worker has been ended. Raises UsageError
-        T224 if the worker does not have its runtime.
+        The answer may be that the worker crashed, took too long or sent bytes that are no answer; then the worker has
+        been ended. Raises UsageError T224 if the worker does not have its runtime.
         """
         assert self._process is not None
         status = self._process.status()
@@ -243,6 +246,8 @@ class _WorkerRunner:
                 return self._final_answer(Answer("done", values))
             if message is not None:
                 self._accept_greeting(message[0])
+        except UsageError:  # the worker lacks its runtime
+            raise
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OpsetError) as error:
             return self._handle_failure(Answer("crash", why=f"its answer cannot be read: {error}"[:TAIL]))
         if status is not None:
@@ -273,8 +278,8 @@ class _WorkerRunner:
     def _handle_failure(self, answer: Answer) -> Answer | None:
         """End the worker, and return `answer`, its failure on the present case; None if the case is run again.
 
-        A case is run again, in a new worker, if the worker had run other cases before it crashed: these may have caused
-        the crash. Raises UsageError T224 if no worker ever started.
+        A case is run again once, in a new worker, if the worker crashed after it had run other cases: these may have
+        caused the crash. Raises UsageError T224 if no worker of this runner ever had its runtime.
         """
         assert self._process is not None
         self._process.end()
@@ -354,7 +359,8 @@ class _CommandRunner:
         """Return the answer of a command that ended, from its exit status and the files that it wrote.
 
         The status 0 stands for outputs, NOT_SUPPORTED for "refused", a negative one (a signal) for "crash", others for
-        "error". `words` is the end of the command's output; for a failure, this is the reason.
+        "error". It is also "error" if outputs cannot be read; an output without a file is None. `words` is the end of
+        the command's output, which is the reason of a failure.
         """
         if status == NOT_SUPPORTED:
             return Answer("refused", why=words or "the command says that it does not support this")
@@ -411,9 +417,10 @@ def _decode_text(value: Any) -> Any:
 
 
 def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
-    """Return (header, bytes of tensors) of the message in `received`, which becomes empty; None if it is incomplete.
+    """Return (header, bytes of tensors) of the message in `received`, which is then emptied.
 
-    Raises ValueError if the message is malformed or larger than MOST, or if other bytes follow it.
+    If the message is incomplete, return None and leave `received` as it is. Raises ValueError if the message is
+    malformed or larger than MOST, or if other bytes follow it; RecursionError if its JSON is nested too deeply.
     """
     if len(received) < _LENGTHS.size:
         return None

@@ -142,7 +142,8 @@ class WorkerRuntime:
     def _tensor_parts(self, array: Any) -> tuple[int, bytes]:
         """Return (number of the element type, bytes as in raw_data) of a tensor whose element type numpy lacks.
 
-        Raises NotRun if the element type is unknown; here, it always is.
+        Subclasses override this for types that they know. Raises NotRun for an unknown type; this base class knows
+        none.
         """
         raise NotRun(f"its interface for Python returns the type {array.dtype}")
 

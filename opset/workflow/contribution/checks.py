@@ -42,7 +42,7 @@ from opset.workflow.examples.runner import disagreements
 
 
 def quote_rules(version: ReviewedVersion, *codes: str) -> Iterator[Evidence]:
-    """Yield evidence in the state MISSING for each finding of some lint rules in the block of the version.
+    """Yield evidence in the state MISSING for each finding of some lint rules on a line of the version in the YAML.
 
     `codes` are the codes of the rules, such as "S212". Without such findings, nothing is yielded.
     """
@@ -135,7 +135,10 @@ def check_attributes(version: ReviewedVersion) -> Iterator[Evidence]:
     "general", ReviewedVersion, clause=PROPOSAL, phrase="No more complex than its uses, and as general as is simple"
 )
 def check_generality(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield one piece of evidence, always OPEN: only people can judge whether it is simple and general enough."""
+    """Yield one piece of evidence, always OPEN.
+
+    It asks whether the operator is simple and general enough, which only people can judge.
+    """
     yield Evidence(OPEN, "no machine can weigh this", version.place_of(), "say which cases were left out, and why")
 
 
@@ -217,7 +220,11 @@ def check_kernel(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("computed", ReviewedVersion, clause=REFERENCE, phrase="Examples that the kernel computes")
 def check_computed_examples(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether the kernel computes the outputs of the examples, as `opset test` finds."""
+    """Yield evidence of whether the kernel computes the outputs of the examples, as `opset test` finds.
+
+    It is MISSING for each finding, and if there are no examples; PASSED once for all that are computed; NOT_APPLICABLE
+    for each reason why examples were not run.
+    """
     yield from _test_results(version, "kernel", "computed by the kernel")
 
 
@@ -253,8 +260,8 @@ def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Ev
 def check_version_number(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield one piece of evidence of whether the version's number is right: PASSED or MISSING.
 
-    It is right if the version is in the lock, the file of released versions, or if the number is the next one after the
-    domain's newest released version. If no version of the domain is released, the evidence is NOT_APPLICABLE.
+    It is right if lock.json lists the version as released, or if the number is the domain's newest released version
+    plus 1. If no version of the domain is in the lock, the evidence is NOT_APPLICABLE.
     """
     domain = domain_name(version.schema.domain)
     locked = version.lock.get(domain, {})
@@ -311,10 +318,11 @@ def check_lint_rules(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("adapters", ReviewedVersion, clause=CONVERSION, applies=is_any, phrase="Adapters up and down")
 def check_adapters(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence for the adapter up and for the adapter down: PASSED or MISSING.
+    """Yield evidence for the adapter up, then for the adapter down: each is PASSED or MISSING.
 
-    It is MISSING if the `change:` block declares the adapter as written, and no function is registered. An adapter that
-    is derived or impossible is PASSED. For the first version of the operator, the evidence is NOT_APPLICABLE.
+    It is MISSING if the `change:` block declares the adapter as written, and no function is registered for it. It is
+    PASSED if one is, or if the adapter is declared as derived or impossible. For the first version of the operator, the
+    only evidence is NOT_APPLICABLE.
     """
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
@@ -335,7 +343,9 @@ def check_adapters(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether examples of the version before, converted to this version, give the same outputs.
 
-    For the first version of the operator, it is NOT_APPLICABLE.
+    It is MISSING for each example whose outputs change or on which an adapter fails, PASSED once if any example keeps
+    its outputs. If none does, it is MISSING, or NOT_APPLICABLE if the adapter is declared impossible. For the first
+    version of the operator, it is NOT_APPLICABLE.
     """
     if version.transition is None:
         why = "it is the first version; its examples go up once there is a newer one"
@@ -348,7 +358,9 @@ def check_upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether examples of this version, converted to the version before, give the same outputs.
 
-    For the first version of the operator, and for a withdrawn one, it is NOT_APPLICABLE.
+    It is MISSING for each example whose outputs change or on which an adapter fails, PASSED once if any example keeps
+    its outputs. If none does, it is MISSING, or NOT_APPLICABLE if the adapter is declared impossible. For the first
+    version of the operator, and for a withdrawn one, it is NOT_APPLICABLE.
     """
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
@@ -459,7 +471,8 @@ def check_inferred_examples(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether inference agrees with the examples, as `opset test` finds.
 
     Inference runs on each example twice: with the sizes of inputs as numbers, and with names (dim_params) in their
-    place.
+    place. The evidence is MISSING for each finding, and if there are no examples; PASSED once for all that agree;
+    NOT_APPLICABLE for each reason why examples were not run.
     """
     yield from _test_results(version, "inference", "inferred, with sizes and with dim_params")
 
@@ -492,7 +505,8 @@ def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_replacement(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether a withdrawn version names an existing operator that replaces it.
 
-    It is MISSING for each finding of the lint rule S214, or PASSED once if there is none.
+    It is MISSING for each finding of the lint rule S214 about this version, or PASSED once if there is none. The
+    replacement is in the version's domain or in ai.onnx.
     """
     why = f"{version.schema.replacement} replaces it"
     yield from [*quote_rules(version, "S214")] or [Evidence(PASSED, why, version.place_of("replacement"))]
@@ -506,7 +520,10 @@ def check_replacement(version: ReviewedVersion) -> Iterator[Evidence]:
     phrase="Documentation that leads to the replacement",
 )
 def check_replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield one piece of evidence: PASSED if `doc` of a withdrawn version names its replacement, else MISSING."""
+    """Yield one piece of evidence: PASSED if the text `doc` of the version has the name of its replacement as a word.
+
+    Otherwise, and if the version has no replacement, it is MISSING.
+    """
     if version.schema.replacement and re.search(rf"\b{re.escape(version.schema.replacement)}\b", version.docs.doc):
         yield Evidence(PASSED, f"'doc' names {version.schema.replacement}", version.place_of("doc"))
     else:

@@ -211,10 +211,10 @@ def _has_negative(value: Any) -> bool:
     "not_numbers", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of NaN and infinities"
 )
 def check_nan_and_infinities(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield one piece of evidence: PASSED if an example has NaN or an infinity as an input.
+    """Yield one piece of evidence: PASSED if an example of this version has NaN or an infinity in an input.
 
-    Without such an example, it is MISSING if a special case in the YAML names them, else OPEN, for the author to state.
-    It is NOT_APPLICABLE if no input may hold floats.
+    Without such an example, it is MISSING if the text of a special case names NaN or infinities, else OPEN, for the
+    author to state why none is needed. It is NOT_APPLICABLE if no input may hold floats.
     """
     schema = version.schema
     if not any(type_.startswith(FLOATS) for each in schema.inputs for type_ in schema.allowed_types(each)):

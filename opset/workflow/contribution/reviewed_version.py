@@ -162,7 +162,10 @@ class ReviewedVersion:
         return list(lint.check_target(target, hooks).findings)
 
     def has_line(self, place: str) -> bool:
-        """Return whether `place`, path:line:column in the operator's file, is in the block of this version."""
+        """Return whether `place`, path:line:column in the operator's file, is in the block of this version.
+
+        The path is not compared. Lines below all versions, such as examples, count to the last version of the file.
+        """
         lines = sorted((node.line for node in self.operator.root.value["versions"].value), reverse=True)
         line = int(place.split(":")[-2])
         first = int(self.place_of().split(":")[-2])
@@ -184,7 +187,10 @@ class ReviewedVersion:
 
     @property
     def examples_place(self) -> str:
-        """The path:line:column of the key `examples` in the operator's file, or of the file's beginning."""
+        """The path:line:column of the key `examples` in the operator's file.
+
+        If the file has no such key, it is the place of the file's first key.
+        """
         root = self.operator.root
         node = root.keys["examples"] if "examples" in root.value else root
         return f"{self.operator.path}:{node.line}:{node.column}"

@@ -138,11 +138,11 @@ def _try_type(version: ReviewedVersion, indices: Sequence[int], type_: str) -> C
 def _compare_with_cast(
     version: ReviewedVersion, example: Example, cast: Example, outputs: Sequence[Any]
 ) -> tuple[str, bool]:
-    """Return how outputs in a new type differ from outputs in the old type, and whether any could be compared.
+    """Return (how outputs in a new type differ from those in the old type, whether any could be compared).
 
-    Both are computed by the kernel, from the same values. The text is "" if they agree. The result is ("", False) if
-    they cannot be compared, for example because outputs are random, or because the old type has integers and the new
-    one floats.
+    Both are computed by the kernel from the values of `cast`. The text is "" if they agree. The result is ("", False)
+    if they cannot be compared: if outputs are random, if the old type has integers and the new one floats, if the
+    kernel fails in the old type, or if an output differs that is of another type constraint than the cast inputs.
 
     Args:
         version: The version under review.
@@ -182,7 +182,7 @@ def _compare_with_cast(
 def _has_like_values(base: str, type_: str) -> bool:
     """Return whether outputs computed in the type `base` can confirm outputs computed in the type `type_`.
 
-    Both are like "tensor(float)". Floats confirm every type; integers confirm integers and bools; other types, none.
+    If `base` is a tensor of floats, always; if it is one of integers, for tensors of integers and bools; else never.
     """
     whole = "tensor(int", "tensor(uint"
     return base.startswith(FLOATS) or (base.startswith(whole) and type_.startswith((*whole, "tensor(bool")))
@@ -191,8 +191,9 @@ def _has_like_values(base: str, type_: str) -> bool:
 def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
     """Yield (index of the output, array in `base`, array in `outputs`) for the arrays at the same place of two lists.
 
-    Arrays in sequences are yielded, too, with the index of the sequence. If the array in `base` has text or complex
-    numbers, the pair is left out. If the array in `outputs` has complex numbers, its real part is yielded.
+    Arrays in sequences are yielded, too, with the index of the sequence; a surplus on either side is left out. Pairs
+    are left out if the array in `base` has text or complex numbers. If the other one has complex numbers, its real part
+    is yielded.
     """
     for index, pair in enumerate(zip(base, outputs, strict=False)):
         lists = [each if isinstance(each, list) else [each] for each in pair]
@@ -205,7 +206,7 @@ def _cast_example(version: ReviewedVersion, example: Example, indices: Sequence[
     """Return an example with the inputs at `indices` cast to a type, such as "tensor(int8)"; None if it cannot be cast.
 
     The inputs have one type constraint. All inputs and outputs of this constraint get the type; the elements of outputs
-    stay. An example cannot be cast to or from text, or if it has an attribute with a graph.
+    stay. The inputs must be numbers, and the type is not text. An example with a graph as an attribute cannot be cast.
     """
     element = type_[7:-1]
     constraint = version.schema.inputs[min(indices)].type
@@ -235,10 +236,10 @@ def _cast_example(version: ReviewedVersion, example: Example, indices: Sequence[
 
 
 def _cast_value(value: ExampleValue, type_: str) -> ExampleValue:
-    """Return a value in another type, such as "tensor(int8)".
+    """Return a tensor value in another type, such as "tensor(int8)"; its shape stays.
 
-    For an integer type, each element becomes 0 or 1, as all integer types can hold these; for bool, a bool. For other
-    types, the elements stay.
+    For an integer type, each element becomes 0 or 1: its whole part modulo 2, 0 for NaN and infinities. For bool, it
+    becomes a bool. For other types, the elements stay.
     """
     element = type_[7:-1]
     many = isinstance(value.content, list)

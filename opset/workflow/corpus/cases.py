@@ -105,9 +105,10 @@ def pick_cases(
 def _domain_labels(registry: Registry) -> dict[str, str]:
     """Return the prefix of case names by domain, in lower case: `{"": "", "com.acme": "acme_"}`.
 
-    The prefix is the last word of the domain. If another domain has the same last word, it is all words: "com_acme_".
+    The prefix is the last word of the domain. If another domain has the same last word, whatever its case, it is all
+    words: "com_acme_".
     """
-    last = [domain_name(domain).rpartition(".")[2] for domain in registry.domains]
+    last = [domain_name(domain).lower().rpartition(".")[2] for domain in registry.domains]
     labels = {"": ""}
     for domain, word in zip(registry.domains, last, strict=True):
         if domain:
@@ -273,10 +274,11 @@ def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
 
 
 def _output_types(model: Any, schema: OpSchema, example: Example) -> Iterator[str]:
-    """Yield the type of each output of an operator, for an example that states no outputs; "" for an unknown type.
+    """Yield the type of each declared output of an operator, for an example that states no outputs.
 
-    A type is known if the type of an input, an attribute `to` or `dtype`, or the only allowed type decides it. `model`
-    is the ModelProto of the example, whose first node is the operator's.
+    It is the type of an input with the same type constraint, or the only allowed type, or the element type that an
+    attribute `to` or `dtype` names. It is "" if none of these is known, or the output does not allow it. `model` is the
+    ModelProto of the example, whose first node is the operator's.
     """
     bound = {}
     for index, value in enumerate(example.inputs):

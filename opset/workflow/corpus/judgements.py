@@ -28,8 +28,8 @@ def judgement_data(registry: Registry, judges: Mapping[str, str], agreed: Mappin
     """Return the content of judgements.json: the examples that other implementations, the judges, do not confirm.
 
     The form is `{"judges": {"onnx": "full name"}, "operators": {"ai.onnx.Add": {"digest": "8dd5…", "onnx": {"nan":
-    [13]}}}}`. It has every operator of the registry; a judge that confirms all examples of an operator has no entry
-    there.
+    [13]}}}}`: the judge "onnx" does not confirm the example "nan" at version 13. Every operator of the registry is
+    listed; a judge that confirms all of its examples is left out there.
 
     Args:
         registry: Operators with their examples.

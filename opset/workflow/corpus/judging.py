@@ -118,10 +118,11 @@ class Judge:
             yield name
 
     def _expressions(self, schema: OpSchema, example: Example) -> Iterator[tuple[str, Conversion]]:
-        """Yield (name, conversion) for each function body of a version, used on the example's model.
+        """Yield (name, conversion) for each function body of a version, used on the example's model, oldest first.
 
-        If the version has no function body, yield at most one pair: for the lowering to other operators, if there is
-        one. The conversion has no model if it is refused.
+        A body that cannot express the node at its first opset is tried at its last, and is then yielded twice. A
+        version without bodies yields one pair for its lowering to other operators, if it has one. A refused conversion
+        has no model.
         """
         runner = self._runner
         opsets = {schema.domain: schema.since_version}

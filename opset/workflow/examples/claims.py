@@ -88,10 +88,11 @@ CLAIMS: RuleTable[ClaimResult] = RuleTable("opset.workflow.examples", ("claims",
 def check_claims(runner: ExampleRunner, schema: OpSchema, report: Examination) -> None:
     """Test the claims of a version's `change:` block on its examples, and add the results to a report.
 
-    A claim counts as one test: failed, with the finding T108, if an example contradicts it; passed; or skipped, if no
-    example shows it or a kernel is missing. A claim that is not shown, or shown only in part, gets a note. The first
-    version, and one without the block, have no claims. If an adapter is declared as "written" and is missing, the
-    finding T110 is added.
+    Each claim is one test. It fails with the finding T108 if an example contradicts it. It is skipped if a kernel is
+    missing or no example shows it, and else passes. A claim that no example shows, or only in part, gets a note.
+
+    The first version, and one without the block, have no claims. An adapter that is declared as "written" and is
+    missing is a failed test with the finding T110.
     """
     versions = runner.registry.versions(schema.name, schema.domain)
     position = versions.index(schema)
@@ -177,9 +178,9 @@ class ClaimTests:
                 yield example, values
 
     def kernel_outputs(self, schema: OpSchema, example: Example) -> list[Any] | None:
-        """Return the outputs that the kernel of a version computes for an example; None if the kernel fails.
+        """Return the outputs that the kernel of a version computes for an example; None if it fails or does not exist.
 
-        Raises RunError if a limit is exceeded.
+        Raises RunError if a limit is exceeded, BudgetExceeded if the runner's budget is used up.
         """
         return self.run_model(model_of(schema, example), example)
 
@@ -245,9 +246,9 @@ class ClaimTests:
     ) -> str:
         """Return how outputs with the value that a claim states differ from the example's; "" if the claim may hold.
 
-        A difference is returned only if `converted`, or one of `others`, gives the example's outputs: otherwise,
-        something other than the claim may be wrong. Raises RunError if a limit is exceeded, BudgetExceeded if the
-        runner's budget is used up.
+        The claim is blamed only if the example's outputs come out without its value: from `converted`, or from one of
+        `others`. Otherwise, the result is "", since something else may be wrong. Raises RunError if a limit is
+        exceeded, BudgetExceeded if the runner's budget is used up.
 
         Args:
             example: Example of the older version.
@@ -319,10 +320,10 @@ class ClaimTests:
                     yield retyped
 
     def _retype(self, example: Example, type_: str) -> Example:
-        """Return a copy of an example whose inputs have the type `type_`; an input that may not have it stays as it is.
+        """Return a copy of an example in which inputs and outputs have the type `type_`, such as "tensor(float16)".
 
-        Floats become no integers, and integers no floats. Elements of inputs do not change. Outputs get the type, too,
-        and their elements become unknown.
+        A value changes only if the newer version allows the type there, and if both the old and the new type have
+        floats, or both integers. Elements of inputs stay as they are, those of all outputs become unknown.
         """
         kinds = {name for name, types in self.newer.types.items() if type_ in types}
 
@@ -377,8 +378,8 @@ class ClaimTests:
 def states_old_value(claim: Claim) -> bool:
     """Return whether a claim `old: value` has to be tested.
 
-    It is tested if the YAML states it, or if the adapter up is derived, since conversion then relies on the attribute's
-    default. It is never tested if the attribute was renamed, or if the newer version does not have it.
+    It is tested if the YAML states the value, or if the adapter up is derived: then conversion relies on a value that
+    is not stated, the attribute's default. It is never tested if the attribute was renamed, or was removed.
     """
     tests = claim.tests
     if claim.name not in tests.newer.attributes or tests.change.attributes[claim.name].renamed:
@@ -388,9 +389,10 @@ def states_old_value(claim: Claim) -> bool:
 
 @CLAIMS.rule("clarified", Claim)
 def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `clarified`: both versions compute the same outputs for an example of either.
+    """Yield one result for the claim `clarified`, that both versions compute the same outputs for an example of either.
 
-    An example counts if the other version has its attributes, and those that it leaves out have the same defaults.
+    An example that holds at both versions confirms it. Any other is computed by the other version's kernel, if this
+    version has all attributes of the example and the same defaults for those that it leaves out.
     """
     tests = claim.tests
     against = []
@@ -427,7 +429,10 @@ def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("ignored", Claim, applies=lambda claim: claim.name in claim.tests.older.attributes)
 def check_ignored(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `ignored: true`: other values of the older version's attribute change no output."""
+    """Yield one result for the claim `ignored: true`: the value of the older version's attribute changes no output.
+
+    The older version's kernel computes each of its examples again with other values.
+    """
     tests = claim.tests
     yield tests.check_effect(tests.older, claim.name, lambda example, values: True)
 
@@ -451,9 +456,11 @@ def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("old", Claim, applies=states_old_value)
 def check_old(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `old: value`: with this value, the newer version gives the older one's outputs.
+    """Yield one result for `old: value`, the claim that with this value the newer version does what the older one did.
 
-    A doubt remains if other values give the same outputs in all examples.
+    Examples of the older version are converted to the newer, get the value, and must give the same outputs. Examples
+    that set the attribute in the older version are left out. A doubt remains if other values give the same outputs in
+    all examples, unless the claim is limited by `only_for`.
     """
     tests = claim.tests
     name = claim.name
@@ -483,10 +490,11 @@ def check_old(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("renamed values", Claim)
 def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing the claim `renamed` or `values`.
+    """Yield one result for the claim `renamed` (an attribute has a new name) or `values` (its values have new names).
 
-    An example of the older version must have the same outputs in the newer one if the attribute has its new name, and
-    its value is replaced as `values` says. A doubt remains for values that no example has.
+    Examples of the older version that set the attribute are converted to the newer one. There, they must have the same
+    outputs with the new name, and with the value that `values` has in place of the old one. A doubt remains for values
+    that no example has.
     """
     tests = claim.tests
     name = claim.name

@@ -64,12 +64,11 @@ def _why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) ->
 
 
 def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> list[int]:
-    """Return the versions to which an example of a version is converted, sorted.
+    """Return the versions to which an example of a version is converted, in ascending order.
 
-    These are the next older and the next newer version. From the first and the last version for which the example
-    holds, it is also converted to the operator's first and last version, and, if other operators can express the
-    operator, to the number below its first version. If the first version is 1, this number is 0, which stands for other
-    operators at the same opset.
+    These are the operator's next older and next newer version. If the version is the first or the last for which the
+    example holds, the operator's first and last version are added. So is the number below the first version, if other
+    operators can express the operator. If this number is 0, it stands for other operators at the same opset.
     """
     numbers = [each.since_version for each in runner.registry.versions(schema.name, schema.domain)]
     at = numbers.index(schema.since_version)
@@ -88,7 +87,9 @@ def _check_conversion(
 ) -> None:
     """Convert an example to version `target` and back; add one test to a report: whether its outputs stay the same.
 
-    A conversion that is refused counts as skipped, and is added to `report.refused`. A refused way back is no failure.
+    A failure is the finding T107 for other outputs, T109 for an exceeded limit, T110 for an adapter that raises an
+    error. A refused way back is no failure. The test is skipped if the example holds at `target`, too, but the kernel
+    there does not compute it. It is also skipped if the conversion is refused, which is added to `report.refused`.
     """
     other = runner.registry.schema(schema.name, target, schema.domain)
     if other is not None and not example_versions(example, (other.since_version,)):
@@ -124,9 +125,9 @@ def _check_conversion(
 def conversion(runner: ExampleRunner, model: Any, schema: OpSchema, target: int) -> Conversion:
     """Return the conversion of a ModelProto to the opset `target` of an operator's domain.
 
-    If `target` is 0, the nodes of the operator are expressed by other operators, and the opsets stay; an import of
-    ai.onnx is added to `model` if it has none. The conversion has no model if it is refused. Raises BudgetExceeded if
-    the runner's budget is used up.
+    If `target` is 0, opsets stay, and the nodes of the operator are replaced by its function body or lowering; an
+    import of ai.onnx is then added to `model` itself if it has none. A refused conversion has None as its model. Raises
+    BudgetExceeded if the runner's budget is used up.
     """
     runner.budget.charge()
     if target:
@@ -189,9 +190,10 @@ def _check_values(
 
 
 def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, target: int) -> str:
-    """Return a text that says how and in which lines the adapters between two versions are declared.
+    """Return a text that says how and in which lines the adapters on the way between two versions are declared.
 
-    An example is "schemas/com.acme/Thin.yaml:12 says 'down: written'". The result is "" if `target` is 0.
+    An example for one adapter is "schemas/com.acme/Thin.yaml:12 says 'down: written'"; several are joined by "; ", by
+    version in ascending order. The result is "" if `target` is 0, which stands for other operators.
     """
     if not target:
         return ""
@@ -217,9 +219,9 @@ class BodyRoutes(Routes):
         )
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        """Return the decision on nodes of an operator: CONVERT for the operator with the body, KEEP for any other.
+        """Return CONVERT for nodes of the operator whose function body is tested, KEEP for all others.
 
-        `versions` and `opsets` do not matter.
+        `op_type` and `domain` name the operator of the nodes; `versions` and `opsets` do not matter.
         """
         schema = self._step.source
         verdict = Verdict.CONVERT if (op_type, domain) == (schema.name, schema.domain) else Verdict.KEEP
@@ -264,12 +266,9 @@ def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
 def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
     """Count in a report whether the function bodies of a version compute the same outputs as its kernel for an example.
 
-    All bodies together are one test; the first difference is the finding T106. Nothing is counted for a version without
-    function bodies. If there is no kernel, the bodies have to compute the outputs that the example states; if no body
-    can be used then, the test fails with T112.
-
-    The test is skipped if the kernel does not compute the outputs of the example, and also if no body can be used
-    although there is a kernel.
+    All bodies together are one test; the first difference is the finding T106. A version without bodies counts nothing.
+    Without a kernel, the bodies have to compute the outputs that the example states, and the test fails with T112 if no
+    body can be used. With one, the test is skipped if no body can be used, or if the kernel contradicts the example.
     """
     if not schema.function:
         return

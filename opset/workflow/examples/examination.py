@@ -160,10 +160,11 @@ def _run_check(report: Examination, part: str, check: Callable[..., None], *subj
 def check_kernel(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
     """Add to a report whether the kernel of a version computes the outputs that an example states.
 
-    If the example breaks a constraint, the kernel has to refuse it for this constraint. A failure is the finding T101,
-    T102 or T103, or T109 for an exceeded limit. Without a kernel, the test is skipped if a function body or a file that
-    was not run may compute the example, or if the version is withdrawn; else it fails with T112. It is skipped, too, if
-    a Python package is missing.
+    If the example breaks a constraint, the kernel has to refuse it for this constraint. A failure is the finding T101
+    for other outputs, T102 for an error, T103 for a constraint that is not seen, T109 for an exceeded limit.
+
+    Without a kernel, the test fails with T112. It is skipped instead if the version has a function body or is
+    withdrawn, or if the file of kernels was not run. It is skipped, too, if a Python package is missing.
     """
     if why := runner.why_no_kernel(schema):
         if schema.function or schema.deprecated or runner.why_kernels_missing(schema):
@@ -178,7 +179,7 @@ def check_kernel(runner: ExampleRunner, schema: OpSchema, example: Example, repo
         if error.code == PACKAGE_MISSING:
             report.skip("kernel", error_text(error))
             return
-        if error.code == "R203" and example.error and error.why.startswith(f"{example.error}: "):
+        if error.code == "R203" and error.why.startswith(f"{example.error}: "):
             report.count("kernel", [])
             return
         place = runner.place_of(schema, example)  # for which the file is read

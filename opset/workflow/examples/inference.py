@@ -73,9 +73,9 @@ def _has_whole_numbers(value: ExampleValue) -> bool:
 
 
 def _is_small(value: ExampleValue) -> bool:
-    """Return whether a value is a tensor with stated elements that may decide sizes of outputs, such as scales.
+    """Return whether an input is a tensor with stated elements from which sizes of outputs may follow, such as scales.
 
-    Either its type is int64, int32 or bool, or it is a scalar or vector, or its shape is unknown.
+    These are tensors of int64, int32 or bool, of any shape, and tensors of other types with rank 0, 1 or unknown.
     """
     return is_dense(value) and (value.type in _WHOLE or value.shape is None or len(value.shape) < 2)
 
@@ -129,7 +129,8 @@ class _InferenceRun:
     def _check_constraint(self, result: Inference) -> Iterator[Finding]:
         """Yield a finding T105 if inference reports another fault than the constraint that the example breaks.
 
-        Set `unseen` to whether inference reports nothing although it knows the values of all inputs.
+        No report is no fault. Set `unseen` to True if inference reports nothing although it knows the values of all
+        inputs, else to False.
         """
         label = self.example.error
         # A contradiction (I101) follows from the broken constraint.

@@ -91,10 +91,11 @@ class RecordingRoutes(Routes):
 
 
 def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
-    """Convert the examples of a version by each of its adapters, and return an Event for each call of an adapter.
+    """Convert the examples of a version by its adapters, and return an Event for each call of one of its adapters.
 
-    If an example gives an Event that no earlier example gave, it is converted again with less known about its inputs,
-    for up to MOST_VARIED examples. The result is empty if no written adapter or lowering converts the version.
+    They are converted to each target that the adapters reach. An example that gives an Event that no earlier one gave
+    is converted again with less known about its inputs, to the nearest targets alone, for up to MOST_VARIED examples.
+    The result is empty if no written adapter or lowering converts the version.
     """
     calls: set[Event] = set()
     routes = RecordingRoutes(registry, calls)
@@ -205,10 +206,11 @@ def _convert(registry: Registry, routes: Routes, targets: Sequence[Target], mode
 
 
 def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[tuple[Target, bool]]:
-    """Yield (target, is near) for each target to which adapters convert nodes of a version.
+    """Yield (target, is near) for each target to which written adapters convert nodes of a version.
 
-    `is near` is true if a single adapter reaches the target. Adapters down, adapters up, and lowerings to other
-    operators count, if they are written; nothing is yielded if none is.
+    A target is another opset of the operator's domain or the lowering of the operator; function bodies do not count.
+    `is near` is true if the first adapter on the way reaches the target. Nothing is yielded if no adapter is written,
+    or if an adapter cannot be loaded.
     """
     name, domain = schema.name, schema.domain
     oldest = min(each.since_version for each in registry.versions(name, domain))
@@ -238,10 +240,11 @@ def plain_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
 
 
 def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
-    """Yield an example as ModelProtos in which less is known about one input, or about all inputs.
+    """Yield ModelProtos of an example in which less is known about its inputs, then in which inputs have other types.
 
-    After these, yield ModelProtos in which all inputs of one type constraint have another tensor type of this
-    constraint.
+    For each input: without its values, then with names for its sizes, then without its shape, then of unknown type.
+    With two inputs or more, once with the element types of all inputs alone. Then, for each type constraint and each of
+    its tensor types, with this type for all inputs of the constraint; types that cannot hold the values are left out.
     """
     whole = _model_with_constants(schema, example)
     names = [value.name for value in whole.graph.input] + [tensor.name for tensor in whole.graph.initializer]

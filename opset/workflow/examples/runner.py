@@ -70,7 +70,10 @@ class Examination:
     outcomes: set[Any] = field(default_factory=set)
 
     def __iadd__(self, other: Examination) -> Examination:
-        """Add the numbers and lists of another report to this one; findings that it has already are not repeated."""
+        """Add everything in another report to this one, which is changed in place.
+
+        Findings that it has already are not repeated; notes and gaps are.
+        """
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
@@ -223,10 +226,10 @@ class ExampleRunner:
             self.budget.charge(evaluator.steps)  # which raises BudgetExceeded where it was the budget that ended it
 
     def _model_identity(self, model: Any) -> tuple[Any, ...]:
-        """Return a key for kept outputs; models with equal keys compute the same.
+        """Return a key for kept outputs: models with equal keys compute the same.
 
-        Such models have the same graph, and each node the same since_version. For a model with functions or subgraphs,
-        the key is all of its bytes.
+        Such models have the same graph, and each node has the same since_version in both. For a model with functions or
+        subgraphs, the key is all of its bytes.
         """
         imports = {normalize_domain(each.domain): each.version for each in model.opset_import}
         sinces = []
@@ -256,8 +259,8 @@ class ExampleRunner:
     def place_of_key(self, schema: OpSchema, *keys: str) -> str:
         """Return path:line of a key in a version's YAML; `keys` lead to it, such as "change", "adapters", "up".
 
-        If a key on the way is missing, it is the line of the last one that exists; only the path if the version is not
-        in the file.
+        Without a key on the way, it is the line of the last one before it that exists. If the version is not in the
+        file, the result is the path alone.
         """
         path, root = self._document(schema)
         at, _ = _find_key(root, schema.since_version, keys)
@@ -311,7 +314,10 @@ def _find_key(root: YamlNode | None, since: int, keys: Sequence[str]) -> tuple[Y
 
 
 def freeze_arrays(feeds: dict[str, Any]) -> dict[str, Any]:
-    """Make the arrays of inputs read-only, in place, and return the inputs, so that a kernel that changes one fails."""
+    """Make the arrays of inputs read-only, so that a kernel that changes one fails; return `feeds` itself.
+
+    Arrays in lists or dicts are left as they are.
+    """
     for value in feeds.values():
         if hasattr(value, "flags"):
             value.flags.writeable = False

@@ -110,6 +110,12 @@ CARRIED = {
         y = If (c) <then_branch = t () => (float[B,3] a) { k = Constant <value_ints = [B, -1, 1]> ()
                         r = Reshape(x, k)  z = Constant <value_ints = [2]> ()  a = Squeeze(r, z) },
                     else_branch = e () => (float[3] b) { b = ReduceSum <keepdims = 0> (x, one) }> }""", 0, 0),
+    "if_in_a_branch_that_never_runs": (
+        """(float[B,3] x) => (float[B,3] y) <bool k = {1}> {
+        w = RandomUniform <shape = [1], seed = 1.0> ()  d = Cast <to = 9> (w)
+        y = If (k) <then_branch = t () => (float[B,3] a) { a = Neg(x) }, else_branch = e () => (float[B,3] b) {
+            b = If (d) <then_branch = t2 () => (float[B,3] u) { u = Abs(x) },
+                        else_branch = e2 () => (float[B,3] v) { v = Sin(x) }> }> }""", 0, 0),
     "either_branch": (
         """(float[B,3] x) => (float[B,3] y) <float[1] k = {3}> {
         z = Constant <value_int = 0> ()  f = Gather(k, z)  w = RandomUniform <shape = [1], seed = 1.0> ()

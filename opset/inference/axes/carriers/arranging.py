@@ -43,9 +43,11 @@ def reshape(step: AxisStep) -> Place | None:
 
 
 def _resolves_to(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> bool:
-    """Whether a Reshape to the sizes `wanted` has the resized axis at `place` of its output, whatever the new size is.
+    """Whether a Reshape to the sizes `wanted` gives, for every new size, the output with the resized axis at `place`.
 
-    With `zero_is_zero`, 0 in `wanted` means 0, as `allowzero` says.
+    The variable that stands for the new size is put into the input's shape and the output's shape, which are compared.
+    With `zero_is_zero`, the size 0 in `wanted` means 0, and not the input's size. Raises Blocked if the output's shape
+    is unknown.
     """
     try:
         found = resolve_reshape(step.shape_after(0), wanted, zero_is_zero)
@@ -82,7 +84,8 @@ def _replace_stated_shape(step: AxisStep, wanted: Sequence[Size], zero_is_zero: 
 def flatten(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in Flatten's output.
 
-    Raises Blocked if elements of several slices would be merged into one slice.
+    It is in the first axis of the output if it was in front of the attribute `axis`, else in the second. Raises Blocked
+    if elements of several slices would be merged into one slice, or if a shape is unknown.
     """
     place = step.data_place()
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))
@@ -95,7 +98,10 @@ def flatten(step: AxisStep) -> Place:
 
 @carries("Transpose")
 def transpose(step: AxisStep) -> Place:
-    """Return the Place of the resized axis (such as the batch) in Transpose's output."""
+    """Return the Place of the resized axis (such as the batch) in Transpose's output.
+
+    Raises Blocked if the attribute `perm` is absent and the rank is unknown.
+    """
     place = step.data_place()
     order = step.call.attribute("perm") or tuple(reversed(range(len(step.shape(0)))))
     return place._replace(axis=order.index(place.axis))
@@ -121,7 +127,8 @@ def unsqueeze(step: AxisStep) -> Place:
 def squeeze(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Squeeze.
 
-    Raises Blocked if the node removes the axis, or would remove it at some of its sizes.
+    Raises Blocked if the node removes the axis. A node without axes removes each axis of size 1: then, Blocked is
+    raised unless the old size is 1 and the axis is merged with others, so that its size is never 1.
     """
     step.require_shared(1)
     place = step.data_place()
@@ -189,9 +196,10 @@ def split(step: AxisStep) -> Place:
 def expand(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Expand.
 
-    The result is None if neither data nor shape depend on the axis. If the data has the axis and the node states the
-    old size along it, the node gets 1 there, which keeps the size of the data. Raises Blocked if another size in the
-    shape depends on the axis, or if each slice would be repeated.
+    The result is None if neither data nor shape depend on the axis. If the data has the axis, and the second input has
+    the old size there, that becomes 1, which keeps the size of the data. Raises Blocked if another size in the second
+    input depends on the axis, if each slice would be repeated, or if the second input is unknown or has the axis
+    itself.
     """
     step.require_shared(1)
     shape = step.shape(0)
@@ -286,7 +294,8 @@ def tile(step: AxisStep) -> Place | None:
 def pad(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Pad.
 
-    Raises Blocked if the node pads along the axis, or if another input has it.
+    It is the place in the first input. Raises Blocked if the node pads along the axis, if its pads or axes are unknown,
+    or if another input has the resized axis.
     """
     step.require_shared(1, 2, 3)
     place = step.data_place()

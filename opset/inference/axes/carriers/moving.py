@@ -20,8 +20,9 @@ def slice_(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Slice, or None if the data lacks it.
 
     An end along the axis that is the old size is changed in the node to the largest integer, which takes all slices.
-    Raises Blocked if the node takes, or may mean to take, only a part of the axis. Raises Blocked, too, if another
-    input has the axis, if ends are not known, or if an end along another axis depends on it.
+    Raises Blocked if the node takes a part of the axis, or if it takes the elements before 1 of an axis of size 1,
+    which may mean the first one or all. Raises Blocked, too, if starts, ends, axes or steps are unknown or have the
+    axis, or if an end along another axis depends on the axis.
     """
     step.require_shared(1, 2, 3, 4)
     place = step.place(0)
@@ -47,9 +48,9 @@ def slice_(step: AxisStep) -> Place | None:
 
 
 def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int, whole: Size) -> None:
-    """Change the end of a Slice along the resized axis to one that takes all slices, if it is the old size.
+    """Change the end of a Slice along the resized axis to the largest integer if it is the old size of the axis.
 
-    Nothing is changed if the end takes all slices already.
+    The Slice then takes all slices at any size. Nothing is changed if the end takes all slices already.
 
     Args:
         step: the Slice.
@@ -59,7 +60,8 @@ def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int,
         whole: the size of the axis in the resized model.
 
     Raises:
-        Blocked: the end takes only a part of the axis, or may mean to.
+        Blocked: the end takes only a part of the axis; or the end and the old size are 1, so that it may mean the first
+            slice or all.
     """
     end = ends[position]
     if equal(end, whole) is True or (isinstance(end, int) and end >= FAR):
@@ -133,12 +135,12 @@ def _same_place(step: AxisStep, along: int) -> Place:
 
 
 @carries("GatherND")
-def gather_nd(step: AxisStep) -> Place | None:
+def gather_nd(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of GatherND.
 
-    The result is None if neither data nor indices have the axis. Three cases are possible: the axis is one of the
-    `batch_dims` of both inputs; it is an axis of the indices, and there are no `batch_dims`; or it is an axis of the
-    data behind the indexed axes. Raises Blocked in any other case.
+    The axis may be one of the `batch_dims`, in the same place of both inputs. It may be an axis of the indices alone,
+    if there are no `batch_dims`, but not the axis of the index tuples. It may be an axis of the data alone, behind the
+    indexed axes. Raises Blocked in any other case.
     """
     data, indices = step.place(0), step.place(1)
     shared = step.call.attribute("batch_dims") or 0
@@ -149,9 +151,8 @@ def gather_nd(step: AxisStep) -> Place | None:
     picked = step.shape(1)[tuples]
     if indices is None and data is not None and isinstance(picked, int) and data.axis >= shared + picked:
         return data._replace(axis=data.axis - picked - shared + tuples)
-    for place in (data, indices):
-        if place is None or place.axis >= shared or place != data:
-            raise Blocked("it picks slices by their positions")
+    if data is None or data != indices or data.axis >= shared:
+        raise Blocked("it picks slices by their positions")
     return data
 
 
@@ -185,8 +186,9 @@ def trilu(step: AxisStep) -> Place:
 def reverse_sequence(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of ReverseSequence.
 
-    It is the place in the data. If the lengths do not have the axis, they are repeated along it. Raises Blocked if the
-    axis is not the `batch_axis` of the data.
+    It is the place in the data. If the input `sequence_lens` does not have the axis, it is repeated along it. Raises
+    Blocked if the axis is not the `batch_axis` of the data, if it is merged with another axis, or if `sequence_lens`
+    cannot be repeated.
     """
     data, lengths = step.own_place(0), step.own_place(1)
     axis = step.call.attribute("batch_axis")

@@ -48,7 +48,7 @@ def matmul(step: AxisStep) -> Place:
 
 
 def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int) -> Place:
-    """Return the Place of the resized axis in a product of a matrix, or stacked matrices, and a vector.
+    """Return the Place of the resized axis in a product of a vector with a matrix, stacked matrices, or a vector.
 
     Args:
         places: the places in the factors that have the axis, by index of the input; at least one.

@@ -32,8 +32,8 @@ def per_image(step: AxisStep) -> Place:
 def max_pool(step: AxisStep) -> Place:
     """Return the Place of the resized axis in the output of MaxPool: the first axis, the batch.
 
-    Raises Blocked if the axis is not the first axis, or if the node has the second output, whose positions count
-    elements of all slices.
+    Raises Blocked if the resized axis is another one. Raises Blocked, too, if the node has the second output, whose
+    numbers are positions among the elements of all slices.
     """
     place = step.data_place()
     if len(step.outputs) > 1:
@@ -96,8 +96,9 @@ def grid_sample(step: AxisStep) -> Place:
 def recurrent(step: AxisStep) -> Sequence[Place | None] | None:
     """Return the Places of the resized axis, the batch, in the three outputs of RNN, GRU or LSTM.
 
-    The result is None if the input sequences do not have the axis. Initial states and lengths without the axis are
-    repeated along it. Raises Blocked if the axis is not the axis of the batch, or if weights have it.
+    The result is None if the first input does not have the axis. Initial states and lengths of sequences without the
+    axis are repeated along it. Raises Blocked if the axis is not the axis of the batch in an input, if an input cannot
+    be repeated, or if weights have the axis.
     """
     step.require_shared(1, 2, 3, 7)
     place = step.own_place(0)
@@ -122,9 +123,9 @@ def recurrent(step: AxisStep) -> Sequence[Place | None] | None:
 def resize(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of the operators Resize and Upsample.
 
-    It is the place in the first input, None if that does not have the axis. If the node states the old size along the
-    axis, the node gets the new size. Raises Blocked if the node itself scales along the axis, or may do so, or if
-    another size that it states follows the axis.
+    It is the place in the first input, or None if that does not have the axis. If the input `sizes` has the old size
+    along the axis, it gets the new size. Raises Blocked if the node scales along the axis, or if its scale there is
+    unknown. Raises Blocked, too, if a size along another axis depends on the resized axis, or if the node crops.
     """
     step.require_shared(1, 2, 3)
     place = step.place(0)
