@@ -288,6 +288,17 @@ def test_tensors_without_data_are_printed_as_type_and_dims_ask(kind, dims, limit
     assert shown in to_text(graph, limit=limit).splitlines()[-2]
 
 
+@pytest.mark.parametrize(
+    "more",
+    [{"float_data": [1.0]}, {"int32_data": [1]}, {"string_data": [b"a"]}, {"external_data": [{"key": "location"}]},
+     {"data_location": 1}, {"raw_data": bytes(8)}, {"raw_data": bytes(3)}],
+)  # fmt: skip
+def test_data_that_is_in_two_fields_or_does_not_fit_is_kept(more):
+    graph = pb.GraphProto(name="g")
+    graph.initializer.append(pb.TensorProto(**{"name": "w", "data_type": 1, "dims": [1], "raw_data": bytes(4), **more}))
+    assert "float[1] w" not in again(graph)
+
+
 def test_a_file_of_text_is_a_model(tmp_path):
     text = '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) { y = Relu (x) }'
     path = tmp_path / "m.onnxtxt"
