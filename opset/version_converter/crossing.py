@@ -765,7 +765,10 @@ def _is_taken_instead(pair: tuple[str, str], takes: frozenset[str]) -> bool:
 
 
 def _refusal_without_lowering(step: RouteStep | Refusal | None, op_type: str) -> Refusal:
-    """Return why an operator has no lowering: the user's hooks that may have one were not loaded, or there is none."""
+    """Return the refusal C201 of an operator without a lowering.
+
+    If `step` is a refusal C105, it is returned instead: the user's hooks, which may have a lowering, were not loaded.
+    """
     if isinstance(step, Refusal) and step.code == "C105":
         return step
     return Refusal("C201", f"there is no lowering of {op_type}", KEEP_OPERATOR)

@@ -40,9 +40,9 @@ class Refusal(Exception):
 
         Args:
             code: The error code, "C204".
-            why: The reason, which may quote values of this node.
+            why: The reason, which may quote values of this node. It is cut after LONGEST characters.
             help: Advice to the user.
-            instead: Names another target that would do; shown if the help does not apply.
+            instead: Another target that would do, as advice: "convert to 12 or older".
             label: The reason for documentation, if `why` quotes values, sizes or types of this node.
         """
         super().__init__(why)
