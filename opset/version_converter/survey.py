@@ -503,7 +503,12 @@ def _brief_form(form: Any) -> Hashable:
     """
     *first, inputs, outputs = form
     brief = [
-        (type_, shape, is_constant, (constant and "float" in constant.element and constant[:2]) or constant)
+        (type_, shape, is_constant, constant[:2] if constant and _is_floating(constant.element) else constant)
         for type_, shape, is_constant, constant in inputs
     ]
     return (*first, tuple(brief), outputs)
+
+
+def _is_floating(element: str) -> bool:
+    """Whether an element type is one of floating point, such as "double" or "bfloat16"."""
+    return element == "double" or "float" in element
