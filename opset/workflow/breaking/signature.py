@@ -51,7 +51,10 @@ def _parameter_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B113", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output that has another name at the same position."""
+    """Yield a finding for each input or output that has another name at the same position.
+
+    It counts as renamed only if the other version has neither the old nor the new name elsewhere.
+    """
     for side in SIDES:
         for old, new in pair.side_difference(side, "renamed").items():
             yield RuleFinding(f"the {side[:-1]} {old!r} is called {new!r} now", (side, new))

@@ -207,7 +207,10 @@ class ClaimTests:
         return self._converted[example.name]
 
     def operator_nodes(self, model: Any) -> list[Any]:
-        """Return the nodes of a ModelProto's main graph that call the operator whose claims are tested."""
+        """Return the nodes of a ModelProto that call the operator whose claims are tested, in order.
+
+        Only its main graph is searched: not subgraphs, and not functions.
+        """
         operator = self.newer.name, self.newer.domain
         return [each for each in model.graph.node if (each.op_type, normalize_domain(each.domain)) == operator]
 
