@@ -681,7 +681,8 @@ class Builder:
     def state(self, name: str, element: str, shape: Shape | None = None) -> None:
         """Set the type of an output of a new node with a subgraph, which inference does not find.
 
-        `name` is the output, `element` its element type, such as "float".
+        `name` is the output, `element` its element type, such as "float". Sizes in `shape` that are text count as
+        unknown; without it, the rank is unknown.
         """
         self._values.state(name, element, shape)
 
