@@ -518,9 +518,9 @@ def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
 
 
 def _extreme_size(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size], bool]) -> Size:
-    """Return the "max" or "min" (`name`) of sizes: a size, or a function of that name if several are left.
+    """Return the maximum or minimum of sizes, as `name` is "max" or "min": a size, or a Function of those left.
 
-    `covered(a, b)` returns whether `a` can be left out because `b` is kept. Raises TooComplex if too many are left.
+    `covered(a, b)` returns whether `a` can be left out beside `b`. Raises TooComplex if too many are left.
     """
     kept: list[Size] = []
     for size in dict.fromkeys(_flatten(name, sizes)):

@@ -33,9 +33,9 @@ LOGIC = ("And", "Or", "Xor", "Equal", "Greater", "Less")
 def add_1(call: Call) -> Shape:
     """Return the output shape of arithmetic, comparisons and logic before version 7, such as Add: the shape of A.
 
-    With the attribute `broadcast`, B is broadcast to the shape of A, from axis `axis` on. Otherwise, B must have the
-    same shape, and a symbolic size of A becomes a number if B has a number. Raises Violation C1 if the shapes certainly
-    do not fit, Unknown if the rank of A is unknown.
+    With the attribute `broadcast`, B must fit into A from axis `axis` on, by default at the last axes; its sizes of 1
+    fit all. Without, B must have the shape of A, and gives numbers for sizes that are symbolic in A. Raises Violation
+    C1 if the shapes certainly do not fit, Unknown if the rank of A is unknown.
     """
     shape = call.require_shape(0)
     other = call.shape(1)

@@ -21,8 +21,9 @@ _EXACT = 1 << 24  # up to here, floats add and multiply integers exactly in any 
 def _accumulate(fold: Fold, identity: int, call: Call) -> tuple[Element, ...] | None:
     """Return the elements of CumSum or CumProd in row-major order, or None if the input or the axis is unknown.
 
-    Each element is the total along the axis up to its place. With the attribute `exclusive`, its own element is left
-    out; with `reverse`, the total begins at the end. After an unknown element, all totals are None.
+    An element of the result is the total along the axis, up to and with the element in the same place. With the
+    attribute `exclusive`, this element does not count; with `reverse`, the total begins at the end. After an unknown
+    element, all totals are None.
 
     Args:
         fold: `_sum` or `_product`.
