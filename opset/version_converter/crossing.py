@@ -684,7 +684,8 @@ class Crossing:
         """Raise Refusal if a subgraph of a new node uses an operator that must be lowered, or that the runtime lacks.
 
         The code is C201 for an operator that must be lowered, C209 for one that the runtime lacks. `made` are the nodes
-        that replace `old`, with their opsets. Operators in subgraphs of `old` are not checked.
+        that replace `old`, with their opsets. An operator is checked only if it is used more often than in subgraphs of
+        `old`.
         """
         graphs = [graph for node, _ in made for _, graph in subgraphs(node)]
         if not graphs:
