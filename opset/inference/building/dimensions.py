@@ -748,7 +748,7 @@ class _SizeReader:
         return token
 
     def read_sum(self, depth: int) -> Size:
-        """Read terms joined by + and -, and return their sum; `depth` is the number of brackets open."""
+        """Read one or more terms joined by + and -, and return their sum; `depth` is the number of open brackets."""
         if depth > MAX_SIZE:
             raise _NotASize
         negative = self.peek_token() == "-"
