@@ -378,7 +378,7 @@ class ValueFacts:
         return self._types
 
     def defines(self, name: str) -> bool:
-        """Whether this body, or one around it, defines a value of this name."""
+        """Whether this body, or one around it, has an input, an initializer or a node's output of this name."""
         return self._facts_defining(name) is not None
 
     def added_producer(self, name: str) -> Any:

@@ -68,8 +68,8 @@ class StampGuess:
     def chosen(self) -> int | None:
         """The version that the nodes were written for, None if that is not certain.
 
-        It is the stated version if the nodes fit it. Else, if they fit one range of versions, it is the nearest in that
-        range.
+        It is the stated version if the nodes fit it. Else, if they fit exactly one range of versions, it is the version
+        in that range that is nearest to the stated one.
         """
         if not self.reasons:
             return self.stated
