@@ -43,13 +43,12 @@ class AdapterCall(NamedTuple):
 def call_adapter(call: AdapterCall) -> Result:
     """Call an adapter; return the name or names of the values that replace the node's outputs, or None.
 
-    None means that the derived adapter of the transition is to be used. A lowering may not return None.
+    None means that the derived adapter of the transition is to be used; a lowering may not return None. Refusal,
+    OpsetError and BudgetExceeded of the adapter reach the caller. So does any other exception if the operator is a
+    standard one.
 
-    Refusal, OpsetError and BudgetExceeded of the adapter reach the caller. So does any other exception if the operator
-    is a standard one.
-
-    Raises Refusal C105 if the result is neither names nor None. For an operator of a user's domain, it is also raised
-    if the adapter raises any other exception, or makes nodes that are not valid.
+    Raises Refusal C105 if the result is neither names nor such a None. For an operator of a user's domain, it is also
+    raised if the adapter raises any other exception, or makes nodes that are not valid.
     """
     step, op, node, registry = call.step, call.op, call.node, call.registry
     what = f"the {'lowering' if step.lowers else 'adapter'} of {step.source.name}"

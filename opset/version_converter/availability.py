@@ -256,9 +256,9 @@ class Availability:
     def wider_types(self, schema: OpSchema) -> Iterator[tuple[str, str]]:
         """Yield (element type, wider element type) pairs such that the operator computes the same in the wider type.
 
-        For example, ("float16", "float"). The pairs are the casts that the runtime makes itself, and the pairs that the
-        operator declares (`emulate`). If a declared pair leads from an integer type to a floating-point type, pairs
-        with wider integer types follow.
+        For example, ("float16", "float"). First come the casts that the runtime makes itself, then the pairs that the
+        operator declares (`emulate`). For integers that are declared to compute in floating point, wider integers
+        follow.
         """
         yield from ((element, other) for element, other in self.runtime.casts.items() if " " not in other)
         declared: dict[tuple[str, str], None] = {}
@@ -366,9 +366,9 @@ class Availability:
     ) -> Lack | None:
         """Return why a runtime cannot run a node by the operator's function body, None if no reason is known.
 
-        A reason is a node of the body that reads the operator's first input, and of which the runtime has kernels, but
-        none for the type of that input. Other nodes of the body are not compared. If the type is unknown, or the body
-        computes it in a wider one, the result is None.
+        Only nodes of the body that read the operator's first input are compared: the reason is that the runtime has
+        kernels of one, but none for the type of that input. The result is None if the type is unknown, or if the body
+        computes it in a wider one.
         """
         element = facts.element(node.input[0]) if node.input and node.input[0] else None
         if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):
@@ -636,7 +636,8 @@ def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema
 def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None) -> str:
     """Return the element type in which a runtime computes values of type `element`.
 
-    That is `element` if `allowed` contains it or is None (all types), else the type to which the runtime casts it.
+    That is `element` if `allowed` contains it or is None (all types). Else it is the type to which the runtime casts
+    it, or `element` if it does not cast it.
     """
     return element if allowed is None or element in allowed else runtime.cast_of(element)
 
@@ -740,8 +741,8 @@ def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
 def _limit_of_input(values: Mapping[str, Any], name: str) -> Any:
     """Return the value that every element of an input must have for a kernel, None if there is no such limit.
 
-    `values` has these limits by the name of the input, or by the end of the name after "_". A limit may also be a
-    phrase.
+    `values` has these limits by the name of the input, or by the end of the name after "_"; the first that fits counts.
+    A limit may also be a phrase in words, which cannot be checked.
     """
     return next((limit for each, limit in values.items() if name == each or name.endswith(f"_{each}")), None)
 

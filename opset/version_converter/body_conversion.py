@@ -184,7 +184,7 @@ class BodyConversion:
         return nodes
 
     def _stays(self, index: int, route: Route) -> bool:
-        """Whether a node surely stays: its version is the target's, and the target's runtime, if any, runs the node.
+        """Whether the node at `index` stays: its route keeps all nodes, and the target's runtime, if any, runs it.
 
         A node that the runtime runs is counted for the notes about the runtime.
         """
@@ -193,9 +193,10 @@ class BodyConversion:
         return self.availability is None or self._count_if_run(index, route)
 
     def _count_if_run(self, index: int, route: Route, accept_faulty: bool = False) -> bool:
-        """Return whether the target's runtime runs a node as it is; if so, count the node for the notes on the runtime.
+        """Return whether the target's runtime, or its fallback, runs a node as it is.
 
-        With `accept_faulty`, the result is also True for a node that the runtime computes wrongly.
+        If so, the node is counted for the notes on the runtime. With `accept_faulty`, the result is also True for a
+        node that the runtime computes wrongly.
         """
         assert self.availability is not None
         body, domain = self.body, route.change.domain
@@ -279,11 +280,11 @@ class BodyConversion:
         return nodes
 
     def _state_shapes(self) -> None:
-        """Write the inferred shapes of the outputs of this body into the model, since runtimes may not infer them.
+        """Write the inferred shapes of the outputs of this body, that of a Scan, into the model.
 
-        It is called for the body of a Scan. Shapes are written if the target is a runtime, or an opset below 14: before
-        it, runtimes do not infer the results of arithmetic on sizes. Only sizes that are numbers are written. Shapes in
-        model-local functions are not.
+        Runtimes may not infer them: below opset 14, they do not infer the results of arithmetic on sizes. So shapes are
+        written if the target is below 14, or is a runtime. Only sizes that are numbers are written. Outputs with a
+        stated shape stay, and so do all in model-local functions.
         """
         is_inferred = self._context.opsets.get("", INFERRED) >= INFERRED and self.availability is None
         if is_inferred or self.body.root.function:

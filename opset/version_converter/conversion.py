@@ -304,8 +304,8 @@ def targets_by_kernels(
     """Yield the targets that a conversion to a runtime tries, one after the other, each with one opset of ai.onnx.
 
     The model's own opset comes first if the runtime takes it and runs all nodes at it. Then come the opsets at which
-    the runtime runs most nodes, at most MAX_CANDIDATES - 1 of them. The opset nearest to the model's own comes last,
-    since it may have the fewest refusals. No opset is repeated.
+    the runtime runs most nodes, at most MAX_CANDIDATES - 1 of them. The opset nearest to the model's own comes last. No
+    opset is repeated.
 
     Only one target is yielded if no runtime is targeted, if `target` fixes the version of ai.onnx, or if the model does
     not import ai.onnx. `samples` are nodes that stand for all nodes of the model.
@@ -470,8 +470,9 @@ def _take_known_branches(model: Model, index: ModelIndex, task: Task) -> tuple[M
 def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[Model, ModelIndex, str] | None:
     """Return the model with loops that stack tensors instead of filling sequences, the model's index, and a note.
 
-    The change is repeated, since a changed loop may make shapes in another loop known. Returns None if loops can carry
-    sequences at the target's opset (13 and up), if no loop can be changed, or if the budget is used up.
+    The change is repeated, at most MAX_STACKED times, since a changed loop may make shapes in another loop known. The
+    given model is not changed. Returns None if loops can carry sequences at the target's opset (13 and up), if no loop
+    can be changed, or if the budget is used up.
     """
     if task.target.opsets.get("", CARRIED) >= CARRIED:
         return None
@@ -534,8 +535,8 @@ def _state_outputs(
 ) -> tuple[Model, LazyInference]:
     """Write the sizes of the main graph's outputs into the model, if inference knows them as numbers.
 
-    Returns the model and its inference. With `is_given`, the model is the user's: then the sizes are written into a
-    copy, which is made only if an output does not state them already.
+    Returns the model and an inference of it. A model that is the user's (`is_given`) is copied first, if an output does
+    not state its sizes already; the inference is then a new one.
     """
     from opset.inference.building.types import fill_proto, map_sizes
 
@@ -673,7 +674,7 @@ def _prepare_functions(
 def _check_nodes(model: Model, index: ModelIndex, conversion: Conversion, task: Task) -> None:
     """Add a refusal to the conversion for each node that is not valid, in a model that is at the target already.
 
-    If the budget is used up, a refusal C401 says so, and the rest is not checked.
+    The model is not changed. If the budget is used up, a refusal C401 says so, and the rest is not checked.
     """
     for body in _body_conversions(model, index, model.proto, conversion, task):
         try:

@@ -121,10 +121,9 @@ class Crossing:
     def cross_transitions(self, index: int, change: VersionChange) -> list[Any] | None:
         """Return the nodes that replace the node at `index` of the body, None if it stays as it is.
 
-        A transition leads from one version of the operator to the next; a node crosses all those up to the target. At
-        some opsets, releases of onnx differ in the version of an operator that they have. Then the node is first read
-        as one of the older version, if this version has all its attributes. If the older version refuses the node, it
-        is read as one of the newer.
+        A node crosses all transitions from its version of the operator to the target's. At some opsets, releases of
+        onnx differ in the version of an operator that they have. There, the node is first read as one of the older
+        version, if this version has all its attributes, and only if that is refused as one of the newer.
 
         `change` has the node's operator, and its versions before and after. A replaced node is added to the actions of
         the conversion. Raises Refusal if no nodes at the target compute the same, BudgetExceeded if the budget is used
@@ -144,9 +143,9 @@ class Crossing:
     def _cross_by_either_way(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
         """Return nodes that the runtime runs in place of the node at `index`, None if it stays as it is.
 
-        Nodes of other operators are tried first, then the node in wider types. If both are refused, and the runtime
-        runs the node but computes it wrongly, the node stays. `start` is the opset of the node, `change` has its
-        operator and versions.
+        Nodes of other operators are tried first, then the node in wider types. If both are refused, a node that the
+        runtime runs but computes wrongly stays. `start` is the opset of the node, `change` has its operator and
+        versions.
 
         Raises Refusal C209 with all reasons if all of this fails. A refusal that is not about the runtime is raised
         unchanged.
@@ -454,12 +453,11 @@ class Crossing:
         return [Pending(*new, pending.inside, widened) for new in made]
 
     def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], set[str]]:
-        """Return the element types to compute in, by element type that the runtime does not take, and the inexact ones.
+        """Return the type to compute in for each element type that the runtime does not take, and the inexact ones.
 
         For example, ({"double": "float"}, {"double"}): doubles are computed in float, with other results for some
-        values. A type to compute in usually holds all values of the key and gives the same results. If there is none
-        and the target permits it, the type is one of INEXACT; the set has the keys for which this is so. An element
-        type without any type to compute in is no key.
+        values. An inexact type is one of INEXACT. It is chosen only if the target permits it, and if no type gives the
+        same results. An element type without any type to compute in is no key.
         """
         availability = self._context.availability
         assert availability is not None
@@ -766,16 +764,17 @@ def _is_taken_instead(pair: tuple[str, str], takes: frozenset[str]) -> bool:
 
 
 def _refusal_without_lowering(step: RouteStep | Refusal | None, op_type: str) -> Refusal:
-    """Return why an operator has no lowering: the user's hooks that may have one were not loaded, or there is none."""
+    """Return the refusal C201 of an operator without a lowering; `step` itself if it is a refusal C105."""
     if isinstance(step, Refusal) and step.code == "C105":
         return step
     return Refusal("C201", f"there is no lowering of {op_type}", KEEP_OPERATOR)
 
 
 def _another_target(step: RouteStep, domain: str, version: int) -> str:
-    """Return the help that names versions which a node can reach without the step that refuses it.
+    """Return the help that names versions which a node can reach without the step that refuses it; it is never "".
 
-    For example: "convert to 12 or older". `domain` is the domain of the node, `version` its opset before the step.
+    For example: "convert to 12 or older" for a step to 13, "convert to 13 or newer" for the step from 13 down. `domain`
+    is the domain of the node, `version` its opset before the step.
     """
     label = f"{domain} " if domain else ""
     if step.version < version:

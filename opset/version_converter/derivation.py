@@ -307,9 +307,10 @@ def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestrict
 
 
 def check_types(derived: DerivedAdapter, node: Node, valid: set[tuple[Any, ...]]) -> None:
-    """Raise Refusal C202 if the target version does not allow a node's types, C203 if a needed type is not known.
+    """Raise Refusal C202 if the target version does not allow a node's types, C203 if one that decides is not known.
 
-    `valid` is a cache of combinations of types that are allowed; new ones are added.
+    Only inputs and outputs with fewer types at the target are compared; in a function, the types of each call. `valid`
+    is a cache of combinations of types that are allowed; new ones are added.
     """
     if not derived.type_restrictions:
         return

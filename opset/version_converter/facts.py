@@ -158,7 +158,10 @@ class LazyInference:
         return [[scope.type_of(name) for name in body.output_names()] for scope in self._engine_and_scopes[1][body]]
 
     def knows_all_runs(self, body: Body) -> bool:
-        """Whether inference knows all runs of a body: calls of a function, or executions of a subgraph."""
+        """Whether inference knows all runs of a body: calls of a function, or executions of a subgraph.
+
+        The result is False for a body that never runs.
+        """
         return bool(self._engine_and_scopes[1][body])
 
     def infer_node(
@@ -377,7 +380,7 @@ class ValueFacts:
         return self._types
 
     def defines(self, name: str) -> bool:
-        """Whether this body, or one around it, defines a value of this name."""
+        """Whether this body, or one around it, has an input, an initializer or a node's output of this name."""
         return self._facts_defining(name) is not None
 
     def added_producer(self, name: str) -> Any:
@@ -644,9 +647,10 @@ class ValueFacts:
         return type_[7:-1] if type_ is not None and type_.startswith("tensor(") else None
 
     def shape(self, name: str) -> Shape | None:
-        """Return the shape of a tensor, None if not even the rank is known.
+        """Return the shape of a tensor of this body, or of a body around it; None if not even the rank is known.
 
-        A size is a number if known, and text if symbolic; equal texts are equal sizes. None is an unknown size.
+        A size is a number if known, and text if symbolic; equal texts are equal sizes. None is an unknown size. The
+        result is cached.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -702,8 +706,8 @@ class ValueFacts:
     def _find_shape(self, name: str) -> Shape | None:
         """Return the shape of a value that this body defines, None if not even the rank is known; not cached.
 
-        Sizes that the model states count only for initializers, and for inputs of graphs that are no subgraphs. For
-        other values, they are inferred; if that fails, only the stated rank counts.
+        Initializers and inputs of outermost graphs have the stated shape. For other values, it is inferred; if that
+        fails, only the stated rank counts, with unknown sizes. In a function, no stated shape counts.
         """
         if self.initializer(name) is not None:
             return tuple(self._tensors[name].dims)

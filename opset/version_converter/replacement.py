@@ -125,9 +125,9 @@ def unused_after(
 
 
 def remove_unused(proto: Any, function: bool, replaced: dict[int, list[Any]], unused: set[str], dead: set[int]) -> None:
-    """Remove unused values from a graph or function: initializers, value_info, and the nodes that compute them.
+    """Remove unused values from a graph or function: initializers, inputs, value_info, and the nodes that compute them.
 
-    Initializers and value_info are removed at once. Nodes are only removed from `replaced`, for `replace_nodes`.
+    All but nodes are removed at once. Nodes are only removed from `replaced`, for `replace_nodes` to follow.
 
     Args:
         proto: The GraphProto or FunctionProto.

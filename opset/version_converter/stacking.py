@@ -105,10 +105,10 @@ def _find_filled(index: ModelIndex, body: Body, inference: LazyInference, budget
 
 
 def _is_concatenated(index: ModelIndex, body: Body, name: str, rank: int, steady: set[int], budget: Budget) -> bool:
-    """Whether a node concatenates the sequence `name` in a way that fails unless all its tensors have one shape.
+    """Whether a node of `body` concatenates the sequence `name`, and fails unless all its tensors have one shape.
 
-    The node is one of `body`. It concatenates along a new axis, or along an axis in `steady`. `steady` are the axes
-    along which all tensors surely have the same size. `rank` is the rank of the tensors.
+    That is so along a new axis, and along an axis in `steady`: the axes along which all tensors surely have the same
+    size. `rank` is the rank of the tensors. Raises BudgetExceeded if the budget is used up.
     """
     # Along all other axes, tensors that are concatenated have to have one size.
     budget.charge(len(body.nodes))

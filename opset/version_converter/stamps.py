@@ -68,8 +68,8 @@ class StampGuess:
     def chosen(self) -> int | None:
         """The version that the nodes were written for, None if that is not certain.
 
-        It is the stated version if the nodes fit it. Else, if they fit one range of versions, it is the nearest in that
-        range.
+        It is the stated version if the nodes fit it. Else, if they fit exactly one range of versions, it is the version
+        in that range that is nearest to the stated one.
         """
         if not self.reasons:
             return self.stated
@@ -179,7 +179,7 @@ def _join_equal(
 
 
 def _is_unchanged(model: Model, domain: str, version: int, registry: Registry, limits: Limits | None) -> bool:
-    """Whether converting a model to a version of a domain succeeds and changes no node."""
+    """Whether converting a model to a version of a domain succeeds and changes no node; its imports may change."""
     conversion = convert_model(model, Target({domain: version}), registry, limits=limits)
     return not conversion.refusals and not conversion.actions
 
@@ -239,7 +239,8 @@ def _stated_version(proto: Any, domain: str) -> int:
 def _restamp(model: Model, domain: str, version: int) -> Model:
     """Return a copy of the model that imports `version` of a domain; nodes are not changed.
 
-    Functions that import the model's version of the domain import the new version, too.
+    An import is added if the model has none. Functions that import the model's version of the domain import the new
+    version, too; other functions stay.
     """
     message = pb.ModelProto()
     message.CopyFrom(model.proto)

@@ -89,11 +89,11 @@ class TriedAvailability(Availability):
         return judgement
 
     def _try(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts, given: Sequence[Given]) -> Judgement:
-        """Return the Judgement of a node, by loading a model of only this node; not cached.
+        """Return whether the installed runtime runs a node, found by loading models of only this node.
 
-        A model is loaded for each combination of types that the node has. If no such model can be made, the table of
-        kernels decides. Whether a node that loads is computed wrongly is decided by the table of faults. `given` are
-        the node's inputs.
+        One model is loaded for each combination of types that the node has. If a type is unknown, or the node cannot be
+        alone in a model, the table of kernels decides. For a node that loads, the table of faults says whether it is
+        computed wrongly. `given` are the node's inputs. Nothing is cached.
         """
         runs = facts.types([*node.input, *node.output])
         if not _can_be_alone(node) or any(None in types for types in runs):
@@ -149,9 +149,9 @@ def _can_be_alone(node: Any) -> bool:
 
 
 def _helping_constants(trial: Trial, node: Any, facts: ValueFacts) -> tuple[int, ...]:
-    """Return the positions of inputs with known elements that must become constants for the node to load.
+    """Return the positions of inputs with known elements that are no constants, if the node loads once all of them are.
 
-    Returns () if the node does not load with these constants either.
+    Returns () if the node does not load even then, or if there are no such inputs.
     """
     inputs, found = [*trial.inputs], []
     for position, name in enumerate(node.input):
@@ -253,9 +253,10 @@ def _other_type(given: Given, type_: str) -> Given:
 
 
 def _add_input(graph: Any, name: str, given: Given) -> None:
-    """Add an input to a graph; a small constant is added as an initializer.
+    """Add an input of a node to a graph: a constant as an initializer, anything else as a graph input.
 
-    Its elements are zeros if they are not known. A constant that needs more than MAX_ZEROS zeros is added as an input.
+    A constant with unknown elements gets zeros. It becomes a graph input if its sizes are unknown, if it has more than
+    MAX_ZEROS elements, or if it holds strings.
     """
     element = given.type.removeprefix("tensor(").removesuffix(")")
     if given.is_constant and element in NUMBERS:

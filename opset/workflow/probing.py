@@ -172,9 +172,9 @@ def _loading_trials(
 ) -> list[Trial]:
     """Return trials, models of one example each, that the runtime loads; [] if it loads none.
 
-    The examples are tried as they are; if none of them loads, with constants for all inputs but the first; if none of
-    these loads, the first two with other types. Examples that cannot be a model are passed over. `imports` are the
-    opsets of the models by domain.
+    The examples are first tried as they are. If none loads, all are tried with constants for all inputs but the first.
+    If none of these loads, the first two are tried with other types. Examples that cannot be a model are passed over.
+    `imports` are the opsets of the models by domain.
     """
     trials = [trial for each in examples if (trial := _trial_of(runtime, schema, each, imports)) is not None]
     others = (

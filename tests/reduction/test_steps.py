@@ -414,6 +414,28 @@ def test_a_node_is_bypassed():
     assert edited(split.replace("(a, b)", "(a, x)"), inside._bypass, number=0, index=0, at=0)[0] == [["y = Add x x"]]
 
 
+@pytest.mark.parametrize(
+    ("outputs", "read", "left"),
+    [
+        (["m"], "m", "x"),
+        (["m", ""], "m", "x"),
+        (["", "m"], "m", "x"),
+        (["", "m", "n"], "m", "x"),
+        (["", "m", "n"], "n", None),
+        (["m", "n"], "n", None),
+        (["", ""], "x", None),
+        (["m", ""], "", ""),
+    ],
+)
+def test_readers_of_the_first_output_that_is_named_read_an_input_instead(outputs, read, left):
+    node = onnx.helper.make_node
+    nodes = [node("Split", ["", "x"], outputs), node("Clip", ["x", "", read], ["y"])]
+    message = onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", [], []))
+    assert inside._bypass(message, number=0, index=0, at=1) == (left is not None)
+    assert [each.op_type for each in message.graph.node] == ["Split"] * (left is None) + ["Clip"]
+    assert [*message.graph.node[-1].input] == ["x", "", read if left is None else left]
+
+
 def test_nodes_in_all_bodies_count():
     assert node_count(loaded(INNER)) == 6 and node_count(loaded(PLACES["function"])) == 5
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import opset
-
 from opset.verification.comparing import (
     Comparison,
     InnerValues,

@@ -440,6 +440,31 @@ def test_one_edit_of_a_released_version_is_told(old, new, difference):
 
 
 @pytest.mark.parametrize(
+    ("released", "locked", "developed", "difference"),
+    [
+        ([1, 2, 3], [1, 2], [3], {"types": {"T": ["+float16"]}}),
+        ([1, 2, 3], [1], [2, 3], {"types": {"T": ["+float16"]}}),
+        ([1, 2, 3], [1, 3], [2], {}),
+        ([1, 2, 3], [1, 2, 3], [], {}),
+        ([1, 2, 3], [], [1, 2, 3], {"types": {"T": ["+float16"]}}),
+        ([1, 2], [1], [2], {"types": {"T": ["+double"]}}),
+        ([1], [], [1], {}),
+    ],
+)
+def test_what_is_in_development_is_all_that_the_lock_lacks(released, locked, developed, difference):
+    types = {1: "[float]", 2: "[double, float]", 3: "[double, float, float16]"}
+    head, _, older = MIXED.partition("- since: 2")
+    first = "- since: 1" + older.partition("- since: 1")[2]
+    change = "\n  change: {adapters: {up: derived, down: derived}}"
+    texts = [first.replace("since: 1", f"since: {n}{change * (n > 1)}").replace("[float]", types[n]) for n in released]
+    operator = parse_operator("".join([head, *texts[::-1]]).encode(), Path("com.acme/Mixed.yaml"), SETS)
+    hashes = {str(each.since_version): signature_hash(each) for each in operator.schemas}
+    lock = {"com.acme": {"Mixed": {str(since): hashes[str(since)] for since in locked}}}
+    state = _compare_operator(operator, lock, SETS)
+    assert (state.edited, state.developed, state.locked, state.difference) == ([], developed, bool(locked), difference)
+
+
+@pytest.mark.parametrize(
     ("old", "new", "difference"),
     [
         ("doc: more}", "doc: more}\n  - {name: m, type: T, optional: true, doc: m}", {"inputs": {"added": ["m"]}}),
@@ -525,13 +550,49 @@ def test_which_version_comes_next():
     assert released == {"": RELEASES[-1].opset, "ai.onnx.ml": RELEASES[-1].ml, "com.own": 0}
 
 
+OF_NAMES = "letters, digits and _, at most 100, as in LayerNormalization"
+OF_DOMAINS = "as in com.acme, at most 100 characters"
+
+
 @pytest.mark.parametrize(
-    "name", ["", "9Thin", "Th in", "../Thin", "Thin\0", "x" * 101, "com..acme.Thin", "..Thin", "a/b.Thin"]
-)
-def test_names_are_checked(name):
+    ("name", "domain", "found"),
+    [
+        ("", None, [("the operator name '' is no identifier", OF_NAMES)]),
+        ("9Thin", None, [("the operator name '9Thin' is no identifier", OF_NAMES)]),
+        ("Th in", "com.acme", [("the operator name 'Th in' is no identifier", OF_NAMES)]),
+        ("../Thin", None, [
+            ("the operator name '/Thin' is no identifier", OF_NAMES),
+            ("the domain '.' is not made of words and dots", OF_DOMAINS)]),
+        ("Thin\0", None, [(r"the operator name 'Thin\x00' is no identifier", OF_NAMES)]),
+        ("x" * 101, "", None),
+        ("Thin", "x" * 101, None),
+        ("com..acme.Thin", None, [("the domain 'com..acme' is not made of words and dots", OF_DOMAINS)]),
+        ("..Thin", None, [("the domain '.' is not made of words and dots", OF_DOMAINS)]),
+        ("Thin", "../up", [("the domain '../up' is not made of words and dots", OF_DOMAINS)]),
+        ("a/b.Thin", None, [("the domain 'a/b' is not made of words and dots", OF_DOMAINS)]),
+        ("com.acme.Thin", "com.acme", [("the operator name 'com.acme.Thin' is no identifier", OF_NAMES)]),
+    ],
+)  # fmt: skip
+def test_names_are_checked(name, domain, found):
     with pytest.raises(UsageError) as caught:
-        split_name(name, None)
-    assert caught.value.code == "S215"
+        split_name(name, domain)
+    assert {each.code for each in caught.value.finding_list} == {"S215"}
+    if found is not None:
+        assert [(each.message, each.help) for each in caught.value.finding_list] == found
+
+
+@pytest.mark.parametrize(
+    ("name", "domain", "found"),
+    [
+        ("Thin", None, ("", "Thin")),
+        ("Thin", "ai.onnx", ("", "Thin")),
+        ("ai.onnx.Thin", None, ("", "Thin")),
+        ("ai.onnx.ml.Thin_2", None, ("ai.onnx.ml", "Thin_2")),
+        ("x" * 100, "y" * 100, ("y" * 100, "x" * 100)),
+    ],
+)
+def test_a_name_is_split_at_its_last_dot(name, domain, found):
+    assert split_name(name, domain) == found
 
 
 def test_a_file_that_declares_another_operator_is_refused(folder):

@@ -11,6 +11,7 @@ from opset.errors import Finding, RunError
 from opset.model import proto as pb
 from opset.opsets.hooks import TRUST
 from opset.opsets.registry import default_registry
+from opset.opsets.releases import RELEASES
 from opset.schemas.model import Example, ExampleValue
 from opset.version_converter.registration import LAYER
 from opset.workflow.examples import conversions, outcomes
@@ -325,3 +326,21 @@ def test_a_table_that_does_not_say_what_adapters_do_is_stale(stated, differing, 
     monkeypatch.setattr(outcomes, "_outcomes_by_file", lambda *given: {(table, "Thin"): {"1-2": "a", "2-1": "b"}})
     found = [(each.code, each.place, each.why) for each in outcomes.stale_tables(None, [], set())]
     assert found == ([("T113", str(table), f"transitions {differing}")] if differing else [])
+
+
+@pytest.mark.parametrize(
+    ("imports", "opset", "left"),
+    [
+        ({}, (), {"": RELEASES[-1].opset}),
+        ({"com.acme": 2}, (), {"com.acme": 2, "": RELEASES[-1].opset}),
+        ({"com.acme": 2, "ai.onnx.ml": 3}, (14,), {"com.acme": 2, "ai.onnx.ml": 3, "": 14}),
+        ({"": 13}, (), {"": 13}),
+        ({"com.acme": 2, "ai.onnx": 13}, (14,), {"com.acme": 2, "ai.onnx": 13}),
+    ],
+)
+def test_an_import_of_the_standard_is_added_where_there_is_none(imports, opset, left):
+    model = pb.ModelProto()
+    for name, version in imports.items():
+        model.opset_import.add(domain=name, version=version)
+    assert with_standard(model, *opset) is model
+    assert {each.domain: each.version for each in model.opset_import} == left

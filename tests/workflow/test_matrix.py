@@ -1,10 +1,14 @@
 """Reports on a run of a corpus: how answers are judged, how cases are counted and joined, what is worse than before."""
 
+import json
+
 import numpy as np
 import pytest
 
+from opset.errors import UsageError
 from opset.reference.comparison import Difference
 from opset.workflow.conformance.matrix import (
+    FORMAT,
     LETTERS,
     MEANINGS,
     ResultChanges,
@@ -14,6 +18,7 @@ from opset.workflow.conformance.matrix import (
     counts_text,
     html_text,
     markdown_text,
+    read_report,
     tables,
 )
 from opset.workflow.conformance.results import RESULTS, Case, Result, _judge_answer
@@ -147,3 +152,42 @@ def test_operators_of_one_name_are_told_apart_by_their_domains():
     ]
     found = {each.title: each.rows for each in tables(corpus_results(RuntimeUnderTest("npu", ""), results, {}))}
     assert [row[:2] for row in found["Refused"]] == [["Wide", "1"], ["ai.onnx.Scale", "20"], ["com.acme.Scale", "1"]]
+
+
+def report(*cases):
+    return {"format": FORMAT, "cases": [{"name": name, "result": result} for name, result in cases]}
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (None, "No such file or directory"),
+        ({"format": FORMAT + 1, "cases": []}, f"its format is not {FORMAT}"),
+        ({"cases": []}, "it has no 'format'"),
+        ({"format": FORMAT}, "it has no 'cases'"),
+        ({"format": FORMAT, "cases": [{"name": "a"}]}, "it has no 'result'"),
+        ({"format": FORMAT, "cases": 3}, "its parts have other types"),
+        ({"format": FORMAT, "cases": [3]}, "its parts have other types"),
+        ([], "its parts have other types"),
+        (report(("a", "fine")), "a case has no result"),
+        (report(("a", "pass"), ("b", "fine")), "a case has no result"),
+        (report(("a", "fine"), ("b", "pass")), "a case has no result"),
+        (report(("a", "pass"), (3, "pass")), "a case has no result"),
+        (report(("a", None), ("b", "pass")), "a case has no result"),
+    ],
+)
+def test_an_earlier_report_that_cannot_be_used(data, why, tmp_path):
+    path = tmp_path / "conformance.json"
+    if data is not None:
+        path.write_text(json.dumps(data))
+    with pytest.raises(UsageError) as caught:
+        read_report(str(path))
+    (found,) = caught.value.finding_list
+    assert (found.code, found.message, found.file) == ("U103", "the earlier report cannot be used", str(path))
+    assert (found.why, found.help) == (why, "name the conformance.json of an earlier run")
+
+
+def test_an_earlier_report_is_its_results_by_name(tmp_path):
+    path = tmp_path / "conformance.json"
+    path.write_text(json.dumps(report(*((name, name) for name in RESULTS))))
+    assert read_report(str(path)) == {name: name for name in RESULTS}

@@ -1,24 +1,28 @@
 """`opset targets probe`: the table of the installed runtime."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import onnx
 import pytest
 
+from opset.model import proto as pb
 from opset.model.types import Constant
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import newest_ir_version
 from opset.opsets.runtimes.loader import load_runtime
 from opset.opsets.runtimes.names import find_runtime, installed_runtime
 from opset.schemas.model import Example, ExampleValue
-from opset.version_converter.trials import Given
+from opset.version_converter.trials import Given, Trial
 from opset.workflow.probing import (
     MOST_ELEMENTS,
     _entries,
     _limits,
+    _loads_together,
     _merge_versions,
     _trial_of,
+    _variants,
     _with_constants,
     probe_runtime,
     runtime_text,
@@ -241,3 +245,27 @@ def test_an_absent_input_stays_absent():
     runtime.loader.load = lambda data: "" if "" in onnx.load_from_string(data).graph.node[0].input else "no"
     entries = [*_entries(runtime, REGISTRY, "", "Clip", {"": (7, 21)})]
     assert [each.get("versions", [])[:1] for each in entries] == [[], [11], [12], [13]]
+
+
+@pytest.mark.parametrize("given", ["ab", "abc", "a c", " bc", "  c", " b"])
+def test_an_element_type_is_replaced_in_all_inputs_that_are_given(given):
+    """A runtime may compute in any type, but in one type at once; each of the inputs may be left out."""
+
+    def load(data):
+        graph = onnx.load_from_string(data).graph
+        types = [each.type.tensor_type.elem_type for each in (*graph.input, *graph.output)]
+        tried.append(types)
+        return "" if {*types} <= {10} else "no"
+
+    tried, names = [], [each.strip() for each in given]
+    clip = REGISTRY.schema("Clip", 13)
+    schema = replace(clip, inputs=tuple(each._replace(option="optional") for each in clip.inputs))
+    inputs = [Given("tensor(float)", (1,)) if each else Given("") for each in names]
+    runtime = SimpleNamespace(loader=SimpleNamespace(load=load), max_ir=None, title="fake")
+    trial = Trial(runtime, pb.NodeProto(op_type="Clip", input=names, output=["y"]), {"": 13}, inputs, ["tensor(float)"])
+    others = dict(_variants(trial, schema, "T"))
+    assert _loads_together(trial, others["tensor(float16)"], "T", schema)
+    assert tried == [[10] * (sum(map(bool, names)) + 1)]
+    assert not _loads_together(trial, others["tensor(double)"], "T", schema)
+    assert not _loads_together(trial, trial, "T", schema) and len(tried) == 2
+    assert not _loads_together(trial, others["tensor(float16)"], "other", schema)

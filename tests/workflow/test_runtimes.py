@@ -337,6 +337,7 @@ def test_a_runtime_that_cannot_be_started_is_an_error(tmp_path):
         with pytest.raises(UsageError) as caught:
             named()
         assert caught.value.code == "T224" and caught.value.why and caught.value.help
+        assert "T224" not in caught.value.why  # the error is not the reason of another one
     providers = {"providers": ["CPUExecutionProvider"]}
     for name, options in (("sh", {"python": "python3"}), ("sh", providers), ("onnx", providers)):
         with pytest.raises(UsageError, match="U103"):

@@ -200,9 +200,10 @@ def bump(
 
 
 def _is_incomplete(operator: Operator, data: bytes) -> bool:
-    """Return whether the newest version does not declare all its changes, or the file still has guidance for authors.
+    """Return whether the author still has to complete the newest version; False if the operator has one version only.
 
-    `data` are the bytes of the file. The result is False if the operator has one version only.
+    That is so if its `change:` block does not declare all changes, if nothing changed and the block does not say why
+    there is a version, or if the file still has guidance for authors. `data` are the bytes of the file.
     """
     guidance = GUIDANCE.encode() in data
     steps = operator.transitions
@@ -282,8 +283,8 @@ def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """Return the bytes of an operator's file with the changes of its newest version in the `change:` block.
 
     The operator must have at least two versions. If the block then says all that it has to, guidance for the author is
-    removed, and the version below is written as `like` the newest. Raises UsageError U103 if comments or the layout
-    would be lost.
+    removed, and the version before is shortened: `like` names the newest, and keys that both share are left out. Raises
+    UsageError U103 if comments or the layout would be lost.
     """
     step = operator.transitions[-1]
     change = step.change

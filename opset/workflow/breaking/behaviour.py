@@ -118,10 +118,10 @@ def _is_declared_by_attribute(version: Version, label: str) -> bool:
 
 
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
-    """Return the other labels under which the version `other` has a constraint of `version`.
+    """Return the labels under which `other` has the constraint that `version` calls `label`.
 
-    `label` is the constraint's label in `version`. The constraint is the same if text and checked conditions are equal.
-    The result is [] if `other` has the text under the same label, or does not have the constraint.
+    The constraint is the same if text and checked conditions are equal. The result is [] if `other` does not have it,
+    or if `label` has the same text there.
     """
     text = version.docs.constraints[label]
     if other.docs.constraints.get(label) == text:
@@ -139,7 +139,7 @@ def _labels_of_same_constraint(other: Version, version: Version, label: str) -> 
 
 @BREAKING.rule("B151", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _shape_rule(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if the shapes of outputs are inferred by another rule.
+    """Yield a finding if an edit or a new version infers the shapes of outputs by another rule.
 
     It is a warning if one of the two versions has a Python function in place of a rule.
     """
@@ -171,7 +171,7 @@ def _function_body(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B153", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _determinism(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if the results of the operator became random, or are no longer random."""
+    """Yield a finding if the results became random, or are no longer random, by an edit or in a new version."""
     if moved := pair.difference.get("determinism"):
         yield RuleFinding(f"results were {moved[0]} and are {moved[1]} now", ("determinism",))
 
@@ -428,8 +428,8 @@ def _canonical_text(value: Any) -> str:
 def _canonical_value(value: Any) -> Any:
     """Return a value as plain data that is the same for all ways to write the value in YAML.
 
-    An integer in a float tensor becomes a float, a tensor of equal elements is one element with the shape, and NaN and
-    infinities become text.
+    An integer below 2**53 in a tensor of floats or doubles becomes a float. A tensor of equal elements becomes one
+    element with the shape; 0.0 and -0.0 are equal here. NaN and infinities become text.
     """
     if isinstance(value, ExampleValue):
         content = _canonical_value(value.content)
@@ -448,4 +448,4 @@ def _canonical_value(value: Any) -> Any:
 
 def _is_float(element: Any, type_: str) -> bool:
     """Return whether an element of a value of type `type_` is an int that stands for a float of the same value."""
-    return type(element) is int and "float" in type_ and abs(element) < 2**53
+    return type(element) is int and ("float" in type_ or "double" in type_) and abs(element) < 2**53

@@ -68,7 +68,8 @@ def compare(
 def _soften_unreleased(comparison: StateComparison, finding: Break) -> Break:
     """Return a finding about a version in development as a notice; return any other finding unchanged.
 
-    Rules in RULES_OF_NEW_STATE check whether the newer state agrees with itself; their findings are always unchanged.
+    Such a version is in the older state, but not in its lock. A notice requires nothing, and has no help. Rules in
+    RULES_OF_NEW_STATE check whether the newer state agrees with itself; their findings are always unchanged.
     """
     if finding.severity == INFO or finding.rule in RULES_OF_NEW_STATE or not comparison.is_in_development(finding):
         return finding
@@ -96,7 +97,10 @@ def _state_of(schemas: State | Registry | Iterable[Operator], name: str) -> Stat
 
 
 def _check_common(comparison: StateComparison) -> None:
-    """Raise ComparisonError B193 if a state has no operators, or both have no domain and no operator name in common."""
+    """Raise ComparisonError B193 if a state has no operators, or if the states have nothing in common.
+
+    One domain, or one name of an operator in any domains, is enough in common.
+    """
     states = comparison.old, comparison.new
     for state in states:
         if not state.operators:

@@ -39,9 +39,10 @@ def _version_unchanged(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B182", StateComparison, requires=NEW_VERSION, clause=TYPES)
 def _type_set_edited(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each named type set, a name for a list of types, that was edited.
+    """Yield a finding for each named type set of both states whose types were edited.
 
-    It names the released versions whose types changed with the set; if there are none, it is a notice.
+    A type set is a name for a list of types. The finding lists the released versions whose types changed with the set;
+    if there are none, it is a notice.
     """
     old, new = comparison.old.sets, comparison.new.sets
     for name in sorted(old.keys() & new.keys()):

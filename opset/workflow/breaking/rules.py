@@ -269,8 +269,9 @@ class StateComparison:
     def is_in_development(self, finding: Break) -> bool:
         """Return whether a finding is about a version that is not released yet, so that it may be edited or removed.
 
-        A finding about a whole operator is, if none of its versions is released. The result is False if not `locked`,
-        or if the old state does not have the operator or version.
+        That is a version of the old state that its lock does not have. A finding about a whole operator (version 0)
+        counts if none of its versions is released. The result is False if not `locked`, or if the old state lacks the
+        operator or version.
         """
         key = finding.domain, finding.operator
         old = self.old.operators.get(key)

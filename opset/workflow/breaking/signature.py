@@ -51,7 +51,10 @@ def _parameter_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B113", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output that has another name at the same position."""
+    """Yield a finding for each input or output that has another name at the same position.
+
+    It counts as renamed only if the other version has neither the old nor the new name elsewhere.
+    """
     for side in SIDES:
         for old, new in pair.side_difference(side, "renamed").items():
             yield RuleFinding(f"the {side[:-1]} {old!r} is called {new!r} now", (side, new))
@@ -76,7 +79,7 @@ def _parameter_reordered(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B115", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_option(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output that became required, optional or variadic."""
+    """Yield a finding for each input or output of both versions that became required, optional or variadic."""
     for side in SIDES:
         for name, (old, new) in pair.side_difference(side, "arity").items():
             yield RuleFinding(f"the {side[:-1]} {name!r} was {old} and is {new} now", (side, name))
@@ -172,10 +175,10 @@ def _attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B127", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each property that decides the legal values of an attribute, and differs in the versions.
+    """Yield a finding for each of the properties choices, range and kind that differs in an attribute of both versions.
 
-    The properties are choices, range and kind. Attributes of both versions are compared, also renamed ones. Choices
-    that only follow type constraints of other names are left out, and another order of choices is no difference.
+    These decide its legal values. A renamed attribute is compared with its old self. Choices in another order are no
+    difference, and neither are choices that only follow renamed type constraints.
     """
     back = {new: old for old, new in pair.renamed_attributes.items()}
     for name, new in pair.new.schema.attributes.items():
@@ -246,7 +249,9 @@ def _values_text(value: Any) -> str:
 def _legality_change(key: str, old: Attribute, new: Attribute) -> str:
     """Return how the legal values of an attribute changed: "was tightened", "was loosened" or "changed".
 
-    `key` is the property that changed: "choices", "range" or "kind".
+    `key` is the property that changed: "choices", "range" or "kind". Fewer legal values are tightened, more are
+    loosened; some that came while others went, and any other kind, are "changed". No choices and no range allow every
+    value.
     """
     if key == "choices":
         before, after = set(map(repr, old.choices)), set(map(repr, new.choices))
@@ -308,9 +313,10 @@ def _type_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleFinding]:
-    """Yield a finding for each type constraint that gained types (`sign` is "+"), or that lost types (`sign` is "-").
+    """Yield a finding for each type constraint of both versions that gained types (`sign` is "+") or lost types ("-").
 
-    `message` is the end of the finding's message, with {} in place of the types.
+    A constraint whose name is used for entirely other inputs and outputs now is left out. `message` is the end of the
+    finding's message, with {} in place of the types.
     """
     for name, tokens in pair.difference.get("types", {}).items():
         types = [each[1:] for each in tokens if each[0] == sign] if isinstance(tokens, list) else []

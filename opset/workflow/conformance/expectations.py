@@ -110,9 +110,10 @@ def compare_expectations(
 ) -> ExpectationReport:
     """Compare the results of a run with a list of expected disagreements, and return the differences.
 
-    A case that the list names must have exactly the result of its entry, or the finding T226 is made, one for each
-    other result of a pattern. A case whose result the standard leaves open may have any result. Cases that the list
-    does not name are not looked at.
+    A case that the list names must have exactly the result of its entry. If not, a finding T226 is made: for each name
+    or pattern, one for each other result, about the first such case. A case whose result the standard leaves open may
+    have any result. Names and patterns without a case are listed as unused. Cases that the list does not name are not
+    looked at.
 
     Args:
         expectations: Entries of the list. If several name a case, the first one counts.

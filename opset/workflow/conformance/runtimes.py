@@ -230,8 +230,8 @@ class _WorkerRunner:
     def poll_answer(self) -> Answer | None:
         """Return the answer to the present case; None if there is none yet. It does not wait.
 
-        The answer may be that the worker crashed or took too long; then the worker has been ended. Raises UsageError
-        T224 if the worker does not have its runtime.
+        The answer may be that the worker crashed, took too long or sent bytes that are no answer; then the worker has
+        been ended. Raises UsageError T224 if the worker does not have its runtime.
         """
         assert self._process is not None
         status = self._process.status()
@@ -246,6 +246,8 @@ class _WorkerRunner:
                 return self._final_answer(Answer("done", values))
             if message is not None:
                 self._accept_greeting(message[0])
+        except UsageError:  # the worker lacks its runtime
+            raise
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OpsetError) as error:
             return self._handle_failure(Answer("crash", why=f"its answer cannot be read: {error}"[:TAIL]))
         if status is not None:
@@ -291,9 +293,9 @@ class _WorkerRunner:
         return self._final_answer(answer)
 
     def _final_answer(self, answer: Answer) -> Answer:
-        """Return the answer to report, which is `answer` in most cases.
+        """Return the answer to report: `answer`, unless the case crashed before and was run again with another result.
 
-        If the case crashed, and was run again without a crash, the answer is the first crash.
+        Then it is still a crash, with the first crash and the other result as its reason.
         """
         if self._crash is None or answer.kind == "crash":
             return answer

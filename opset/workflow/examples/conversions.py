@@ -64,12 +64,11 @@ def _why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) ->
 
 
 def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> list[int]:
-    """Return the versions to which an example of a version is converted, sorted.
+    """Return the versions to which an example of a version is converted, in ascending order.
 
-    These are the next older and the next newer version. From the first and the last version for which the example
-    holds, it is also converted to the operator's first and last version, and, if other operators can express the
-    operator, to the number below its first version. If the first version is 1, this number is 0, which stands for other
-    operators at the same opset.
+    These are the operator's next older and next newer version. If the version is the first or the last for which the
+    example holds, the operator's first and last version are added. So is the number below the first version, if other
+    operators can express the operator. If this number is 0, it stands for other operators at the same opset.
     """
     numbers = [each.since_version for each in runner.registry.versions(schema.name, schema.domain)]
     at = numbers.index(schema.since_version)
@@ -88,7 +87,9 @@ def _check_conversion(
 ) -> None:
     """Convert an example to version `target` and back; add one test to a report: whether its outputs stay the same.
 
-    A conversion that is refused counts as skipped, and is added to `report.refused`. A refused way back is no failure.
+    A failure is the finding T107 for other outputs, T109 for an exceeded limit, T110 for an adapter that raises an
+    error. A refused way back is no failure. The test is skipped if the example holds at `target`, too, but the kernel
+    there does not compute it. It is also skipped if the conversion is refused, which is added to `report.refused`.
     """
     other = runner.registry.schema(schema.name, target, schema.domain)
     if other is not None and not example_versions(example, (other.since_version,)):

@@ -91,10 +91,11 @@ class RecordingRoutes(Routes):
 
 
 def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
-    """Convert the examples of a version by each of its adapters, and return an Event for each call of an adapter.
+    """Convert the examples of a version by its adapters, and return an Event for each call of one of its adapters.
 
-    If an example gives an Event that no earlier example gave, it is converted again with less known about its inputs,
-    for up to MOST_VARIED examples. The result is empty if no written adapter or lowering converts the version.
+    They are converted to each target that the adapters reach. An example that gives an Event that no earlier one gave
+    is converted again with less known about its inputs, to the nearest targets alone, for up to MOST_VARIED examples.
+    The result is empty if no written adapter or lowering converts the version.
     """
     calls: set[Event] = set()
     routes = RecordingRoutes(registry, calls)

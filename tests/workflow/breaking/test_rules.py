@@ -5,9 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from opset.errors import ComparisonError
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import release
-from opset.schemas.model import Attribute, AttributeChange, Change, Condition, Example, SpecialCase
+from opset.schemas.model import Attribute, AttributeChange, Change, Condition, Example, ExampleValue, SpecialCase
+from opset.schemas.yaml.loader import standard_sets
 from opset.workflow.breaking import compare
 from opset.workflow.breaking.example_rule import MOST
 from opset.workflow.breaking.pages import fixtures
@@ -101,6 +103,22 @@ def test_an_input_is_compared_with_itself_if_an_output_or_attribute_has_its_name
     (found,) = compare(old, new, rules=["B157"]).findings
     assert (found.message, found.severity) == ("the text of X was edited", "WARN")
     assert not compare(old, old, rules=["B157"]).findings
+
+
+@pytest.mark.parametrize("element", ["float", "double", "bfloat16"])
+def test_an_integer_in_a_tensor_of_floats_is_the_float(element):
+    (key, operator), *_ = (state := golden.state("B171", "old")).operators.items()
+    (since, version), *_ = operator.versions.items()
+
+    def with_outputs(*elements, **others):
+        value = ExampleValue(f"tensor({element})", [*elements], (2,))
+        examples = {"one": Example("one", since, inputs=(value,), outputs=(value,))} | others
+        changed = {since: replace(version, examples=examples)}
+        return replace(state, operators={key: replace(operator, versions=changed)})
+
+    other = Example("other", since)
+    assert not compare(with_outputs(1, 2), with_outputs(1.0, 2.0, other=other), rules=["B171", "B172"]).findings
+    assert compare(with_outputs(1, 2), with_outputs(1.0, 3.0), rules=["B172"]).findings
 
 
 def test_every_type_set_that_was_edited_is_named_also_where_no_version_changed():
@@ -554,3 +572,67 @@ def test_a_constraint_that_an_attribute_checks_instead_is_checked_as_before(tmp_
         pair = ({"Thin": text}, {"Thin": other})[:: 1 if checked == "the old" else -1]
         messages = found(tmp_path / f"{bool(message)}", *pair, ["B143"])
         assert len(messages) == bool(message) and all(message in each for each in messages)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "labels"),
+    [
+        (
+            {"C1": "{rank: {X: 1}}", "C2": "{rank: {X: 2}}"},
+            {"C1": "{rank: {X: 2}}", "C2": "{rank: {X: 1}}"},
+            {"C1": "C2", "C2": "C1"},
+        ),
+        ({"C1": "it is so"}, {"C2": "it is so"}, {"C2": "C1"}),
+        ({"C1": "it is so", "C3": "it is so"}, {"C2": "it is so"}, {"C2": "C1, C3"}),
+        ({"C1": "it is so"}, {"C1": "it is so", "C2": "it is so"}, {"C2": "C1"}),
+        ({"C1": "one", "C2": "two"}, {"C1": "two", "C2": "one"}, {"C1": "C2", "C2": "C1"}),
+        ({"C1": "one"}, {"C2": "two"}, {}),
+        ({"C1": "one"}, {"C1": "two"}, {}),
+        (
+            {"C1": "{rank: {X: 1}, text: it is so}"},
+            {"C2": "{rank: {X: 1}, text: it is so}"},
+            {"C2": "C1"},
+        ),
+        ({"C1": "{rank: {X: 1}, text: it is so}"}, {"C2": "{rank: {X: 2}, text: it is so}"}, {}),
+        ({"C1": "{rank: {X: 1}, text: it is so}"}, {"C2": "it is so"}, {}),
+    ],
+)
+def test_a_constraint_has_another_label_if_text_and_checks_are_the_same(tmp_path, before, after, labels):
+    text = THIN.partition("examples:")[0]
+    states = [
+        {"Thin": text.replace("  shape:", "".join(["  constraints:\n", *lines, "  shape:"]))}
+        for lines in ([f"    {label}: {said}\n" for label, said in each.items()] for each in (before, after))
+    ]
+    expected = [f"com.acme.Thin 1: the constraint {label} was {old} before" for label, old in labels.items()]
+    assert found(tmp_path, *states, ["B145"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("domain", "types", "sets"),
+    [
+        ("com.acme", None, None),
+        ("com.acme", "own: [floats, bool]", None),
+        ("ai.onnx", None, None),
+        ("ai.onnx", "floats: [double, float]", {"floats": ("tensor(double)", "tensor(float)")}),
+        ("ai.onnx", "own: [double, float]", "unknown"),
+    ],
+)
+def test_a_copy_of_the_standard_has_its_own_type_sets_and_others_have_those_of_the_standard(
+    tmp_path, domain, types, sets
+):
+    (tmp_path / domain).mkdir()
+    (tmp_path / domain / "Thin.yaml").write_text(THIN.partition("examples:")[0].replace("[double, float]", "floats"))
+    if types:
+        (tmp_path / "types.yaml").write_text(types)
+    if sets == "unknown":
+        with pytest.raises(ComparisonError) as caught:
+            folder_state(tmp_path, "it")
+        first = caught.value.finding_list[0]
+        assert (first.code, first.message) == ("B192", "the schemas of it cannot be read")
+        return
+    state = folder_state(tmp_path, "it")
+    floats = (sets or standard_sets())["floats"]
+    (operator,) = state.operators.values()
+    assert (state.name, operator.name, operator.versions[1].schema.types["T"]) == ("it", "Thin", floats)
+    assert state.sets["floats"] == floats and (sets is None or {*state.sets} == {*sets})
+    assert bool(state.sets_path) == (types == "own: [floats, bool]")
