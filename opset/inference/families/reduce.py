@@ -89,9 +89,9 @@ def _product(elements: Sequence[Any], type_: str | None) -> Element:
 def _mean(elements: Sequence[Any], type_: str | None) -> Element:
     """Return the mean of elements, truncated toward zero if `type_` is an integer type, or None if it is unknown.
 
-    It is unknown if the sum may be rounded in a float type, or is beyond 64 bits in an integer type. A symbolic mean is
-    known for one element, or in an integer type if the sum is certainly not negative. Raises ValueError for a fraction,
-    ZeroDivisionError for no elements.
+    It is unknown if the sum may be rounded in a float type, or is beyond 64 bits in an integer type. If the sum is
+    symbolic, the mean is known only of one element in a float type, or in an integer type if the sum is certainly not
+    negative. Raises ValueError for a fraction, ZeroDivisionError for no elements.
     """
     total = _sum(elements, type_)
     if type_ in _FLOATS:
