@@ -366,8 +366,10 @@ class ValueFacts:
         # The form of a node does not include other nodes.
         self.large_read = True
         home = self._facts_defining(name)
-        index = home.body.definitions.get(name, -1) if home is not None else -1
-        return home.body.nodes[index] if home is not None and index >= 0 else None
+        if home is None:
+            return None
+        index = home.body.definitions.get(name, -1)
+        return home.body.nodes[index] if index >= 0 else None
 
     @property
     def known_types(self) -> Mapping[str, str | None]:
