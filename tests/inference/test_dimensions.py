@@ -300,6 +300,23 @@ def test_bounds_that_follow(size, low, high):
     assert (lower_bound(size), upper_bound(size)) == (low, high)
 
 
+@pytest.mark.parametrize(
+    ("size", "low", "high"),
+    [
+        (N - N // 2, 0, None), (N + 1 - (N + 1) // 2, 1, None), (N - 2 * (N // 2), 0, 1), (3 * (N // 3) + 2 - N, 0, 2),
+        (N + M - N // 2 - M // 2, 0, None), (2 * N - N // 2 - N // 3, 0, None), (N * 2 // 3 - N // 3, 0, None),
+        (N - maximum(N - 3, 0), 0, 3), (N + M - maximum(N, M), 0, None), (maximum(N, M) - N, 0, None),
+        (maximum(N, M) - minimum(N, M), 0, None), (minimum(N, M) - N, None, 0), (N // 2 - N, None, 0),
+        (N - M // 2, None, None), (M * N - N // 2, None, None), (maximum(N, M) - N - M, None, 0),
+    ],
+)  # fmt: skip
+def test_bounds_of_differences_are_close(size, low, high):
+    found = [number for number in range(-5, 5) if at_most(number, size)]
+    assert (max(found) if found else None) == low
+    found = [number for number in range(-5, 5) if at_most(size, number)]
+    assert (min(found) if found else None) == high
+
+
 MANY = [variable(f"v{number:02}") for number in range(MAX_SIZE + 1)]
 
 

@@ -97,3 +97,25 @@ def test_what_follows_such_an_operator_is_converted():
     for each in (model, after):
         (found,) = onnxruntime.InferenceSession(each.SerializeToString()).run(None, feeds)
         assert found.tolist() == np.argsort(((FLOATS[:, None] - FLOATS[:2]) ** 2).sum(-1), axis=1).tolist()
+
+
+@pytest.mark.parametrize(
+    ("graph", "told"),
+    [
+        ("(string[N,3] x) => (y) { y = com.microsoft.Tokenizer<mark=0>(x) }", "string[N, 3, ?]"),
+        ("(string x) => (y) { y = com.microsoft.Tokenizer<mark=0>(x) }", "string[?]"),
+        ("(string[] x) => (y) { y = com.microsoft.Tokenizer<mark=0>(x) }", "string"),
+        ("(int64[N,3] x) => (y) { y = com.microsoft.MurmurHash3(x) }", "uint32[N, 3]"),
+        ("(int64[N,3] x) => (y) { y = com.microsoft.MurmurHash3<positive=0>(x) }", "int32[N, 3]"),
+        ("(float[N,3] x, double[M,3] z) => (y) { y = com.microsoft.CDist(x, z) }", "float[N, M]"),
+        ("(float[N] x, float[M,3] z) => (y) { y = com.microsoft.CDist(x, z) }", "float[?, M]"),
+        ("(double[N,3] x) => (y) { y = com.microsoft.Gelu(x) }", "double[N, 3]"),
+        ("(uint8[N,3] x, float16 s) => (y) { y = com.microsoft.DequantizeLinear(x, s) }", "float16[N, 3]"),
+        ("(float[N,3] x, float[3,4] z) => (y) { y = com.microsoft.FusedMatMul(x, z) }", "float"),
+        ("(float[N,3] x) => (y) { y = com.microsoft.Nonesuch(x) }", "None"),
+        ("(float[N,3] x) => (y) { y = own.Gelu(x) }", "None"),
+    ],
+)
+def test_shapes_follow_as_far_as_they_are_sure(graph, told):
+    model = opset.parse_model(f'<ir_version: 8, opset_import: ["": 13, "com.microsoft": 1, "own": 1]> g {graph}')
+    assert str(opset.infer(model).type("y")) == told

@@ -153,6 +153,31 @@ def test_stale_value_info_is_told_with_both_sides():
     assert found.written().proto.graph.value_info[0].type.tensor_type.shape.dim[0].dim_value == 2
 
 
+def test_types_that_bodies_state_of_what_is_around_them_are_compared():
+    body = """m = Constant <value_int = 2> ()  on = Constant <value = bool {1}> ()  a = Relu (x)
+        y = Loop (m, on, x) <body = b (int64 i, bool go, float[2, 3] s) => (bool c, float[2, 3] t)
+            <float[4, 3] a, float[2, 3] x, float[9] nothing> { c = Identity (go)  t = Add (s, a) }>"""
+    (finding,) = infer(model(body, "main (float[2, 3] x) => (float[2, 3] y)")).findings
+    assert (finding.code, finding.message, finding.place, finding.why, finding.help) == (
+        "I101",
+        "the stated type of 'a' contradicts what is inferred",
+        "graph 'main', node number 3 (Loop), body",
+        "float[4, 3] is stated, float[2, 3] is inferred",
+        "correct or remove the stated type, or replace it: --overwrite",
+    )
+
+
+def test_types_that_a_function_states_of_its_inputs_are_compared():
+    function = """<opset_import: ["": 17], domain: "local"> F (u) => (v) <float[9] u, float[5] w, float[7] v> {
+        w = Neg (u)  v = Abs (w) }"""
+    found = infer(model("y = local.F (x)", "main (float[2, 3] x) => (float[2, 3] y)", more=function)).findings
+    assert [(each.code, each.place, each.why) for each in found] == [
+        ("I101", "function 'local.F'", "float[9] is stated, float[2, 3] is inferred"),
+        ("I101", "function 'local.F', node number 0 (Neg)", "float[5] is stated, float[2, 3] is inferred"),
+        ("I101", "function 'local.F', node number 1 (Abs)", "float[7] is stated, float[2, 3] is inferred"),
+    ]
+
+
 def test_stale_value_info_is_replaced_when_asked():
     found = infer(model(*STALE), overwrite=True)
     assert found.findings == ()
@@ -564,6 +589,10 @@ RESHAPED = (
     "(float[{}] x, float[{}) => (float[] y) <int64[1] t = {{2}}> {{ {} d = Concat<axis=0>(m, t) y = Reshape(x, d) }}"
 )
 OF_SIZE = "(float[N] x) => (float[] y) <int64[1] t = {{3}}> {{ s = Shape(x) {} y = ConstantOfShape(q) }}"
+GRAMS = (
+    'TfIdfVectorizer<mode="TF", min_gram_length=1, max_gram_length=1, max_skip_count=0, ngram_counts=[0],'
+    " ngram_indexes=[0, 4], {}>"
+)
 LOW, HIGH = -(2**63), 2**63 - 1
 PLAIN = [
     (18, CROPPED.format("", ", float[8] r = {0.0, 0.0, 0.0, 0.25, 1.0, 1.0, 1.0, 1.0}"), "float[1, 1, floor(N/2), 6]"),
@@ -572,6 +601,11 @@ PLAIN = [
      "string[0, 1]"),
     (10, "(float[2,3] x) => (float[?,?] y) { y = Resize(x) }", "float[?, ?]"),
     (9, "(float[2,3] x) => (float[?,?] y) { y = Upsample(x) }", "float[?, ?]"),
+    *((18, f"(float[{size}] x) => (float[] y) <float[1] s = {{{scale}}}> {{ y = Resize(x, , s) }}", f"float[{told}]")
+      for size, scale, told in ((4, 0.1, "0"), (4, 0.25, "1"), (5, 1.5, "7"), ("N", 0.5, "floor(N/2)"), ("N", 3, "3*N"),
+                                ("N", 0.6931, "?"), (0, 2, "0"))),
+    *((9, f"({element}[N,3] x) => (float[] y) {{ y = {GRAMS.format(pool)}(x) }}", "float[N, 5]")
+      for element, pool in (("string", 'pool_strings=["a", "b"]'), ("int64", "pool_int64s=[1, 2]"))),
     (13, SELECTED.format("", "", ""), "int64[0, 3]"),
     (13, SELECTED.format("", "<int64 m = {0}>", ", m"), "int64[0, 3]"),
     (13, SELECTED.format("", "<int64 m = {1}>", ", m"), "int64[?, 3]"),

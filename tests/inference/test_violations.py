@@ -189,3 +189,25 @@ def test_a_table_of_no_shape_is_reported(dims):
     model.graph.node[0].attribute[0].t.dims[:] = dims
     why = f"a tensor of rank {len(dims)}, or with a size below 0"
     assert [(each.code, each.why) for each in opset.infer(model).findings] == [("I201", why)]
+
+
+@pytest.mark.parametrize(
+    ("version", "graph", "types"),
+    [
+        (11, "(float x, int64 k) => (v, i) { v, i = TopK(x, k) }", ["float", "int64"]),
+        (11, "(double[4] x) => (u, f, i, c) { u, f, i, c = Unique<axis=7>(x) }", ["double", "int64", "int64", "int64"]),
+        (13, "(float16[4,3] x) => (y, m) { y, m = Dropout(x, x) }", ["float16", "bool"]),
+        (12, "(double x) => (y, i) { y, i = MaxPool<kernel_shape=[2]>(x) }", ["double", "int64"]),
+        (13, "(int8[2,3] x) => (y, z) { y, z = Split<axis=9>(x) }", ["int8", "int8"]),
+        (13, "(float[2,3] x) => (y, z) { y, z = ai.onnx.ml.SVMClassifier<classlabels_ints=[1]>(x) }", [None, "float"]),
+        (17, "(float16[2,4] x, float16[3] s) => (y, m, v) { y, m, v = LayerNormalization(x, s) }",
+         ["float16", None, None]),
+        (13, "(float[2] x, float[3] z) => (y) { y = Less(x, z) }", ["bool"]),
+    ],
+)  # fmt: skip
+def test_outputs_of_a_broken_node_have_the_types_that_the_signature_shows(version, graph, types):
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : {version}, "ai.onnx.ml": 3]> g {graph}')
+    found = opset.infer(model)
+    assert [each.code for each in found.findings] == ["I201"]
+    shown = [found.type(each.name) for each in model.graph.output]
+    assert [None if each is None else str(each) for each in shown] == types

@@ -3,6 +3,7 @@
 import pytest
 from onnx import TensorProto, helper
 
+import opset.model
 from opset.errors import ModelError
 from opset.model import proto as pb
 from opset.model.graph.index import FreshNames, ModelIndex, bodies, check_head, imports_of, node_label, verify_names
@@ -215,3 +216,22 @@ def test_two_functions_of_one_identity_are_found():
     (found,) = caught.value.findings
     assert (found.code, found.message) == ("M113", "the function 'f' is defined twice")
     assert found.help == "remove one, or rename it and its calls"
+
+
+def test_a_value_is_defined_by_the_first_node_that_computes_it():
+    nodes = [
+        helper.make_node("Split", ["x"], ["a", "", "b"]),
+        helper.make_node("Relu", ["a"], ["a"]),
+        helper.make_node("Relu", ["a"], ["x"]),
+        helper.make_node("Relu", ["b"], ["w"]),
+        helper.make_node("Relu", ["b"], ["b"]),
+        helper.make_node("Neg", ["b"], ["y"]),
+    ]
+    held = helper.make_tensor("w", TensorProto.FLOAT, [1], [1.0])
+    (body,) = bodies(model(nodes, initializer=[held]))
+    assert body.definitions == {"x": -1, "w": -1, "a": 0, "b": 0, "y": 5}
+
+
+def test_the_module_of_models_has_its_names_alone():
+    with pytest.raises(AttributeError, match=r"^module 'opset\.model' has no attribute 'Nonesuch'$"):
+        opset.model.Nonesuch  # noqa: B018

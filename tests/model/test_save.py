@@ -22,7 +22,7 @@ from opset.model import load, write_stream
 from opset.model.storage import atomic as files
 from opset.model.storage import copying, reading, wire
 from opset.model.storage.source import Access, FileSource
-from opset.model.storage.writing import save_in_place
+from opset.model.storage.writing import save_in_place, write_below
 from opset.model.text.syntax import parse_model
 
 
@@ -409,6 +409,15 @@ def test_what_is_copied_is_flushed_to_the_disk_by_and_by(tmp_path, monkeypatch):
         monkeypatch.delattr(os, "posix_fadvise")
         assert copying._copy_range(origin.fileno(), 2, 22, target.fileno(), "data", 20) == 20
     assert (tmp_path / "copy").read_bytes() == bytes(range(2, 24)) * 2
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_files_that_can_be_made_again_do_not_wait_for_the_disk(tmp_path, monkeypatch, durable):
+    waited = []
+    monkeypatch.setattr(os, "fsync", waited.append)
+    write_below(tmp_path, {"a": b"1", os.path.join("b", "c"): b"2"}, durable=durable)
+    assert [(tmp_path / name).read_bytes() for name in ("a", "b/c")] == [b"1", b"2"]
+    assert bool(waited) is durable
 
 
 def test_a_folder_that_another_process_makes_meanwhile_is_used(tmp_path, monkeypatch):

@@ -338,17 +338,20 @@ def test_number_and_types_of_values_are_those_of_every_version(tmp_path):
     (tmp_path / "ai.onnx").mkdir()
     path = tmp_path / "ai.onnx" / "Softmax.yaml"
     broken = {
-        "13, inputs: [], outputs: [null]": "version 13 has 1 inputs, not 0",
-        "13, inputs: [null, null], outputs: [null]": "version 13 has 1 inputs, not 2",
-        "13, inputs: [{float: 1}], outputs: []": "version 13 has 1 outputs, not 0",
-        "11, inputs: [{bfloat16: 1}], outputs: [null]": "input cannot be tensor(bfloat16) at version 11",
-        "13, inputs: [{float: 1}], outputs: [{int8: 1}]": "output cannot be tensor(int8) at version 13",
+        "13, inputs: [], outputs: [null]": (32, "version 13 has 1 inputs, not 0"),
+        "13, outputs: [null]": (3, "version 13 has 1 inputs, not 0"),
+        "13, inputs: [null, null], outputs: [null]": (32, "version 13 has 1 inputs, not 2"),
+        "13, inputs: [{float: 1}], outputs: []": (55, "version 13 has 1 outputs, not 0"),
+        "11, inputs: [{bfloat16: 1}], outputs: [null]": (33, "input cannot be tensor(bfloat16) at version 11"),
+        "13, inputs: [{float: 1}], outputs: [{int8: 1}]": (56, "output cannot be tensor(int8) at version 13"),
     }
-    for since, message in broken.items():
+    line = text.count("\n") + 1
+    for since, (column, message) in broken.items():
         path.write_text(f"{text}- {{name: a, since: {since}}}\n")
         with pytest.raises(SchemaError) as caught:
             load_operator(path, SETS)
-        assert [finding.message for finding in caught.value.findings] == [message]
+        found = [(finding.place, finding.message) for finding in caught.value.findings]
+        assert found == [(f"{path}:{line}:{column}", message)]
     path.write_text(f"{text}- {{name: a, since: 11, inputs: [], error: C1}}\n")
     assert load_operator(path, SETS).examples[0].inputs == ()
 

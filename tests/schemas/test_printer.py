@@ -1,13 +1,18 @@
 """Every character that a document may hold is written so that the reader gives it back, wherever it is."""
 
+import json
 import math
 import sys
 import unicodedata
 
 import pytest
 
+from opset.schemas.index import FOLDER
+from opset.schemas.yaml.layout import dump_operator
+from opset.schemas.yaml.loader import load_operator, load_sets
 from opset.schemas.yaml.printer import dump_document, flow
 from tests.schemas.test_reader import plain
+from tests.schemas.texts import SCALE
 
 PRINTED = [chr(code) for code in range(1, sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
 PLACES = {
@@ -174,3 +179,19 @@ def test_a_document_with_all_that_there_is_prints_as_it_is():
     document["examples"] = [dict(reversed(each.items())) for each in document["examples"]]
     document["special_cases"][2] = dict(reversed(document["special_cases"][2].items()))
     assert dump_document(document) == WHOLE
+
+
+@pytest.mark.parametrize("length", [115, 116, 117, 118, 125, 140])
+def test_a_formula_is_folded_where_its_line_would_be_too_long(length, tmp_path):
+    formula = ("\\frac{x}{y} + " * 20)[: length - 1] + "z"
+    text = SCALE.replace("  doc: Scales.\n", f"  doc: Scales.\n  formula: {json.dumps(formula)}\n", 1)
+    (tmp_path / "com.acme").mkdir()
+    path = tmp_path / "com.acme" / "Scale.yaml"
+    path.write_text(text)
+    printed = dump_operator(load_operator(path, load_sets(FOLDER / "types.yaml")))
+    lines = printed.splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("  formula:"))
+    assert lines[start] == ("  formula: |-" if length <= 116 else "  formula: >-")
+    assert max(map(len, lines)) <= 120
+    path.write_text(printed)
+    assert load_operator(path, load_sets(FOLDER / "types.yaml")).docs[-1].formula == formula

@@ -60,6 +60,17 @@ def test_what_a_release_amended_is_said_in_words(operator, texts):
     assert [each.text for each in AMENDMENTS[operator]] == texts
 
 
+@pytest.mark.parametrize(
+    ("operator", "since", "release", "deprecated"),
+    [
+        ("GroupNormalization", 18, "1.17.0", False), ("GroupNormalization", 18, "1.18.0", True),
+        ("Upsample", 10, "1.5.0", True), ("Upsample", 10, "1.2", True), ("Erf", 13, "1.19.0", False),
+    ],
+)  # fmt: skip
+def test_a_version_is_withdrawn_from_a_release_on(operator, since, release, deprecated):
+    assert schema_of_release(get_schema(operator, since), release).deprecated is deprecated
+
+
 WINDOW = attention(25, "left_window_size=1, right_window_size=0")
 OLDER_FORM = attention(25, "q_num_heads=3, kv_num_heads=3")
 

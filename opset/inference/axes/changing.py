@@ -363,9 +363,10 @@ def _apply_changes(graph: Any, tracking: Tracking, size: int | str, lists_inputs
 
 
 def _state_sizes(graph: Any, tracking: Tracking, size: int | str) -> None:
-    """Write the new size, in place, into the types of all values of a GraphProto that have the resized axis.
+    """Write the new size into the types of values that have the resized axis, in place, in one GraphProto.
 
-    `size` is a number or the name of a variable.
+    These are its inputs, outputs and value_info; its subgraphs are unchanged. `size` is a number or the name of a
+    variable.
     """
     for value in (*graph.input, *graph.output, *graph.value_info):
         place = tracking.places.get(value.name)

@@ -280,9 +280,10 @@ class Tracking:
 
 
 def _check_place(name: str, type_: Type | None, place: Place, before: Size) -> None:
-    """Raise Blocked unless the value `name` certainly has, along the axis of `place`, the size that `place` means.
+    """Raise Blocked unless the value `name` certainly has, along `place.axis`, the size `place.size(before)`.
 
-    Sequences are not checked. `type_` is the type of the value; `before` is the size of the resized axis in the model.
+    The value's `type_` is None if it is unknown; a sequence is not checked. `before` is the size of the resized axis in
+    the model.
     """
     if type_ is not None and type_.kind == "seq":
         return
@@ -351,11 +352,11 @@ def _search(
     fixed: int,
     limit: int,
 ) -> tuple[tuple[Tracking, list[int]] | None, TrackingStopped | None]:
-    """Return the first pass that comes to the end, with its decisions, and the error of the pass that came farthest.
+    """Return the first pass that succeeds, with its decisions, and the error of the failed pass that came farthest.
 
-    Passes are tried depth first: after one that failed, the last decision that has another candidate takes the next
-    one, and later decisions begin anew. A pass that `accept` refuses has failed at its very end. The first result is
-    None if no pass succeeds within `limit`. The second one is None if no pass failed; it may come beside a success.
+    Passes are tried depth first: after a failure, the last decision that has another candidate takes the next one, and
+    later decisions begin anew. A pass that `accept` refuses counts as one that came to the end. The first result is
+    None if no pass succeeds within `limit`, the second one if none failed.
 
     Args:
         make: makes a pass with the given decisions, each the position of the candidate to take.

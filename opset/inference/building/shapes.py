@@ -269,7 +269,7 @@ def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
 
 
 def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequence[int], mode: str) -> Shape:
-    """Return a shape with `axes` padded; negative pads crop.
+    """Return a shape with `axes` padded; negative pads remove elements.
 
     Args:
         shape: the shape before.
@@ -279,8 +279,8 @@ def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequen
         mode: the mode of Pad, such as "constant" or "reflect".
 
     Raises:
-        Violation: C3 if an axis is certainly cropped by more than its size, C6 if a mode other than "constant" would
-            repeat elements of an axis that has none.
+        Violation: C3 if negative pads certainly remove more elements than an axis has, C6 if they leave none, and a
+            mode other than "constant" would have to repeat some.
     """
     sizes: list[Size | None] = list(shape)
     for axis, begin, end in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):

@@ -287,10 +287,10 @@ def map_sizes(type_: Type | None, replace: Callable[[Size | None], Size | None])
 def combine_types(
     stated: Type | None, inferred: Type | None, better: Callable[[Size, Size], bool]
 ) -> tuple[Type | None, str]:
-    """Return one type that joins what a stated and an inferred type say, and "" or how they contradict each other.
+    """Return the type that a stated and an inferred type state together, and how they contradict each other.
 
-    If they contradict each other, the parts that do are the inferred ones. An unknown part of one type is taken from
-    the second type.
+    A part that one of them leaves open comes from the other one. If they contradict each other in a part, the inferred
+    one is taken. The second result is "" if they do not.
 
     Args:
         stated: the type that the model states, None if it states none.

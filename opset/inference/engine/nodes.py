@@ -194,10 +194,11 @@ class NodeInference:
     def _infer_by_signature(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Outcome:
-        """Return what is known of the outputs of a node whose operator has no rule: the types that its schema shows.
+        """Return what is known of the outputs of a node whose operator has no rule, as far as its signature shows it.
 
-        Without a schema, only the first output of some com.microsoft operators has a type. The reason why there is no
-        rule is the doubt of the result.
+        A type follows if the schema allows one alone, or from an input with the same type constraint. Without a schema,
+        only the first output of some com.microsoft operators has a type. The doubt of the result is why there is no
+        rule.
         """
         count = len(scope.body.computes[index])
         if inference.schema is None:
@@ -368,12 +369,12 @@ def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | N
 def _memo_of(
     inference: OperatorInference, identities: tuple[Any, ...], names: Sequence[str], inputs: Sequence[Type | None]
 ) -> Memo:
-    """Return the Memo, which holds results, for nodes with this signature, a new one if there is none yet.
+    """Return the Memo with the results for nodes of this signature, a new one if there is none yet.
 
     Args:
         inference: how the operator is inferred; it holds the Memos.
-        identities: (attributes, outputs, followed inputs, the id of each input type). It is compared faster than the
-            signature, so if all input types are known, the Memo is stored under this key, too.
+        identities: (attributes, outputs, followed inputs, the id of each input type). If all input types are known, the
+            Memo is stored under this key, too, which is compared faster than the signature.
         names: the names of the inputs, "" for one that is left out.
         inputs: the types of the inputs, None if unknown.
     """

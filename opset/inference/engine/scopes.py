@@ -107,7 +107,10 @@ class Scope:
         return None
 
     def is_followed(self, name: str) -> bool:
-        """Whether the elements of the value `name`, also of a graph around, were computed by a node or passed in."""
+        """Whether the elements of the value `name` were computed by a node or passed into the graph.
+
+        The value may also be one of a graph around. False for initializers and the values of Constants.
+        """
         return self.computed_elements(name) is not None
 
     def resolve_attribute(self, attribute: Any) -> Any:

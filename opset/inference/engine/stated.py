@@ -130,9 +130,11 @@ class StatedTypes:
         return type_
 
     def combine(self, scope: Scope, proto: Any, inferred: Type | None) -> tuple[Type | None, str]:
-        """Return one type that joins what a TypeProto and an inferred type say, and "" or how they contradict.
+        """Return the type that a TypeProto and an inferred type state together, and how they contradict each other.
 
-        If they contradict each other, the inferred type counts. `proto` is in the graph or function of `scope`.
+        A part that one of them leaves open comes from the other one. If they contradict each other in a part, the
+        inferred one is taken; the second result is "" if they do not. `proto` is in the graph or function of `scope`,
+        where its variables are recorded.
         """
 
         def is_better(stated: Size, inferred: Size) -> bool:

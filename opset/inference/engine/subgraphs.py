@@ -42,11 +42,11 @@ class SubgraphInference:
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Generator[Scope, None, Outcome]:
-        """Return what is inferred of the outputs of a node with subgraphs.
+        """Infer a node with subgraphs, in turns with the caller, who infers the subgraphs.
 
-        The return value is the result of the generator. It yields a new scope for each subgraph that the node's rule
-        requests; before it goes on, the caller has to infer the subgraph in that scope. The scopes are stored in
-        `scope.subgraphs`.
+        This generator yields a new scope for each subgraph that the node's rule requests; a loop requests its body
+        several times. Before the caller goes on, it must infer the subgraph in that scope, which is then stored in
+        `scope.subgraphs`. The generator returns the Outcome of the node.
 
         Args:
             scope: the scope of the graph or function with the node.

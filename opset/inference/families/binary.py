@@ -33,9 +33,9 @@ LOGIC = ("And", "Or", "Xor", "Equal", "Greater", "Less")
 def add_1(call: Call) -> Shape:
     """Return the output shape of arithmetic, comparisons and logic before version 7, such as Add: the shape of A.
 
-    With the attribute `broadcast`, B is broadcast to the shape of A, from axis `axis` on. Otherwise, B must have the
-    same shape, and a symbolic size of A becomes a number if B has a number. Raises Violation C1 if the shapes certainly
-    do not fit, Unknown if the rank of A is unknown.
+    With the attribute `broadcast`, B must fit into A from axis `axis` on, by default at the last axes; its sizes of 1
+    fit all. Without, B must have the shape of A, and gives numbers for sizes that are symbolic in A. Raises Violation
+    C1 if the shapes certainly do not fit, Unknown if the rank of A is unknown.
     """
     shape = call.require_shape(0)
     other = call.shape(1)
@@ -142,8 +142,9 @@ def _exact_power(a: float, b: float) -> Element:
 def mod_10_data(call: Call) -> Any:
     """Return a % b for each pair of elements of the inputs, broadcast together; None if an input is unknown.
 
-    The result has the sign of b, or of a if the attribute `fmod` is 1. An element is None if one of its operands is
-    unknown, if b is 0, or if variables decide the result; with `fmod` 1, also if one of two integers is negative.
+    The result has the sign of b, or of a if the attribute `fmod` is 1. An element is None if a or b is unknown, if b is
+    0, or if variables decide the result. With `fmod` 1, it is also None for integers or symbolic sizes of which one may
+    be negative.
     """
 
     def fmod(a: Any, b: Any) -> Element:

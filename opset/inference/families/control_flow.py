@@ -219,8 +219,9 @@ def scan_8(call: Call) -> GraphRule:
 def sequence_map_17(call: Call) -> GraphRule:
     """Yield a request to infer the body; return the type of a sequence for each output of the body.
 
-    The body takes a tensor of each input that is a sequence, and any other input as a whole. Raises Violation C2 if the
-    body has too few outputs or a wrong number of inputs, Unknown if the body is missing.
+    The body takes one tensor of each input that is a sequence, and any other input as a whole. The type of the tensor
+    is unknown if the first input is not known to be a sequence. Raises Violation C2 if the body has too few outputs or
+    a wrong number of inputs, Unknown if the body is missing.
     """
     body = _graph_of_attribute(call, "body")
     check_graphs("SequenceMap", call.version, call.input_count, call.output_count, {"body": body})

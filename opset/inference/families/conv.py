@@ -75,7 +75,7 @@ def conv_transpose_1(call: Call) -> Shape:
 
 @infer("Col2Im")
 def col2im_18(call: Call) -> Shape:
-    """Return (N, C, *image_shape); C is the number of values for each position divided by the elements of a block.
+    """Return (N, C, *image_shape); C is the size of axis 1 of the input divided by the elements of a block.
 
     A size is None if it is unknown. Raises Unknown if the number of spatial axes is unknown. Raises Violation C2 for an
     empty block, C3 if the blocks do not fit the input, C4 if a block is larger than the padded image, C5 for strings.

@@ -111,11 +111,10 @@ def gather_elements_11(call: Call) -> Shape:
 
 
 def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
-    """Return for each index in the second input the row-major offset of the element that it selects or writes.
+    """Return for each index in the second input the row-major offset of the element of the data that it selects.
 
-    `shape` is the shape of the data. An index counts along the attribute `axis`; along the other axes, the element has
-    the same place as the index. With axis 1, the index 5 at [0, 2] stands for the element at [0, 5]. The result is None
-    if an index is unknown or symbolic.
+    With the attribute `axis` 1, the index 5 at [0, 2] selects the element at [0, 5]. A negative index counts from the
+    end. The result is None if an index is unknown or symbolic. `shape` is the shape of the data.
     """
     indices = call.constant(1)
     numbers = _known_integers(call.elements(1))
@@ -431,9 +430,10 @@ def top_k_1(call: Call) -> list[Shape]:
 def unique_11(call: Call) -> list[Shape | None]:
     """Return the shapes of the outputs Y, indices, inverse_indices and counts.
 
-    The number of distinct elements, or of distinct slices along `axis`, is known only if there are 0 or 1; otherwise,
-    the size is None. If the rank is unknown, and `axis` is stated, the whole shape of Y is None, and the reason is
-    added to `call.doubts`.
+    The number of distinct elements, or of distinct slices along `axis`, is 0 or 1 if there are 0 or 1 in all, else
+    None; it is the size of Y along `axis`, of indices and of counts. The size of inverse_indices is their number in
+    all. If the rank is unknown, and the node has `axis`, the shape of Y is None, and the reason is added to
+    `call.doubts`.
     """
     shape = call.shape(0)
     axis = call.attribute("axis")

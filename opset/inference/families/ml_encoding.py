@@ -157,9 +157,9 @@ def one_hot_encoder_1(call: Call) -> Shape:
 
 @infer_ml("ZipMap")
 def zip_map_1(call: Call) -> Type | None:
-    """Return the type of a sequence of maps from labels to float scores, a map for each row.
+    """Return the type of a sequence of maps from labels to float scores; the sequence has a map for each row.
 
-    The labels are strings or int64, as the node's labels are.
+    The labels are strings if the attribute `classlabels_strings` has elements, else int64.
     """
     element, _ = label_type_and_count(call, "classlabels_strings", "classlabels_int64s")
     return sequence(Type("map", element, None, tensor("float", ())))

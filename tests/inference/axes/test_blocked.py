@@ -218,6 +218,7 @@ SHARED = [
     ("C", "(float[3] x, float[4,2] w, float[2,3] u) => (float[4,3] y) { y = Gemm(w, u, x) }"),
     ("initial_h", """(float[1,1,3] x, float[2,1,2] w, float[1,3,2] u, float[1,3,3] r) => (float[2,1,1,3] y) {
         y = RNN <hidden_size = 3> (w, u, r, , , x) }"""),
+    ("Y", "(int64[2] x, float[4,3] w) => (float[4,2] y) { y = ai.onnx.ml.ArrayFeatureExtractor(w, x) }"),
     ("split", "(int64[2] x, float[6] w) => (seq(float[?]) y) { y = SplitToSequence(w, x) }"),
     ("B", "(float[1] x, float[4,1,6] w, float[1,1,2] k) => (float[4,1,5] y) { y = Conv(w, k, x) }"),
     ("y_zero_point", """(uint8[4] x, float[3,4] w, float[4] s) => (uint8[3,4] y) {

@@ -234,6 +234,41 @@ CARRIED = {
         n = Neg(x)  y = ai.onnx.ml.FeatureVectorizer <inputdimensions = [3, 3]> (x, n) }""", 0, 0),
 }  # fmt: skip
 
+HELD = """int64[2] s = {R, 2}, float[2,2] w = {1, 2, 3, 4}, float[2] v = {5, 6}, int64[2] back = {1, 0},
+    int64[1] one = {1}, int64[1] two = {2}, int64[4] p = {0, 1, 0, 1}, int64 o = {1},
+    float[1,2] c = {7, 8}"""
+MERGED = {
+    "einsum": 'm = Einsum <equation = "ij,jk->ik"> (r, w)',
+    "einsum_behind": 'k = Einsum <equation = "ij,jk->ki"> (r, w)  m = Transpose(k)',
+    "gemm": "m = Gemm(r, w, c)",
+    "gemm_transposed": "k = Transpose(r)  m = Gemm <transA = 1> (k, w, v)",
+    "softmax": "m = Softmax(r)",
+    "normalized": "m = LayerNormalization(r, v, v)",
+    "added": "k = Add(r, v)  m = Mul(k, r)",
+    "picked": "m = Gather <axis = 1> (r, back)",
+    "gathered_elements": "k = Cast <to = 7> (r)  z = Sub(k, k)  m = GatherElements <axis = 1> (r, z)",
+    "joined_and_split": "k = Concat <axis = 1> (r, r)  a, m = Split <axis = 1> (k)",
+    "cut": "k = Concat <axis = 1> (r, r)  m = Slice(k, one, end, one)",
+    "padded": "k = Pad(r, p)  m = Slice(k, one, end, one)",
+    "summed": "k = ReduceSum(r, one)  m = Sub(r, k)",
+    "greatest": "m, i = TopK(r, two)",
+    "sums": "m = CumSum(r, o)",
+    "repeated": "k = Tile(r, times)  m = Slice(k, one, end, one)",
+    "unsqueezed": "k = Unsqueeze(r, one)  n = Neg(k)  m = Squeeze(n, one)",
+    "turned": "k = Transpose(r)  n = Softmax <axis = 0> (k)  m = Transpose(n)",
+    "chosen": "k = Less(r, v)  m = Where(k, r, v)",
+    "clipped": "m = HardSigmoid(r)",
+}
+"""What computes m of r, both matrices whose rows are slices and positions in them, one axis."""
+
+CARRIED |= {
+    f"{order}_{name}": (
+        f"""(float[{shape}] x) => (float[{shape}] y) <{HELD}, int64[1] end = {{3}}, int64[2] times = {{1, 2}},
+        int64[3] t = {{{shape.replace(",", ", ")}}}> {{ r = Reshape(x, s)  {node}  y = Reshape(m, t) }}""", axis, axis)
+    for name, node in MERGED.items()
+    for order, shape, axis in (("inner", "3,B,2", 1), ("outer", "B,3,2", 0))
+}  # fmt: skip
+
 
 def test_the_operators_of_carriers_exist():
     assert all(default_registry().versions(name, domain) for name, domain in CARRIERS)

@@ -38,6 +38,18 @@ def test_types_follow_and_an_input_that_is_not_named_counts_for_all():
     np.testing.assert_array_equal(found, np.maximum(x, 0).reshape(2, 6) + bias)
 
 
+def test_types_that_state_no_shape_stay_and_those_in_sequences_follow():
+    text = f"""{HEAD} g (float[4,3] x) => (float[] y, seq(float[4,3]) s, seq(float[]) t) <float[] r> {{
+        r = Relu(x)  y = Neg(r)  s = SequenceConstruct(y)  t = SequenceConstruct(y) }}"""
+    before = opset.parse_model(text).graph
+    after = opset.change_sizes(opset.parse_model(text), {"x.0": "N"}).graph
+    assert sizes(after.input[0]) == ["N", 3]
+    shaped = after.output[1].type.sequence_type.elem_type.tensor_type.shape
+    assert [each.dim_param or each.dim_value for each in shaped.dim] == ["N", 3]
+    kept = [(graph.output[0].type, graph.output[2].type, graph.value_info[0].type) for graph in (before, after)]
+    assert kept[0] == kept[1]
+
+
 def test_several_inputs_hold_the_same_slices():
     resized = opset.change_sizes(opset.parse_model(CLASSIFIER), {"x.0": 2, "bias.0": 2})
     x, bias = np.ones((2, 3, 2), np.float32), np.arange(12, dtype=np.float32).reshape(2, 6)

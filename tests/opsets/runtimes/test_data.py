@@ -1,12 +1,14 @@
 """The files of runtimes: facts that were looked up by hand, and laws that hold for all of them."""
 
+import json
 import re
+import shutil
 
 import pytest
 
 from opset.model.elements import NUMBERS
 from opset.opsets.registry import default_registry
-from opset.opsets.runtimes import find_runtime, releases_of, runtime_names
+from opset.opsets.runtimes import compiled, find_runtime, releases_of, runtime_names
 from opset.opsets.runtimes.compiled import FOLDER, data_files, standard_tables
 from opset.opsets.runtimes.loader import load_runtime
 from opset.opsets.runtimes.model import HOW, make_kernel, release_sort_key, serves_version
@@ -120,13 +122,49 @@ def test_how_releases_are_known():
 @pytest.mark.parametrize("path", data_files(), ids=lambda path: path.stem)
 def test_files_are_read_without_a_fault_and_compiled_as_they_stand(path):
     table = load_runtime(path)
-    compiled = TABLES[path.stem]
+    found = TABLES[path.stem]
     assert table.name == path.stem
-    assert (table.releases, table.aliases, table.match) == (compiled.releases, compiled.aliases, compiled.match)
-    assert table.read_operators() == compiled.read_operators()
+    assert (table.releases, table.aliases, table.match) == (found.releases, found.aliases, found.match)
+    assert table.read_operators() == found.read_operators()
     releases = [row.release for row in table.releases]
     assert releases == sorted(releases, key=release_sort_key)
     assert path.read_text("utf-8").isascii() and max(map(len, path.read_text("utf-8").splitlines())) <= 120
+
+
+def test_what_is_compiled_is_built_again_where_it_is_damaged_or_older(tmp_path, monkeypatch):
+    data = tmp_path / "opset" / "opsets" / "runtimes" / "data"
+    data.mkdir(parents=True)
+    names = ["ascend-cann", "onnxruntime-qnn"]
+    for name in names:
+        shutil.copy(FOLDER / f"{name}.yaml", data)
+    monkeypatch.setattr(compiled, "FOLDER", data)
+
+    def read():
+        return [json.loads(line) for line in compiled._compiled_lines()]
+
+    (head, *rest), written = read(), (data / "compiled.json").read_bytes()
+    assert [head, *rest] == [json.loads(line) for line in written.splitlines()]
+    assert [(each["runtime"], each["has_operators"]) for each in head["runtimes"]] == [
+        (name, name != names[0]) for name in names
+    ]
+    assert rest == [TABLES[name].read_operators() for name in names]
+    for damaged in (
+        b"",
+        b"[]",
+        b"{",
+        b'{"stamp": 1}',
+        *(b"\n".join(written.splitlines()[:most]) for most in (1, 2)),
+        written + b"{}",
+    ):
+        (data / "compiled.json").write_bytes(damaged)
+        assert read() == [head, *rest]
+        assert (data / "compiled.json").read_bytes() == written
+    with (data / "ascend-cann.yaml").open("a") as file:
+        file.write("# edited\n")
+    assert read() == [head, *rest]  # what is installed does not change
+    (tmp_path / "pyproject.toml").touch()
+    newer, *same = read()
+    assert newer["stamp"] != head["stamp"] and same == rest
 
 
 def test_files_stand_in_the_folder_of_data():

@@ -48,6 +48,16 @@ REFUSED = [
     ("onnxruntime==1.17:cuba", "onnxruntime has no provider 'cuba'", "did you mean onnxruntime:cuda"),
     ("onnxruntime==1.17:tensorrt", "onnxruntime has no provider 'tensorrt'", "did you mean tensorrt?"),
     ("onnxruntime==1.20:webgpu", "onnxruntime has no provider 'webgpu'", "did you mean onnxruntime-web:webgpu?"),
+    (
+        "onnxruntime:cud",
+        "onnxruntime has no provider 'cud'",
+        "did you mean onnxruntime:cuda or onnxruntime:cpu or onnxruntime:gpu? known: onnxruntime:coreml, "
+        "onnxruntime:coreml-mlprogram, onnxruntime:coreml-neuralnetwork, onnxruntime:cpu, onnxruntime:cuda, "
+        "onnxruntime:directml, onnxruntime:dml, onnxruntime:gpu, onnxruntime:nnapi, onnxruntime:qnn, "
+        "onnxruntime:xnnpack",
+    ),
+    ("openvino:gpuu", "openvino has no provider 'gpuu'", "did you mean openvino:cpu? known: openvino:cpu"),
+    ("acme:gpu", "no runtime 'acme:gpu' is known", "known: ascend-cann, migraphx"),
     ("onnxruntime-gpu=1.17", "no runtime 'onnxruntime-gpu=1.17' is known", "write onnxruntime-gpu==1.17;"),
     ("trt 8.6.1", "no runtime 'trt 8.6.1' is known", "write trt==8.6.1;"),
     ("onnxruntime", "'onnxruntime' names no release of the runtime", "write onnxruntime==RELEASE; known: 1.4, 1.6"),

@@ -98,7 +98,10 @@ def flatten(step: AxisStep) -> Place:
 
 @carries("Transpose")
 def transpose(step: AxisStep) -> Place:
-    """Return the Place of the resized axis (such as the batch) in Transpose's output."""
+    """Return the Place of the resized axis (such as the batch) in Transpose's output.
+
+    Raises Blocked if the attribute `perm` is absent and the rank is unknown.
+    """
     place = step.data_place()
     order = step.call.attribute("perm") or tuple(reversed(range(len(step.shape(0)))))
     return place._replace(axis=order.index(place.axis))
@@ -193,9 +196,10 @@ def split(step: AxisStep) -> Place:
 def expand(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Expand.
 
-    The result is None if neither data nor shape depend on the axis. If the data has the axis and the node states the
-    old size along it, the node gets 1 there, which keeps the size of the data. Raises Blocked if another size in the
-    shape depends on the axis, or if each slice would be repeated.
+    The result is None if neither data nor shape depend on the axis. If the data has the axis, and the second input has
+    the old size there, that becomes 1, which keeps the size of the data. Raises Blocked if another size in the second
+    input depends on the axis, if each slice would be repeated, or if the second input is unknown or has the axis
+    itself.
     """
     step.require_shared(1)
     shape = step.shape(0)

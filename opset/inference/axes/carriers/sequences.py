@@ -65,8 +65,9 @@ def join(step: AxisStep) -> Place:
 def split(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in each part that SplitToSequence makes.
 
-    It is the place in the tensor, one axis lower if the parts lose the axis that is split (`keepdims` 0) in front of
-    it. Raises Blocked if the tensor is split along the resized axis, or if another input has it.
+    It is the place in the tensor. It is one axis lower if the axis that is split is in front of it and is removed, by
+    `keepdims` 0 and without the second input. Raises Blocked if the tensor is split along the resized axis, or if
+    another input has it.
     """
     step.require_shared(*range(1, step.count))
     place = step.data_place()
