@@ -297,10 +297,11 @@ def test_too_many_forms_are_not_planned(monkeypatch):
     assert found.runtimes == [] and found.lowest_opsets == [] and "that differ" in found.notes[0]
 
 
-def test_constants_of_floating_point_count_as_equal_if_there_are_many(monkeypatch):
+@pytest.mark.parametrize("element", ["float", "double"])
+def test_constants_of_floating_point_count_as_equal_if_there_are_many(monkeypatch, element):
     body = " ".join(f"v{i + 1} = Add (v{i}, w{i})" for i in range(6))
-    weights = ", ".join(f"float w{i} = {{{i}.0}}" for i in range(6))
-    text = f'<ir_version: 8, opset_import: ["": 17]> m (float[2] v0) => (float[2] v6) <{weights}> {{ {body} }}'
+    weights = ", ".join(f"{element} w{i} = {{{i}.0}}" for i in range(6))
+    text = f'<ir_version: 8, opset_import: ["": 17]> m ({element}[2] v0) => ({element}[2] v6) <{weights}> {{ {body} }}'
     model = load(parser.parse_model(text))
     assert len(Survey(model, REGISTRY).samples) == 6
     monkeypatch.setattr(surveys, "MAX_FORMS", 1)

@@ -132,7 +132,8 @@ def plan(
     The arguments are those of `convert`. A refusal raises no error here; it is in the `refusals` of the result.
 
     Raises:
-        ConversionError: C106 if `assume_opset` is "auto" and no versions, or several, fit all nodes.
+        ConversionError: If `assume_opset` is "auto": C106 if no versions, or several, fit all nodes; C401 if the budget
+            of this search is used up.
         InferenceError: I501 or I502 if a size in `dims` that the model states as a number cannot be replaced. I401 if
             `assume_opset` is "auto", and `limits` do not suffice to find the versions.
         ModelError: The model is malformed.

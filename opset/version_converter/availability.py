@@ -636,7 +636,8 @@ def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema
 def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None) -> str:
     """Return the element type in which a runtime computes values of type `element`.
 
-    That is `element` if `allowed` contains it or is None (all types), else the type to which the runtime casts it.
+    That is `element` if `allowed` contains it or is None (all types). Else it is the type to which the runtime casts
+    it, or `element` if it does not cast it.
     """
     return element if allowed is None or element in allowed else runtime.cast_of(element)
 
@@ -740,8 +741,8 @@ def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
 def _limit_of_input(values: Mapping[str, Any], name: str) -> Any:
     """Return the value that every element of an input must have for a kernel, None if there is no such limit.
 
-    `values` has these limits by the name of the input, or by the end of the name after "_". A limit may also be a
-    phrase.
+    `values` has these limits by the name of the input, or by the end of the name after "_"; the first that fits counts.
+    A limit may also be a phrase in words, which cannot be checked.
     """
     return next((limit for each, limit in values.items() if name == each or name.endswith(f"_{each}")), None)
 

@@ -166,7 +166,11 @@ class _BodySplicing:
         return self.node.attr(attribute.ref_attr_name) if attribute.ref_attr_name else value_with_lists(attribute)
 
     def _constant_of(self, attribute: Any) -> _BodyConstant:
-        """Return the constant that a Constant node of the body holds; `attribute` is the node's only AttributeProto."""
+        """Return the constant that a Constant node of the body holds; `attribute` is the node's only AttributeProto.
+
+        If it refers to an attribute of the operator, it holds the replaced node's value. Raises Refusal C206 if that
+        value comes from an attribute of the model-local function around the node.
+        """
         value = self._value_of(attribute)
         kind = attribute_type(attribute)
         if kind == "tensor":

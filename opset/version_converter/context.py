@@ -65,10 +65,10 @@ class Context:
         self.validity = Validity(self.registry)
 
     def forms_of(self, body: Body, versions: Mapping[str, int]) -> KnownForms:
-        """Return the reusable results for bodies with these opset versions; callers add new results to them.
+        """Return the results that bodies with these opset versions may reuse; callers add new results to them.
 
-        Graphs share their results, and functions theirs. Graphs and functions share none, since types that a function
-        states in value_info are not relied on.
+        All graphs with equal versions share their results, and so do all functions. Graphs and functions share none,
+        since types that a function states in value_info are not relied on.
         """
         key = (body.root.function, frozenset(versions.items()))
         return self.forms.setdefault(key, KnownForms(set(), {}))

@@ -470,8 +470,9 @@ def _take_known_branches(model: Model, index: ModelIndex, task: Task) -> tuple[M
 def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[Model, ModelIndex, str] | None:
     """Return the model with loops that stack tensors instead of filling sequences, the model's index, and a note.
 
-    The change is repeated, since a changed loop may make shapes in another loop known. Returns None if loops can carry
-    sequences at the target's opset (13 and up), if no loop can be changed, or if the budget is used up.
+    The change is repeated, at most MAX_STACKED times, since a changed loop may make shapes in another loop known. The
+    given model is not changed. Returns None if loops can carry sequences at the target's opset (13 and up), if no loop
+    can be changed, or if the budget is used up.
     """
     if task.target.opsets.get("", CARRIED) >= CARRIED:
         return None
@@ -673,7 +674,7 @@ def _prepare_functions(
 def _check_nodes(model: Model, index: ModelIndex, conversion: Conversion, task: Task) -> None:
     """Add a refusal to the conversion for each node that is not valid, in a model that is at the target already.
 
-    If the budget is used up, a refusal C401 says so, and the rest is not checked.
+    The model is not changed. If the budget is used up, a refusal C401 says so, and the rest is not checked.
     """
     for body in _body_conversions(model, index, model.proto, conversion, task):
         try:

@@ -453,12 +453,11 @@ class Crossing:
         return [Pending(*new, pending.inside, widened) for new in made]
 
     def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], set[str]]:
-        """Return the element types to compute in, by element type that the runtime does not take, and the inexact ones.
+        """Return the type to compute in for each element type that the runtime does not take, and the inexact ones.
 
         For example, ({"double": "float"}, {"double"}): doubles are computed in float, with other results for some
-        values. A type to compute in usually holds all values of the key and gives the same results. If there is none
-        and the target permits it, the type is one of INEXACT; the set has the keys for which this is so. An element
-        type without any type to compute in is no key.
+        values. An inexact type is one of INEXACT. It is chosen only if the target permits it, and if no type gives the
+        same results. An element type without any type to compute in is no key.
         """
         availability = self._context.availability
         assert availability is not None
@@ -685,7 +684,8 @@ class Crossing:
         """Raise Refusal if a subgraph of a new node uses an operator that must be lowered, or that the runtime lacks.
 
         The code is C201 for an operator that must be lowered, C209 for one that the runtime lacks. `made` are the nodes
-        that replace `old`, with their opsets. Operators in subgraphs of `old` are not checked.
+        that replace `old`, with their opsets. An operator is checked only if it is used more often than in subgraphs of
+        `old`.
         """
         graphs = [graph for node, _ in made for _, graph in subgraphs(node)]
         if not graphs:
@@ -765,7 +765,7 @@ def _is_taken_instead(pair: tuple[str, str], takes: frozenset[str]) -> bool:
 
 
 def _refusal_without_lowering(step: RouteStep | Refusal | None, op_type: str) -> Refusal:
-    """Return why an operator has no lowering: the user's hooks that may have one were not loaded, or there is none."""
+    """Return the refusal C201 of an operator without a lowering; `step` itself if it is a refusal C105."""
     if isinstance(step, Refusal) and step.code == "C105":
         return step
     return Refusal("C201", f"there is no lowering of {op_type}", KEEP_OPERATOR)

@@ -366,8 +366,10 @@ class ValueFacts:
         # The form of a node does not include other nodes.
         self.large_read = True
         home = self._facts_defining(name)
-        index = home.body.definitions.get(name, -1) if home is not None else -1
-        return home.body.nodes[index] if home is not None and index >= 0 else None
+        if home is None:
+            return None
+        index = home.body.definitions.get(name, -1)
+        return home.body.nodes[index] if index >= 0 else None
 
     @property
     def known_types(self) -> Mapping[str, str | None]:
@@ -378,7 +380,7 @@ class ValueFacts:
         return self._types
 
     def defines(self, name: str) -> bool:
-        """Whether this body, or one around it, defines a value of this name."""
+        """Whether this body, or one around it, has an input, an initializer or a node's output of this name."""
         return self._facts_defining(name) is not None
 
     def added_producer(self, name: str) -> Any:

@@ -51,13 +51,14 @@ def specialize_functions(
 
     Args:
         index: The index of the model.
-        keeps: Whether the node at an index of a body (a graph or function) stays as it is in any case.
+        keeps: Called with a body (a graph or function) and an index; returns whether the node surely stays as it is.
         budget: The copies of functions are charged to it.
         values: Whether calls differ also by the values of attributes, which are then written into the copy.
         graphs: The inferred scopes of the main and the training graphs, if calls differ also by the types of inputs.
 
     Returns:
-        The ModelProto and the number of functions that were added; (None, 0) if no copy would differ from its function.
+        The ModelProto and the number of functions that were added; (None, 0) if no call omits or fixes anything that
+            matters.
 
     Raises:
         BudgetExceeded: The copies of functions need more steps or memory than the budget allows.
@@ -123,7 +124,10 @@ class _FunctionCalls:
                 yield body, position, key
 
     def omits(self, body: Body, position: int, key: FunctionKey) -> bool:
-        """Whether a call of the function `key`, at `position`, leaves out an input, or an attribute without default."""
+        """Whether a call of the function `key`, at `position`, leaves out an input, or an attribute without default.
+
+        An input that is named "" is left out, too; an attribute that refers to one of a function around is not.
+        """
         given = {attribute.name for attribute in body.attributes[position]}
         present = sum(map(bool, body.reads[position]))
         return present < len(self._formals[key]) or not given.issuperset(self._functions[key].proto.attribute)

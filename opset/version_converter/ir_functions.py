@@ -39,7 +39,8 @@ def lower_functions(proto: Any, bodies: Sequence[Body], version: int, notes: lis
 def _rename_overloads(proto: Any, bodies: Sequence[Body]) -> int:
     """Rename each function that has an overload, also in its calls, and clear the overload; return the number renamed.
 
-    The new name is "Scale_half" for the overload "half" of Scale, with a number behind it if that name is in use.
+    The new name is "Scale_half" for the overload "half" of Scale, or "Scale_half_1" if that name is in use. `proto` is
+    changed in place; `bodies` are all its graphs and functions.
     """
     taken = {(domain, name) for body in bodies for name, domain in body.operators}
     taken |= {function_key(function)[:2] for function in proto.functions}

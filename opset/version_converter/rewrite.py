@@ -40,9 +40,9 @@ class Refusal(Exception):
 
         Args:
             code: The error code, "C204".
-            why: The reason, which may quote values of this node.
+            why: The reason, which may quote values of this node. It is cut after LONGEST characters.
             help: Advice to the user.
-            instead: Names another target that would do; shown if the help does not apply.
+            instead: Another target that would do, as advice: "convert to 12 or older".
             label: The reason for documentation, if `why` quotes values, sizes or types of this node.
         """
         super().__init__(why)
@@ -55,7 +55,10 @@ class Refusal(Exception):
 
     @property
     def wording(self) -> str:
-        """The reason as documentation shows it: the label, or else the reason, with quoted names in backticks."""
+        """The reason as documentation shows it: the label, or else the reason, with backticks for single quotes.
+
+        If the number of single quotes is odd, one is an apostrophe, and all stay.
+        """
         text = self.label or self.why
         return text.replace("'", "`") if text.count("'") % 2 == 0 else text
 
@@ -179,9 +182,9 @@ class Node:
         return element
 
     def constrained_attributes(self) -> dict[str, Any]:
-        """Return the values that the node states for attributes whose illegal values break a constraint, by name.
+        """Return the values that the node states for attributes whose schema names a constraint, by name.
 
-        An attribute that refers to one of a function is left out. Several values are a list.
+        An attribute that refers to one of a function is left out, and so are defaults. Several values are a list.
         """
         declared = self.schema.attributes
         return {

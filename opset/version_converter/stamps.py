@@ -68,8 +68,8 @@ class StampGuess:
     def chosen(self) -> int | None:
         """The version that the nodes were written for, None if that is not certain.
 
-        It is the stated version if the nodes fit it. Else, if they fit one range of versions, it is the nearest in that
-        range.
+        It is the stated version if the nodes fit it. Else, if they fit exactly one range of versions, it is the version
+        in that range that is nearest to the stated one.
         """
         if not self.reasons:
             return self.stated
@@ -94,7 +94,8 @@ def assume_opsets(
         The model, which is the given one if nothing changes, and the notes.
 
     Raises:
-        ConversionError: C106 if AUTO finds no version of a domain that fits all nodes, or several.
+        ConversionError: C106 if AUTO finds no version of a domain that fits all nodes, or several. C401 if the budget
+            of a trial is used up.
         InferenceError: I401 if `limits` do not suffice for a trial with AUTO.
         ModelError: The model is malformed.
     """
@@ -132,8 +133,8 @@ def guess_opset(model: Model, domain: str, registry: Registry, limits: Limits | 
     The version that the model imports is right if all nodes are valid at it and inference finds no contradiction. Else
     all versions are tried. Contradictions that are the same at every version do not count.
 
-    The registry must have schemas of the domain. Raises ModelError if the model is malformed, InferenceError I401 if
-    `limits` are given and do not suffice.
+    The registry must have schemas of the domain. Raises ModelError if the model is malformed. If a budget does not
+    suffice, ConversionError C401 or InferenceError I401 is raised.
     """
     stated = _stated_version(model.proto, domain)
     newest = registry.domains[domain]
@@ -180,7 +181,7 @@ def _join_equal(
 
 def _is_unchanged(model: Model, domain: str, version: int, registry: Registry, limits: Limits | None) -> bool:
     """Whether converting a model to a version of a domain succeeds and changes no node; its imports may change."""
-    conversion = convert_model(model, Target({domain: version}), registry, limits=limits)
+    conversion = _try_version(model, domain, version, registry, limits)
     return not conversion.refusals and not conversion.actions
 
 
@@ -206,7 +207,7 @@ def _refusals_at(model: Model, domain: str, version: int, registry: Registry, li
 
     Refusals of nodes of other domains are left out.
     """
-    conversion: Conversion = convert_model(model, Target({domain: version}), registry, limits=limits)
+    conversion = _try_version(model, domain, version, registry, limits)
     others = {
         body.location(index)
         for body in bodies(model.proto)
@@ -214,6 +215,17 @@ def _refusals_at(model: Model, domain: str, version: int, registry: Registry, li
         if own != domain
     }
     return FindingList(each for each in conversion.refusals if each.place not in others)
+
+
+def _try_version(model: Model, domain: str, version: int, registry: Registry, limits: Limits | None) -> Conversion:
+    """Return the conversion of a model to a version of a domain.
+
+    Raises ConversionError C401 if the budget ends it, as that says nothing about the version.
+    """
+    conversion = convert_model(model, Target({domain: version}), registry, limits=limits)
+    if stopped := [each for each in conversion.refusals if each.code == "C401"]:
+        raise ConversionError(FindingList(stopped))
+    return conversion
 
 
 def _contradictions(model: Model, registry: Registry, limits: Limits | None) -> FindingList:

@@ -214,9 +214,9 @@ class Survey:
     def convert(self, target: Target) -> SurveyOutcome:
         """Return the result of a conversion of the model to a target, without the converted model.
 
-        For a runtime, the opset nearest to the model's own is tried first, then others. If all of them are refused, the
-        result with the fewest refused nodes is returned. If the plan leaves the result open, a model of at most WHOLE
-        nodes is converted as a whole; so is each model with functions.
+        For a runtime, the opset nearest to the model's own is tried first, then others. The first result without
+        refusals is returned, or else the one with the fewest refused nodes. If the plan leaves the result open, a model
+        of at most WHOLE nodes is converted as a whole; so is each model with functions.
 
         Raises:
             BudgetExceeded: The model has more than MOST_FORMS different nodes, or functions and more than WHOLE nodes,
@@ -503,7 +503,12 @@ def _brief_form(form: Any) -> Hashable:
     """
     *first, inputs, outputs = form
     brief = [
-        (type_, shape, is_constant, (constant and "float" in constant.element and constant[:2]) or constant)
+        (type_, shape, is_constant, constant[:2] if constant and _is_floating(constant.element) else constant)
         for type_, shape, is_constant, constant in inputs
     ]
     return (*first, tuple(brief), outputs)
+
+
+def _is_floating(element: str) -> bool:
+    """Whether an element type is one of floating point, such as "double" or "bfloat16"."""
+    return element == "double" or "float" in element

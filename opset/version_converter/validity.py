@@ -58,8 +58,8 @@ class Validity:
     def plain_nodes_fit(self, body: Body, versions: Mapping[str, int]) -> bool:
         """Whether all nodes without attributes have as many inputs and outputs as their operators allow.
 
-        `versions` are the opsets by domain. Nodes of unknown operators are not checked. An absent input, named "",
-        counts as present, so that callers have to check nodes with absent inputs.
+        Absent inputs, named "", count as present here: callers have to check nodes that have some. Nodes of unknown
+        operators are not checked. `versions` are the opsets by domain.
         """
         counts = map(len, body.reads), map(len, body.computes), map(bool, body.attributes)
         for (op_type, domain), reads, computes, has_attributes in {*zip(body.operators, *counts, strict=True)}:

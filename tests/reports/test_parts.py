@@ -489,3 +489,44 @@ def test_cells_and_tables():
     assert first_rows("t", ["a", "b", "c"], rows, "k")._replace(rows=()) == ("t", ["a"], (), "… and 1 more", "k")
     assert first_rows("t", ["a", "b", "c"], rows[:1000]).more == ""
     assert safe_lines("a\x1b\nb") == "a\\x1b\nb" and _more(0) == "" and _more(1000) == "… and 1,000 more"
+
+
+@pytest.mark.parametrize(
+    ("listed", "left_out", "subject", "verdict"),
+    [
+        (1, 0, "m.onnx", "Converted"),
+        (2, 0, "2 models", "2 models: 2 converted"),
+        (1, 1, "2 models", "2 models: 2 converted"),
+        (2, 1, "3 models", "3 models: 3 converted"),
+        (1, 2, "3 models", "3 models: 3 converted"),
+        (0, 1200, "1,200 models", "1,200 models: 1,200 converted"),
+    ],
+)
+def test_models_that_are_not_listed_count_in_the_title(listed, left_out, subject, verdict):
+    count = listed + left_out
+    summary = {"models": count, "converted": count, "refused": 0, "warned": 0, "exit_status": 0}
+    document = {"models": [MODEL] * listed, "summary": summary, "totals": []}
+    page = models_page("convert", document, WORDS, left_out=left_out)
+    assert re.search("<title>(.*?)</title>", page)[1] == f"Conversion of {subject}"
+    assert verdict in page
+
+
+@pytest.mark.parametrize(
+    ("counts", "bars"),
+    [
+        ([7, 0, 0, 0, 0, 0, 0, 0], [("", 2, 0.0, 30.0)]),
+        ([0, 0, 0, 1, 0, 0, 0, 0], [("", 56, 0.0, 30.0)]),
+        ([0, 0, 0, 0, 0, 0, 0, 3], [("beyond", 128, 0.0, 30.0)]),
+        ([3, 15, 0, 255, 0, 15, 0, 3],
+         [("", 2, 22.5, 7.5), ("", 20, 15.0, 15.0), ("", 56, 0.0, 30.0), ("beyond", 92, 15.0, 15.0),
+          ("beyond", 128, 22.5, 7.5)]),
+        ([10**12, 0, 1, 0, 0, 0, 0, 0], [("", 2, 0.0, 30.0), ("", 38, 28.0, 2.0)]),
+    ],
+)  # fmt: skip
+def test_each_bar_has_its_place_and_stands_on_the_line(counts, bars):
+    picture = str(histogram_picture(counts))
+    found = re.findall('<rect(?: class="(.*?)")? x="(.*?)" y="(.*?)" width="14" height="(.*?)"/>', picture)
+    assert [(kind, *map(float, numbers)) for kind, *numbers in found] == bars
+    assert re.findall('<text x="(.*?)".*?>(.*?)</text>', picture) == [
+        ("9", "="), ("45", ".01"), ("81", "1"), ("117", "100"),
+    ]  # fmt: skip

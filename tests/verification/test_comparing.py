@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from opset.verification.comparing import Comparison, InnerValues, count_differences, leaves, magnitude, why_different
+import opset
+from opset.verification.comparing import (
+    Comparison,
+    InnerValues,
+    count_differences,
+    differing_weight,
+    leaves,
+    magnitude,
+    why_different,
+)
 
 F32 = np.float32
 
@@ -139,3 +148,22 @@ def test_the_first_value_inside_that_differs_is_kept_of_as_many_as_fit():
     values.compare("two 2", "a", numbers[1])
     values.compare("two 1", "b", numbers[0])
     assert values.first is not None and values.first[:3] == ("a", "one 2", "two 2") and "2" in values.first[3]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "name"),
+    [
+        ("float[1] a = {1}, float[1] b = {2}", "float[1] a = {1}, float[1] b = {2}", ""),
+        ("float[1] a = {1}, float[1] b = {2}", "float[1] b = {3}, float[1] a = {2}", "a"),
+        ("float[1] a = {1}, float[1] b = {2}", "float[1] b = {3}", "b"),
+        ("float[1] a = {1}, float[1] b = {2}", "float[2] a = {1, 2}, float[1] b = {3}", "b"),
+        ("float[1] a = {1}, float[1] b = {2}", "int64[1] a = {4}, float[1] b = {3}", "b"),
+        ("float[1] a = {1}", "float a = {2}", ""),
+        ("float[1] a = {1}", "double[1] a = {2}", ""),
+        ("float[1] a = {1}", "float[1] c = {2}", ""),
+    ],
+)
+def test_the_first_weight_that_differs_is_named_where_name_type_and_shape_are_equal(before, after, name):
+    text = '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) <{}> {{ y = Neg (x) }}'
+    models = [opset.load(opset.parse_model(text.format(each))) for each in (before, after)]
+    assert differing_weight(*models) == name

@@ -3,6 +3,7 @@
 import pytest
 from onnx import parser
 
+from opset.budget import Limits
 from opset.errors import ConversionError
 from opset.model import load
 from opset.opsets.registry import default_registry
@@ -135,3 +136,12 @@ def test_a_version_that_is_said_is_read_in_functions_of_the_same_version_too():
 def test_the_nearest_version_of_a_range():
     assert [VersionRange(7, 9).nearest_to(each) for each in (6, 7, 8, 9, 10)] == [7, 7, 8, 9, 9]
     assert VersionRange(7, 7).text == "7"
+
+
+def test_a_budget_that_is_used_up_says_nothing_about_the_version():
+    rank = ", ".join(["1"] * 12)
+    model = model_of("a = Relu (x) y = Softmax <axis = -11> (a)", 13, given=f"float[{rank}] x")
+    assert assume_opsets(model, AUTO, REGISTRY) == (model, [])
+    with pytest.raises(ConversionError) as caught:
+        assume_opsets(model, AUTO, REGISTRY, Limits(max_steps=1))
+    assert [each.code for each in caught.value.findings] == ["C401"]

@@ -84,7 +84,10 @@ def carries(*operators: str, domain: str = "", sizes: tuple[int, ...] = ()) -> C
 
 
 def quotient(whole: Size | None, part: Size | None) -> Size | None:
-    """Return whole / part, or None if `part` does not certainly divide `whole`, is 0, or a size is None."""
+    """Return whole / part, or None if it is not certain that `part` divides `whole` without remainder.
+
+    The result is also None if `part` is 0, or if a size is None.
+    """
     if whole is None or part is None or part == 0:
         return None
     try:

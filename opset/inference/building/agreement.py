@@ -23,7 +23,7 @@ def certainly_differ(left: Shape, right: Shape) -> bool:
 
 
 def unify_shape(call: Call, index: int, expected: Shape, label: str) -> Shape:
-    """Return `expected`, which the shape of the input at `index` must equal, with what this shape adds.
+    """Return the shape `expected`, made more precise by the shape of the input at `index`, which must equal it.
 
     Numbers of the input replace symbolic and unknown (None) sizes of `expected`, and symbolic sizes replace unknown
     ones. If the input's rank is unknown, `expected` is returned as it is. Raises Violation with the constraint `label`,

@@ -566,9 +566,10 @@ def _bounds_of(size: Size) -> _Bounds:
 
 
 def _close_bounds_of(size: Size) -> _Bounds:
-    """Return (lower, upper) bound of a size, with more effort than `_bounds_of`; None for one that is not found.
+    """Return the (lower, upper) bound of a size, both inclusive; None for one that is not found.
 
-    For example, N - floor(N/2) is at least 0, because floor(N/2) is at most N/2. A large size gets no more effort.
+    It finds more than `_bounds_of`: N - floor(N/2) is at least 0, as floor(N/2) is at most N/2. Not so for a large
+    size.
     """
     low, high = _bounds_of(size)
     if isinstance(size, int) or size.size > MAX_BOUND_SIZE:
@@ -748,7 +749,7 @@ class _SizeReader:
         return token
 
     def read_sum(self, depth: int) -> Size:
-        """Read terms joined by + and -, and return their sum; `depth` is the number of brackets open."""
+        """Read one or more terms joined by + and -, and return their sum; `depth` is the number of open brackets."""
         if depth > MAX_SIZE:
             raise _NotASize
         negative = self.peek_token() == "-"

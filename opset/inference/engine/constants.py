@@ -92,7 +92,8 @@ class ConstantElements:
     ) -> tuple[Constant | None, ...]:
         """Return the elements of a node's outputs, computed by the operator's data function; () if nothing is computed.
 
-        An output that is large, or has a size that is no number, is None.
+        An output is None if it is unknown, is large, or has a size that is no number. The first output decides whether
+        anything is computed.
 
         Args:
             call: the node.

@@ -142,8 +142,9 @@ def _exact_power(a: float, b: float) -> Element:
 def mod_10_data(call: Call) -> Any:
     """Return a % b for each pair of elements of the inputs, broadcast together; None if an input is unknown.
 
-    The result has the sign of b, or of a if the attribute `fmod` is 1. An element is None if one of its operands is
-    unknown, if b is 0, or if variables decide the result; with `fmod` 1, also if one of two integers is negative.
+    The result has the sign of b, or of a if the attribute `fmod` is 1. An element is None if a or b is unknown, if b is
+    0, or if variables decide the result. With `fmod` 1, it is also None for integers or symbolic sizes of which one may
+    be negative.
     """
 
     def fmod(a: Any, b: Any) -> Element:

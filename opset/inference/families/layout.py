@@ -199,7 +199,7 @@ def tile_6(call: Call) -> Shape:
 def tile_1(call: Call) -> Shape:
     """Return the input's shape with one size multiplied: the second input is the factor, the third the axis.
 
-    A size is None if it is unknown. If the axis is unknown, this holds for all sizes, except 0, unless the factor is 1.
+    A size is None if it is unknown. If the axis is unknown, all sizes but those of 0 are None, unless the factor is 1.
     Raises Unknown if the rank is unknown.
     """
     shape = call.require_shape(0)

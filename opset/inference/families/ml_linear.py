@@ -39,7 +39,8 @@ def scaler_1(call: Call) -> Shape:
 def linear_regressor_1(call: Call) -> Shape:
     """Return (rows of X, targets); a vector is one row, and the number of rows is None if it is unknown.
 
-    Raises Violation C2 if the number of targets, coefficients or intercepts is wrong.
+    Raises Violation C2 if the attribute `targets` is below 1, if there is not one coefficient for each target and
+    feature, or if there are intercepts, but not one for each target.
     """
     rows, features = count_rows_and_features(call)
     targets = call.attribute("targets")

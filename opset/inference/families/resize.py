@@ -70,13 +70,14 @@ def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
 
 @infer("Resize", since=11)
 def resize_11(call: Call) -> Shape:
-    """Return the shape of X with the sizes of `axes` multiplied by the input `scales`, or replaced by `sizes`.
+    """Return the shape of X with sizes multiplied by the input `scales` and rounded down, or replaced by `sizes`.
 
-    Without the attribute `axes`, all sizes are. Products are rounded down; `sizes` may be changed to keep the aspect
-    ratio, see `_sizes_by_policy`. A size is None if it is unknown.
+    The attribute `axes` selects these sizes, by default all. `sizes` may be changed to keep the aspect ratio, see
+    `_sizes_by_policy`. A size is None if it is unknown. Raises Unknown if the rank of X is unknown and no input shows
+    it.
 
-    Raises Unknown if the rank of X is unknown and no input shows it. Raises Violation C1 or C4 to C7 if the inputs do
-    not fit.
+    Raises Violation C1 unless there is one scale or size for each axis, C4 if strings or booleans would be averaged, C5
+    unless either scales or sizes are given, C6 for the input `roi`, C7 if a size of 0 would become another one.
     """
     if not call.has(2) and not call.has(3):
         raise Violation("C5", "0 scales and 0 sizes")

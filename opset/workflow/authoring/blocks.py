@@ -68,9 +68,10 @@ def locate_versions(path: str, root: YamlNode, lines: list[str]) -> list[Version
 
 
 def _is_outside(line: str, column: int) -> bool:
-    """Return whether a line after a version does not belong to it.
+    """Return whether a line at the end of a version does not belong to it: an empty one, or a comment further left.
 
-    Such a line is empty, or a comment that begins further left than `column`.
+    `column` is the 0-based column of the version's keys; a comment that begins there or behind it belongs to the
+    version.
     """
     text = line.strip()
     return not text or (text.startswith("#") and len(line) - len(line.lstrip()) < column)

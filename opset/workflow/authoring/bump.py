@@ -283,8 +283,8 @@ def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """Return the bytes of an operator's file with the changes of its newest version in the `change:` block.
 
     The operator must have at least two versions. If the block then says all that it has to, guidance for the author is
-    removed, and the version below is written as `like` the newest. Raises UsageError U103 if comments or the layout
-    would be lost.
+    removed, and the version before is shortened: `like` names the newest, and keys that both share are left out. Raises
+    UsageError U103 if comments or the layout would be lost.
     """
     step = operator.transitions[-1]
     change = step.change

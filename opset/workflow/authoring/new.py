@@ -240,7 +240,10 @@ def _initial_document(original: Operator | None, domain: str, sets: TypeSets, sh
 
 
 def _type_set_names(expression: Any) -> list[str]:
-    """Return the type sets of single domains that a type expression, or a list of them, names: ["ml_labels"]."""
+    """Return the type sets of single domains that a type expression, or a list of them, names: ["ml_labels"].
+
+    They are told by the name alone: a domain's prefix before the first "_".
+    """
     texts = expression if isinstance(expression, list) else [expression]
     return [each for each in map(str, texts) if each.partition("_")[0] in SETS_OF_DOMAINS and "_" in each]
 

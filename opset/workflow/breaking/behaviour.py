@@ -118,10 +118,10 @@ def _is_declared_by_attribute(version: Version, label: str) -> bool:
 
 
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
-    """Return the other labels under which the version `other` has a constraint of `version`.
+    """Return the labels under which `other` has the constraint that `version` calls `label`.
 
-    `label` is the constraint's label in `version`. The constraint is the same if text and checked conditions are equal.
-    The result is [] if `other` has the text under the same label, or does not have the constraint.
+    The constraint is the same if text and checked conditions are equal. The result is [] if `other` does not have it,
+    or if `label` has the same text there.
     """
     text = version.docs.constraints[label]
     if other.docs.constraints.get(label) == text:
@@ -139,7 +139,7 @@ def _labels_of_same_constraint(other: Version, version: Version, label: str) -> 
 
 @BREAKING.rule("B151", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _shape_rule(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if the shapes of outputs are inferred by another rule.
+    """Yield a finding if an edit or a new version infers the shapes of outputs by another rule.
 
     It is a warning if one of the two versions has a Python function in place of a rule.
     """

@@ -97,7 +97,10 @@ def _state_of(schemas: State | Registry | Iterable[Operator], name: str) -> Stat
 
 
 def _check_common(comparison: StateComparison) -> None:
-    """Raise ComparisonError B193 if a state has no operators, or both have no domain and no operator name in common."""
+    """Raise ComparisonError B193 if a state has no operators, or if the states have nothing in common.
+
+    One domain, or one name of an operator in any domains, is enough in common.
+    """
     states = comparison.old, comparison.new
     for state in states:
         if not state.operators:

@@ -71,11 +71,11 @@ def _report_text(rule: Rule[Any]) -> str:
 def _good_text(fixture: dict[str, str]) -> str:
     """Return the good example of the page of a rule, from `fixture`, which has texts by key.
 
-    Without the key "version", it is the text "shown", or else "good". With it, it is this text, the head of a new
+    Without the key "version", it is the text "shown". With it, it is this text, the head of a new
     version, and below it the lines of "bad" that an edit would leave: neither its first line nor removed lines.
     """
     if "version" not in fixture:
-        return fixture.get("shown", "") or fixture["good"]
+        return fixture["shown"]
     lines = fixture["bad"].splitlines()[1:]  # without the name of the file
     edited = [line[2:] for line in lines if line[0] != "-"]
     while edited[-1].endswith(":"):  # a key whose entries are the same

@@ -51,7 +51,10 @@ def _parameter_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B113", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output that has another name at the same position."""
+    """Yield a finding for each input or output that has another name at the same position.
+
+    It counts as renamed only if the other version has neither the old nor the new name elsewhere.
+    """
     for side in SIDES:
         for old, new in pair.side_difference(side, "renamed").items():
             yield RuleFinding(f"the {side[:-1]} {old!r} is called {new!r} now", (side, new))
@@ -76,7 +79,7 @@ def _parameter_reordered(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B115", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_option(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output that became required, optional or variadic."""
+    """Yield a finding for each input or output of both versions that became required, optional or variadic."""
     for side in SIDES:
         for name, (old, new) in pair.side_difference(side, "arity").items():
             yield RuleFinding(f"the {side[:-1]} {name!r} was {old} and is {new} now", (side, name))
@@ -310,9 +313,10 @@ def _type_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleFinding]:
-    """Yield a finding for each type constraint that gained types (`sign` is "+"), or that lost types (`sign` is "-").
+    """Yield a finding for each type constraint of both versions that gained types (`sign` is "+") or lost types ("-").
 
-    `message` is the end of the finding's message, with {} in place of the types.
+    A constraint whose name is used for entirely other inputs and outputs now is left out. `message` is the end of the
+    finding's message, with {} in place of the types.
     """
     for name, tokens in pair.difference.get("types", {}).items():
         types = [each[1:] for each in tokens if each[0] == sign] if isinstance(tokens, list) else []

@@ -186,7 +186,8 @@ def registry_state(registry: Registry, name: str) -> State:
 def _place_finder(path: str) -> PlaceFinder | None:
     """Return a function that finds keys in a YAML file of the standard, as path:line:1; None if `path` is "".
 
-    The function takes a since_version and the keys that lead to the key, such as "attributes" and "axis".
+    The function takes a since_version and the keys that lead to the key, such as "attributes" and "axis". Without a key
+    on the way, it is the line of the last one before it that exists; without the version, line 1 stands for it.
     """
 
     def place(since: int, *keys: str) -> str:
@@ -231,9 +232,10 @@ def standard_state() -> State:
 
 
 def release_state(release: Release, present: State) -> State:
-    """Return the state of a release of the standard: of the present operators, only the versions that the release had.
+    """Return the state of a release of the standard: of the present operators, the versions up to the release's opsets.
 
-    The versions are as the present files have them; the lock of the standard tells which signatures were released.
+    What they contain is read from the present files. The state has the lock of the standard, which tells the signatures
+    as they were released.
 
     Args:
         release: The release of onnx.

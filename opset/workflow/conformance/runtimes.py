@@ -293,9 +293,9 @@ class _WorkerRunner:
         return self._final_answer(answer)
 
     def _final_answer(self, answer: Answer) -> Answer:
-        """Return the answer to report, which is `answer` in most cases.
+        """Return the answer to report: `answer`, unless the case crashed before and was run again with another result.
 
-        If the case crashed, and was run again without a crash, the answer is the first crash.
+        Then it is still a crash, with the first crash and the other result as its reason.
         """
         if self._crash is None or answer.kind == "crash":
             return answer

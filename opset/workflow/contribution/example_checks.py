@@ -143,9 +143,10 @@ def check_empty_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("scalar", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of a scalar")
 def check_scalars(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield one piece of evidence: PASSED if an example has a scalar as its first tensor input, else MISSING.
+    """Yield one piece of evidence: PASSED if an example has a scalar as the first input that may be a tensor.
 
-    It is NOT_APPLICABLE if no input may be a tensor, or if no example has such a scalar and a constraint forbids it.
+    Otherwise, it is NOT_APPLICABLE if a constraint forbids a scalar there, else MISSING. It is also NOT_APPLICABLE if
+    no input may be a tensor.
     """
     if version.first_tensor is None:
         yield from _evidence_without_tensors(version)
@@ -183,8 +184,9 @@ def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
 def check_negative_axes(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence for each attribute or input that may hold a negative axis: whether an example has one.
 
-    It is PASSED or MISSING; NOT_APPLICABLE if there is no such attribute or input. Inputs count if they are called
-    "axis" or "axes".
+    It is PASSED or MISSING; NOT_APPLICABLE if there is no such attribute or input. Attributes count by their `kind`,
+    unless their range forbids negative numbers; an example that leaves one out uses the default. Inputs count if they
+    are called "axis" or "axes". Only examples with outputs count.
     """
     declared = [each for each in version.schema.attributes.values() if each.kind in (AXIS, AXES)]
     axes = [each.name for each in declared if ">= 0" not in each.range and "0 <=" not in each.range]

@@ -106,8 +106,8 @@ def _example_of_type(version: ReviewedVersion, indices: Iterable[int], type_: st
 def _try_type(version: ReviewedVersion, indices: Sequence[int], type_: str) -> CastResult:
     """Run the kernel on each example with outputs, its inputs at `indices` cast to a type, and return the CastResult.
 
-    An example that cannot be cast to the type is passed over. One example whose outputs agree is enough: disagreements
-    of others are then no fault.
+    An example that cannot be cast to the type is passed over. An output of another type than `type_` ends the trial as
+    a fault. One example whose outputs agree in value is enough: values of others that differ are then no fault.
     """
     refused = wrong = ""
     computed = compared = False

@@ -207,7 +207,10 @@ class ClaimTests:
         return self._converted[example.name]
 
     def operator_nodes(self, model: Any) -> list[Any]:
-        """Return the nodes of a ModelProto's main graph that call the operator whose claims are tested."""
+        """Return the nodes of a ModelProto that call the operator whose claims are tested, in order.
+
+        Only its main graph is searched: not subgraphs, and not functions.
+        """
         operator = self.newer.name, self.newer.domain
         return [each for each in model.graph.node if (each.op_type, normalize_domain(each.domain)) == operator]
 
@@ -439,9 +442,10 @@ def check_ignored(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("only_for", Claim)
 def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `only_for: [types]`: without these types, the attribute has no effect.
+    """Yield one result for the claim `only_for: [types]`, that the attribute has no effect without these element types.
 
-    Examples that have none of the types are computed again with other values of the attribute, see `check_effect`.
+    The kernel computes the examples whose inputs and outputs have none of the types again, with other values of the
+    attribute. A change of an output contradicts the claim.
     """
     tests = claim.tests
     types = frozenset(claim.value)
@@ -539,9 +543,11 @@ def check_undefined(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("input", Claim)
 def check_input(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `input: name`: an attribute became an input of this name.
+    """Yield one result for the claim `input: name`, that an attribute became the input of this name.
 
-    In a converted example, the input with the value of the removed attribute must give the same outputs.
+    Each example of the older version, with its value or the default, is converted to the newer one. With this value as
+    the input, it must give the same outputs. Examples without a value, or with an input that is no constant there, are
+    left out.
     """
     tests = claim.tests
     name = claim.name
@@ -566,9 +572,11 @@ def check_input(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("negative", Claim)
 def check_negative(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `negative: true`: an axis that is counted from the end gives the same outputs.
+    """Yield one result for the claim `negative: true`, that an axis counted from the end gives the same outputs.
 
-    Axes are counted in the first input that an example gives; examples without its shape are left out.
+    The kernel computes each example of the newer version again, with all of its axes counted from the other end. The
+    rank is that of the first input that an example gives. Examples without its shape, with rank 0 or without an axis
+    are left out. An error contradicts the claim, too.
     """
     tests = claim.tests
     name = claim.name
@@ -626,7 +634,7 @@ def check_emulate(claim: Claim) -> Iterator[ClaimResult]:
 
 
 def _is_float(type_: str) -> bool:
-    """Return whether a type, such as "tensor(float16)", has elements that are floats, of any width."""
+    """Return whether a type, such as "tensor(float16)", has elements that are real floats of any width, also double."""
     return "float" in type_ or "double" in type_
 
 

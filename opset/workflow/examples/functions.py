@@ -66,9 +66,13 @@ _NEEDS = {
 def _versions_in_use(kind: str, versions: Sequence[OpSchema], sinces: Sequence[int]) -> set[int]:
     """Return the versions that a function's decorator may name so that some version of the operator calls the function.
 
+    An adapter is called by the version that it names, if this declares it as written, and a lowering by the first
+    version. A kernel or inference function is called by each version from its own to the next one in `sinces`; an
+    inference function not by versions with a shape rule.
+
     Args:
-        kind: The name of the decorator, such as "kernel" or "up".
-        versions: All versions of the operator.
+        kind: The name of the decorator, such as "kernel", "infer", "up" or "lower".
+        versions: All versions of the operator, oldest first.
         sinces: The versions under which functions are registered, sorted.
     """
     if kind in ("up", "down"):

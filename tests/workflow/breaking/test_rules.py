@@ -1,5 +1,7 @@
 """Every rule on every pair: the findings are those of findings.txt, and a rule finds its bad example alone."""
 
+import re
+import textwrap
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -12,7 +14,7 @@ from opset.schemas.model import Attribute, AttributeChange, Change, Condition, E
 from opset.schemas.yaml.loader import standard_sets
 from opset.workflow.breaking import compare
 from opset.workflow.breaking.example_rule import MOST
-from opset.workflow.breaking.pages import fixtures
+from opset.workflow.breaking.pages import fixtures, page_body
 from opset.workflow.breaking.report import REQUIREMENTS, SEVERITIES
 from opset.workflow.breaking.rules import CLAUSES, OperatorPair, StateComparison, VersionPair
 from opset.workflow.breaking.states import folder_state, release_state, standard_state
@@ -636,3 +638,12 @@ def test_a_copy_of_the_standard_has_its_own_type_sets_and_others_have_those_of_t
     assert (state.name, operator.name, operator.versions[1].schema.types["T"]) == ("it", "Thin", floats)
     assert state.sets["floats"] == floats and (sets is None or {*state.sets} == {*sets})
     assert bool(state.sets_path) == (types == "own: [floats, bool]")
+
+
+@pytest.mark.parametrize("code", sorted(RULES))
+def test_each_section_of_a_page_has_the_text_of_its_fixture(code):
+    fixture = fixtures()[code]
+    _, bad, good, todo = re.split(r"\n\n## (?:Bad|Good|What to do)\n\n", page_body(code))
+    assert textwrap.dedent(bad).strip() == textwrap.dedent(fixture["bad"]).strip() and todo.strip()
+    shown = fixture.get("version") or fixture["shown"]
+    assert textwrap.dedent(good).startswith(textwrap.dedent(shown).rstrip())

@@ -170,7 +170,8 @@ ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin Re
 def reduce(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the result of ReduceSum and other reductions.
 
-    Raises Blocked if the axis is reduced.
+    Each removed axis in front of it moves it by one if `keepdims` is 0. Raises Blocked if the axis is reduced, if the
+    axes or the rank are unknown, or if the input of axes has the resized axis.
     """
     step.require_shared(1)
     axes = step.numbers(1, "axes")
@@ -184,7 +185,8 @@ def reduce(step: AxisStep) -> Place:
 def arg_reduce(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the result of ArgMax or ArgMin.
 
-    Raises Blocked if positions along the axis are returned.
+    It is one axis lower than in the input if an axis in front of it is removed, by `keepdims` 0. Raises Blocked if the
+    node reduces the resized axis, as the results would be positions along it.
     """
     return _place_without(step, [step.axis(step.call.attribute("axis"), len(step.shape(0)))])
 

@@ -160,7 +160,8 @@ def gather_nd(step: AxisStep) -> Place:
 def one_hot(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of OneHot.
 
-    A new axis in front of the resized axis moves it by one. Raises Blocked if another input has the axis.
+    It is the place in the indices, moved by one if the new axis is inserted in front of it. Raises Blocked if depth or
+    values have the resized axis.
     """
     step.require_shared(1, 2)
     place = step.data_place()
