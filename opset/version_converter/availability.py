@@ -114,7 +114,10 @@ Names: TypeAlias = tuple[Operator, Sequence[str], Sequence[str]]
 
 
 def names_of(node: Any) -> Names:
-    """Return the (operator, domain) of a NodeProto, and the names of its inputs and of its outputs."""
+    """Return ((operator, domain), inputs, outputs) of a NodeProto: the domain is "" for ai.onnx, the others are names.
+
+    The lists of names are copies; "" stands for an input or output that is left out.
+    """
     return (node.op_type, normalize_domain(node.domain)), node.input[:], node.output[:]
 
 

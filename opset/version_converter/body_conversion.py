@@ -280,11 +280,9 @@ class BodyConversion:
         return nodes
 
     def _state_shapes(self) -> None:
-        """Write the inferred shapes of the outputs of this body, that of a Scan, into the model.
+        """Write the inferred types and shapes of this body's outputs into the model; the body is that of a Scan.
 
-        Runtimes may not infer them: below opset 14, they do not infer the results of arithmetic on sizes. So shapes are
-        written if the target is below 14, or is a runtime. Only sizes that are numbers are written. Outputs with a
-        stated shape stay, and so do all in model-local functions.
+        A size that is no number is left open.
         """
         is_inferred = self._context.opsets.get("", INFERRED) >= INFERRED and self.availability is None
         if is_inferred or self.body.root.function:

@@ -280,9 +280,10 @@ class _Inliner:
     def _replace_calls(self, body: Any, certain: frozenset[str]) -> list[Any]:
         """Return the nodes of a body, with the nodes of chosen functions in place of their calls.
 
-        Calls among the new nodes are replaced as well. Calls in subgraphs stay, and so does `body.node`; only the
+        Calls among the new nodes are replaced as well, calls in subgraphs are not. `body.node` is not changed; only the
         value_info of new nodes is added to `body`. Each replaced call is counted in the Inlining. A call that cannot be
-        replaced is left out, and a refusal is added there. Raises BudgetExceeded if the budget is used up.
+        replaced is missing from the result, and a refusal is added to the Inlining. Raises BudgetExceeded if the budget
+        is used up.
 
         Args:
             body: The GraphProto or FunctionProto.

@@ -489,10 +489,11 @@ class Crossing:
         return [each._replace(is_bound=True) for each in made]
 
     def _write_vectors(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return nodes that make vectors of the scalar inputs at `lack.scalars`, and the node that reads the vectors.
+        """Return nodes that make vectors of scalar inputs of a node, followed by a copy of this node that reads them.
 
-        Each vector has one element. The node comes last. A constant scalar becomes a constant. The name of the step is
-        added to `crossed`. Raises Refusal if the new nodes are not valid, BudgetExceeded if the budget is used up.
+        `pending` is the node, and `lack.scalars` are the positions of the inputs. Each vector has one element; a
+        constant scalar becomes a constant. The name of the step is added to `crossed`. Raises Refusal if the new nodes
+        are not valid, BudgetExceeded if the budget is used up.
         """
         facts, node = self._facts, pending.node
 

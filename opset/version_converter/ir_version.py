@@ -139,8 +139,8 @@ def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
 def _features(proto: Any, all_bodies: list[Body], above: int, before: int) -> Iterator[Feature]:
     """Yield the features of the IR that a ModelProto uses and that need an IR version above `above`; some are repeated.
 
-    `before` is the IR version of the given model, which a feature that the model has need not exceed. So features of
-    later versions count as of `before`, except annotations, and those of version 4 and below.
+    A feature needs the version that introduced it, but at most `before`, the IR version of the given model. This
+    maximum does not hold for annotations, and for features of version 4 and below.
     """
     # A feature that a model has before its IR version needs no higher one: some exporters write ZipMap at 3.
     # Adapters add initializers at most, which are no inputs from version 4 on.

@@ -445,11 +445,12 @@ class Builder:
     ) -> Any:
         """Add a new node; return the name of its output, or a tuple of names if there are several.
 
-        `outputs` are the names of the outputs, or the number of outputs, which then get new names. `attributes` may
-        name inputs, as in `arguments`; absent inputs at the end are left out.
+        `outputs` are the names of the outputs, or the number of outputs, which then get new names. A name in
+        `attributes` that is an input of the operator stands for a new constant there, and None leaves an attribute out.
+        Absent inputs at the end are left out.
 
-        Raises Refusal C201 if the operator does not exist at the opset, TypeError for an attribute that it does not
-        have, and BudgetExceeded if the budget is used up.
+        Raises Refusal C201 if the operator does not exist at the opset, TypeError for a name that is neither an
+        attribute nor an input, and BudgetExceeded if the budget is used up.
         """
         version, schema = self._written_in(op_type, domain)
         inputs, attributes = self.arguments(schema, inputs, attributes)
@@ -675,9 +676,10 @@ class Builder:
         return computed[0] if len(computed) == 1 else tuple(computed)
 
     def fresh(self, hint: str) -> str:
-        """Return a new name for a value, such as "y__wide" for the hint "wide"; no name in the model is equal to it.
+        """Return a new name for a value, such as "y__wide" for the hint "wide".
 
-        It begins with the name of the replaced node's first output. If "y__wide" is taken, a number follows.
+        It begins with the name of the replaced node's first output. If a value of the model has the name, or if the
+        name was given before, a number follows.
         """
         return self._names.fresh(f"{self._stem}__{hint}")
 
@@ -690,7 +692,11 @@ class Builder:
         self._values.state(name, element, shape)
 
     def release(self, *names: str) -> None:
-        """State that the new nodes do not read these values; constants that nothing else reads are removed later."""
+        """State that the new nodes do not read these values.
+
+        An initializer or a node of ai.onnx whose results nothing else reads is removed later, and so is what only it
+        reads.
+        """
         self.released.extend(name for name in names if name)
 
 

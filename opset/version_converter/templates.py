@@ -43,9 +43,9 @@ class Template(NamedTuple):
 def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
     """Return all facts about a node that its lowering may depend on, as a key; nodes with equal keys are lowered alike.
 
-    The key has the operator, attributes, types, shapes and small constants, and which names are equal or absent.
-    Returns None if the lowering may depend on further facts. That is so for a node in a function, a node with a
-    subgraph, and a node with documentation, device configurations or an overload.
+    A lowering that reads large constants or other nodes is excepted: `ValueFacts.large_read` tells. The key has the
+    operator, attributes, types, shapes and small constants, and which names are equal or absent. It is None for a node
+    in a function, a node with a subgraph, and a node with documentation, device configurations or an overload.
     """
     node = body.nodes[index]
     if body.root.function or node.doc_string or node.device_configurations or node.overload:

@@ -165,7 +165,7 @@ class AxisStep:
         return equal(size, self.before) is True
 
     def depends_on_axis(self, size: Size) -> bool:
-        """Whether a size in the resized model depends on the new size of the resized axis."""
+        """Whether a size in the resized model depends on the new size of the resized axis; False for a number."""
         return not variables(size).isdisjoint(variables(self.after))
 
     # -- what changes --

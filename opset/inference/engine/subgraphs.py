@@ -81,8 +81,10 @@ class SubgraphInference:
     def _open_scope(self, scope: Scope, index: int, request: GraphRequest) -> tuple[Scope, list[str]]:
         """Return a new scope for the subgraph that a node's rule requests, and the names of the subgraph's inputs.
 
-        The scope has the inputs, initializers and stated types of the subgraph. Initializers that IR version 3 lists as
-        inputs are left out of the names if the rule passes nothing for them.
+        `index` is the node's in `scope.body`. The scope has the initializers and inputs of the subgraph, with the types
+        that the rule passes and the graph states; contradictions are in its `conflicts`. An earlier scope of the
+        subgraph is removed from `scope`. Initializers that IR version 3 lists as inputs are left out of the names if
+        the rule passes nothing for them. Raises BudgetExceeded if the budget is used up.
         """
         around = scope.body
         node = around.nodes[index]

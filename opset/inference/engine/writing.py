@@ -125,10 +125,7 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
 
 
 def _type_field(type_: Type | None) -> tuple[bytes, int]:
-    """Return the bytes of a ValueInfoProto's field with this type, and the length of the type alone.
-
-    The result is (b"", 0) if not even the element type is known.
-    """
+    """Return the field `type` of a ValueInfoProto in bytes, with its header, and the length of the TypeProto in it."""
     _, inside = unwrap_layers(type_)
     if type_ is None or inside is None or inside.element is None:
         return b"", 0

@@ -370,11 +370,11 @@ def _common_elements(left: Constant | None, right: Constant | None) -> Constant 
 
 
 def _count_iterations(call: Call) -> tuple[Size | None, int]:
-    """Return how often a Loop runs by its input M alone, and the least number of times that it certainly runs.
+    """Return how often a Loop runs by its input M alone, whatever its condition, and the least number of these runs.
 
     The first number is M, or 0 if M is negative; it may be symbolic, and is None if M is absent or unknown. The second
-    is 1 if M is absent, since nothing then ends the loop before its first iteration, and 0 if M is unknown. Raises
-    Violation C2 if M certainly does not have one element.
+    is the lower bound of the first. It is 1 if M is absent, since nothing then ends the loop before its first
+    iteration, and 0 if M is unknown. Raises Violation C2 if M certainly does not have one element.
     """
     if not call.has(0):
         return None, 1

@@ -9,10 +9,11 @@ from opset.inference.registration import infer
 
 @infer("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 def negative_log_likelihood_loss_12(call: Call) -> list[Shape | None]:
-    """Return the shape of the loss, and the shape of log_prob, (N, C, d1, …), None if it is unknown.
+    """Return two shapes: that of the loss, and that of log_prob, which is None if its rank is unknown.
 
-    The loss has the shape (N, d1, …) if the attribute `reduction` is "none", and else (). Only SoftmaxCrossEntropyLoss
-    has the output log_prob. Raises Unknown if the loss is not reduced and its rank is not known.
+    The loss has the shape (N, d1, …) if the attribute `reduction` is "none", and else (); log_prob has (N, C, d1, …).
+    NegativeLogLikelihoodLoss has no output log_prob, and its second shape is ignored. Raises Unknown if the loss is not
+    reduced and its rank is not known.
     """
     reduction = call.attribute("reduction")
     run = call.run("D")

@@ -12,7 +12,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("HannWindow", "HammingWindow", "BlackmanWindow")
 def hann_window_17(call: Call) -> Type:
-    """Return the type of a vector whose size is the first input's element, None if this is unknown.
+    """Return the type of a vector. Its size is the element of the first input, or None if the element is unknown.
 
     HannWindow, HammingWindow and BlackmanWindow have this output. The attribute `output_datatype` names its element
     type.

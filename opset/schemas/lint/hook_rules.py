@@ -101,9 +101,10 @@ def check_lost_kernels(folder: LintedFolder, context: LintContext) -> Iterator[F
 
 @LINT.rule("S228", LintedFolder)
 def check_lost_functions(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S228 for each inference function that no version uses, since it has a rule or a newer function.
+    """Yield a finding S228 for each inference function that no version of its operator uses.
 
-    Functions of operators whose files are not checked, or have faults, are skipped.
+    Each version has a rule in its YAML, uses a newer function, or is older than the function. Nothing is yielded if
+    `context.inferred` is None.
     """
     if context.inferred is None:
         return

@@ -428,8 +428,9 @@ class Examples(Likeness):
     def flatten(self, node: YamlNode) -> tuple[list[YamlNode], tuple[int, ...]]:
         """Return the elements of nested lists in row-major order, and the shape: (2, 3) for two lists of three.
 
-        If lists of one level have different lengths, add a finding and return ([], (0,)). A SchemaError ends reading if
-        there are too many elements for the budget.
+        A node that is no list gives ([node], ()). If lists of one level have different lengths, or if something else
+        stands beside a list, a finding is added and the result is ([], (0,)), as for an empty list. A SchemaError ends
+        reading if there are too many elements for the budget.
         """
         level, shape = [node], list[int]()
         while level and isinstance(level[0].value, list):

@@ -56,16 +56,17 @@ class Likeness(Fields):
         own: Collection[str],
         depths: Mapping[str, int],
     ) -> dict[str, YamlNode]:
-        """Return the keys in `fields` with their values, and the keys that only `other` has.
+        """Return the keys in `fields`, and the keys that only `other` has.
 
-        The size of the inherited keys is charged to the budget; raises SchemaError if that is used up.
+        A null in `fields` leaves its key out; if nothing would be inherited there, finding S107 is added. The size of
+        the inherited keys is charged to the budget; raises SchemaError if that is used up.
 
         Args:
             fields: The keys of a version or example in YAML, `like` included.
             other: All keys of the version or example that it is like.
             own: The keys that are never inherited.
-            depths: Keys whose entries are merged if both have the key, with the number of levels. For any other key,
-                the value in `fields` counts alone.
+            depths: Keys whose entries are merged if both have the key, with the number of levels; entries in `fields`
+                win. For any other key, the value in `fields` counts alone.
         """
         shared = {key: each for key, each in other.items() if key not in own}
         self.findings.charge(sum(each.size() for each in shared.values()), fields["like"])

@@ -178,7 +178,10 @@ def _annotation(attribute: Any) -> str:
 
 
 def _is_name(text: str) -> bool:
-    """Return whether a text can be the name of a parameter in Python: an ASCII identifier that is no keyword."""
+    """Return whether a text can be the name of a parameter in Python: an ASCII identifier that is no keyword.
+
+    Soft keywords, such as "match", are no keywords here.
+    """
     return text.isascii() and text.isidentifier() and not keyword.iskeyword(text)
 
 

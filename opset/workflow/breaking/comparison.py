@@ -68,8 +68,9 @@ def compare(
 def _soften_unreleased(comparison: StateComparison, finding: Break) -> Break:
     """Return a finding about a version in development as a notice; return any other finding unchanged.
 
-    Such a version is in the older state, but not in its lock. A notice requires nothing, and has no help. Rules in
-    RULES_OF_NEW_STATE check whether the newer state agrees with itself; their findings are always unchanged.
+    A version is in development if the older state has it, and the lock of the older state does not. The notice says
+    "(not released yet)", requires nothing, and has no help. Rules in RULES_OF_NEW_STATE check whether the newer state
+    agrees with itself; their findings are always unchanged.
     """
     if finding.severity == INFO or finding.rule in RULES_OF_NEW_STATE or not comparison.is_in_development(finding):
         return finding

@@ -98,9 +98,9 @@ def _unused_attributes(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
 
 
 def _unused_inputs(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
-    """Yield (message, path:line:column) for each optional input that no example gives, or that no example leaves out.
+    """Yield (message, path:line:column) for each optional input that no example gives, or that all examples give.
 
-    Only examples with outputs count.
+    Both are told of each optional input if there are no examples with outputs.
     """
     for index, formal in enumerate(version.schema.inputs):
         if formal.option == OPTIONAL:

@@ -325,7 +325,10 @@ def _body_difference(runner: ExampleRunner, example: Example, model: Any, expect
 
 
 def _body_finding(runner: ExampleRunner, schema: OpSchema, example: Example, opset: int, why: str) -> Finding:
-    """Return the finding T106: the function body of an opset does not compute an example, for the reason `why`."""
+    """Return the finding T106: the function body that `schema` has at `opset` does not compute the example.
+
+    `why` is the reason.
+    """
     what = f"the function body at opset {opset} does not compute the example '{example.name}'"
     message = f"{version_name(schema)}: {what}"
     body = runner.place_of_key(schema, "function")
