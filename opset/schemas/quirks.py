@@ -146,10 +146,10 @@ def alias(op_type: str, version: int) -> Quirk | None:
 
 
 def quirk_of_values(op_type: str, version: int) -> Quirk | None:
-    """Return a quirk by which runtimes accept nodes of an operator although they break its constraints; None if none.
+    """Return the first quirk by which runtimes accept nodes that break constraints; None if there is none.
 
-    The quirk holds at opset `version`. A quirk about an attribute counts only if it has a `stand_in`: the operator
-    version that computes the node.
+    The operator is of ai.onnx at opset `version`. Only quirks count after which a node is kept as it is (KEEP). A quirk
+    about an attribute counts only if it has a `stand_in`: the operator version that computes the node.
     """
     found = (each for each in quirks_of(op_type, version) if each.action == KEEP and not each.origin)
     return next((each for each in found if each.stand_in is not None or not each.attribute), None)

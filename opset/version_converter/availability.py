@@ -114,10 +114,7 @@ Names: TypeAlias = tuple[Operator, Sequence[str], Sequence[str]]
 
 
 def names_of(node: Any) -> Names:
-    """Return ((operator, domain), inputs, outputs) of a NodeProto: the domain is "" for ai.onnx, the others are names.
-
-    The lists of names are copies; "" stands for an input or output that is left out.
-    """
+    """Return ((operator, domain), input names, output names) of a NodeProto; the domain of ai.onnx is ""."""
     return (node.op_type, normalize_domain(node.domain)), node.input[:], node.output[:]
 
 
