@@ -365,6 +365,16 @@ def test_a_common_scale_that_leads_to_whole_sizes(check, policy, sizes, axes, ke
     assert kept in [tuple(value) for value in values]
 
 
+@pytest.mark.parametrize("sizes", [(1, 2, -4, 6), (1, 2, 6)])
+def test_sizes_that_are_no_sizes_are_refused(sizes):
+    listed = ", ".join(map(str, sizes))
+    text = f"""<ir_version: 8, opset_import: ["": 18]> g (float[1, 2, 4, 6] x) => (float[?, ?, ?, ?] y)
+        <int64[{len(sizes)}] z = {{{listed}}}> {{
+        y = Resize <mode = "linear", keep_aspect_ratio_policy = "not_larger"> (x, , , z) }}"""
+    (refusal,) = opset.plan(opset.parse_model(text), 17).refusals
+    assert (refusal.code, refusal.why) == ("C103", f"'sizes' is [{listed}], for dimensions of [1, 2, 4, 6]")
+
+
 def tensor_of(constant):
     return numpy_helper.to_array(constant.attribute[0].t).tolist()
 
