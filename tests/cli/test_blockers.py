@@ -74,7 +74,9 @@ def test_exit_statuses(folder):
     assert run("blockers", "bad.onnx", "--to", 17).exit_code == 3
     assert run("blockers", "m.onnx").exit_code == 2
     assert run("blockers", "m.onnx", "--for", "nonesuch==1").exit_code == 2
-    save("n.onnx", SMALL, folder)
     assert run("blockers", "m.onnx", "--to", 17, "-q").stdout == ""
-    assert run("blockers", "m.onnx", "n.onnx", "--to", 17, "-q").stdout == ""
+    for name in ("a.onnx", "b.onnx"):
+        save(name, REFUSED, folder)
+    assert "StringConcat" in run("blockers", "a.onnx", "b.onnx", "--to", 17).stdout
+    assert run("blockers", "a.onnx", "b.onnx", "--to", 17, "-q").stdout == ""
     assert run("blockers", "m.onnx", "--ir-version", 8).exit_code == 0
