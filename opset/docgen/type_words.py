@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 LONGEST = 60
 """Characters of a list of types that needs no words."""
@@ -59,7 +59,7 @@ def _phrase_of(kind: str, names: Iterable[str]) -> str:
     return f"{_WRAPPERS[kind]} of {listed}" if kind else listed
 
 
-def _replace_groups(names: Iterable[str]) -> list[str]:
+def _replace_groups(names: Sequence[str]) -> list[str]:
     """Return names of element types in which a title stands for each complete group: "complex numbers".
 
     Titles come first, then the other names in their order.

@@ -79,4 +79,5 @@ def test_exit_statuses(folder):
         save(name, REFUSED, folder)
     assert "StringConcat" in run("blockers", "a.onnx", "b.onnx", "--to", 17).stdout
     assert run("blockers", "a.onnx", "b.onnx", "--to", 17, "-q").stdout == ""
+    assert len(json.loads(run("blockers", "a.onnx", "b.onnx", "--to", 17, "--format", "json").stdout)["models"]) == 2
     assert run("blockers", "m.onnx", "--ir-version", 8).exit_code == 0
