@@ -208,7 +208,7 @@ class CheckContext:
 
     @property
     def graph_scopes(self) -> list[Scope]:
-        """The `scopes` of graphs, without those of functions."""
+        """The `scopes` of graphs; functions are left out."""
         return [scope for scope in self.scopes if not scope.body.root.function]
 
     @property

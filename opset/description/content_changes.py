@@ -199,7 +199,7 @@ def _named_sizes(message: Any) -> Iterator[tuple[tuple[Any, int, int], Any]]:
 def _types(message: Any) -> Iterator[tuple[Any, Any]]:
     """Yield (name, TypeProto) for the types of values and the types in attributes, in all graphs and functions.
 
-    The name is that of the value or attribute. Bodies of training are included.
+    Each type has the name of its value or attribute. Bodies of training are included.
     """
     bodies = [message.graph, *message.functions]
     for training in message.training_info:

@@ -566,7 +566,7 @@ def _first_opset_of_types(step: RouteStep) -> int:
 def _operators_of_bodies(schema: OpSchema, opset: int) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
     """Return (operators in at least one function body, operators in all bodies, refusals) for an operator at `opset`.
 
-    Operators are (domain, name). Cast stands for CastLike, and is never among those of all bodies. The refusals, as
+    Operators are (domain, name). Cast stands for CastLike, and never counts as used in all bodies. The refusals, as
     plain data, are reasons why none of the bodies may serve a node.
     """
     bodies = schema.function_bodies(opset) if not schema.domain else schema.function

@@ -112,7 +112,7 @@ def index_page(
 
 
 def part(title: str = "", **filled: Any) -> dict[str, Any]:
-    """Return a part of a page: a title, and below it those of `text`, `names`, `operators` and `table` that are given.
+    """Return a part of a page: a title, and below it `text`, `names`, `operators` and `table`, if given.
 
     `names` are links, made by `link`; with `described=True`, each link is on a line of its own, followed by its note.
     `operators` are rows as `_operator_row` returns them, `table` is made by `table`.

@@ -63,7 +63,10 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
     if not asked and target.max_ir is not None:
         # The runtime takes more than the version that came with the opset, and the features may need all of it.
         lacking = [feature for feature in needed if feature.ir_version > target.max_ir]
-        asked, wanted, needed = bool(lacking), target.max_ir if lacking else wanted, lacking or needed
+        if lacking:
+            asked = True
+            wanted = target.max_ir
+            needed = lacking
     if asked:
         findings = [
             Finding(

@@ -925,6 +925,7 @@ def test_under_which_versions_functions_are_called():
         ("", "R301", "T109 the example 'plain' exceeded a limit"),
         ("C1", "R302", "T109 the example 'plain' exceeded a limit"),
         ("", "R204", "T102 the example 'plain' cannot be computed"),
+        ("", "R203", "T102 the example 'plain' cannot be computed"),  # a constraint without a label, too, is no success
         ("C1", "R203", "passed"),
         ("C2", "R203", "T103 the example 'plain' should break C2"),
         ("C1", "R204", "T103 the example 'plain' should break C1"),
@@ -936,7 +937,7 @@ def test_what_a_kernel_does_with_an_example(refused, code, found):
     def outputs(schema, example):
         if code is None:
             return [np.zeros(1)]
-        raise RunError([Finding(code, "no", why="C1: it is so", help="mend it")])
+        raise RunError([Finding(code, "no", why=f"{refused and 'C1'}: it is so", help="mend it")])
 
     runner = SimpleNamespace(why_no_kernel=lambda schema: "", place_of=lambda *subject: "Relu.yaml:3", outputs=outputs)
     report = Examination()

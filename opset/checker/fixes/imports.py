@@ -104,7 +104,7 @@ def _certain_version(domain: str, nodes: list[tuple[Body, int]], holder: Any, co
 def _fitting_versions(domain: str, nodes: list[tuple[Body, int]], context: CheckContext) -> dict[int, tuple[int, ...]]:
     """Return {version: since_versions} for the versions of a domain at which all nodes fit.
 
-    The since_versions are those of the nodes' operators. `nodes` are (body, index). The domain must have schemas.
+    Each node of `nodes`, given as (body, index), has the since_version of its operator. The domain must have schemas.
     """
     forms: dict[Any, tuple[Body, int]] = {}
     for body, index in nodes:

@@ -169,7 +169,7 @@ class _Ranks:
     """The ranks of values, as inputs, outputs, value_info and initializers state them."""
 
     def __init__(self) -> None:
-        """Know no ranks; those of a body are read when one of its values is asked for."""
+        """Begin without ranks; the ranks of a body are read if one of its values is asked for."""
         self._ranks: dict[Body, dict[Any, int]] = {}
 
     def rank_of(self, name: Any, body: Body) -> int | None:

@@ -51,7 +51,7 @@ class NodeInference:
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Outcome:
-        """Return what is inferred of the outputs of one node; nodes with equal attributes and inputs share the result.
+        """Return the outcome of inference at one node; nodes with equal attributes and inputs share it.
 
         A Constant's tensor is also recorded in the scope.
 
@@ -107,7 +107,7 @@ class NodeInference:
         inputs: Sequence[Type | None],
         followed: tuple[int, ...],
     ) -> tuple[Call, Outcome]:
-        """Return a node as a Call, and what is inferred of its outputs, without a look at results of equal nodes.
+        """Return a node as a Call, and the outcome of inference at it; results of equal nodes are not used.
 
         The result has a warning for each attribute that the schema does not have, or has with another type.
 

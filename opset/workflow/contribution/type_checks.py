@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from opset.catalog import brief_type
 from opset.errors import RunError, listing
+from opset.plain_text import count_text
 from opset.reference.registration import LAYER as KERNELS
 from opset.reference.type_comparison import compare_results, retype_tensor
 from opset.reference.values import type_of
@@ -89,7 +90,7 @@ def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
                 why = f"no example of {name} has {listing(names, 8)}, and none {what}"
                 yield Evidence(OPEN, why, place, "add an example, or state why one of the other types is enough")
     if shown or compared:
-        why = f"{shown} type{'' if shown == 1 else 's'} in examples, {compared} with examples cast to them"
+        why = f"{count_text(shown, 'type')} in examples, {compared} with examples cast to them"
         yield Evidence(PASSED, why, version.place_of("types"))
 
 

@@ -179,7 +179,7 @@ def check_kernel(runner: ExampleRunner, schema: OpSchema, example: Example, repo
         if error.code == PACKAGE_MISSING:
             report.skip("kernel", error_text(error))
             return
-        if error.code == "R203" and error.why.startswith(f"{example.error}: "):
+        if error.code == "R203" and example.error and error.why.startswith(f"{example.error}: "):
             report.count("kernel", [])
             return
         place = runner.place_of(schema, example)  # for which the file is read
