@@ -408,10 +408,7 @@ def _size_of_atom(atom: Atom) -> Dim:
 
 
 def _only_atom(size: Size) -> Atom | None:
-    """Return the name of the variable, or the Function, if a size consists of only this one, such as N.
-
-    Returns None for any other size, such as 2*N or N + 1.
-    """
+    """Return the variable's name, or the Function, if a size is nothing else: N for N; None for 2*N or N + 1."""
     if isinstance(size, Dim) and len(size.terms) == 1:
         monomial, coefficient = size.terms[0]
         if coefficient == 1 and len(monomial) == 1:
@@ -572,8 +569,8 @@ def _bounds_of(size: Size) -> _Bounds:
 def _close_bounds_of(size: Size) -> _Bounds:
     """Return the (lower, upper) bound of a size, both inclusive; None for one that is not found.
 
-    Unlike `_bounds_of`, it looks into functions: N - floor(N/2) is at least 0, as floor(N/2) is at most N/2. For a size
-    of more than MAX_BOUND_SIZE parts, the result is the same as by `_bounds_of`.
+    It finds more than `_bounds_of`: N - floor(N/2) is at least 0, as floor(N/2) is at most N/2. For a size of more than
+    MAX_BOUND_SIZE parts, it finds the same.
     """
     low, high = _bounds_of(size)
     if isinstance(size, int) or size.size > MAX_BOUND_SIZE:
