@@ -102,10 +102,10 @@ def _is_legal(sample: Sample, opset: int, routes: Routes) -> bool:
 
 
 def _is_foreign(attribute: Any, sample: Sample, schema: OpSchema, routes: Routes) -> bool:
-    """Whether the older version `schema` lacks an attribute of a sample node whose value is not the default.
+    """Whether an attribute of a sample node is missing in the older version `schema`, and its value is not the default.
 
-    `attribute` is the AttributeProto. The default is the one at the node's own opset; if there is none, any value
-    counts.
+    The default is the one at the node's own opset; if there is none, any value counts. `attribute` is the
+    AttributeProto.
     """
     if attribute.name in schema.attributes:
         return False

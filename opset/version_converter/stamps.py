@@ -81,8 +81,8 @@ def assume_opsets(
 ) -> tuple[Model, list[str]]:
     """Return the model with imports of the opset versions that it was really written for, and notes on the changes.
 
-    Nodes are not changed. Domains that `versions` does not name stay as they are. With AUTO, an import of the version
-    after the newest released one is first read as the newest released one.
+    Nodes are not changed. Domains that `versions` does not name stay as they are. With AUTO, a model that imports the
+    first unreleased version of a domain is read as if it imported the newest released one.
 
     Args:
         model: The model, which is not changed.

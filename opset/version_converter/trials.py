@@ -129,7 +129,7 @@ class TriedAvailability(Availability):
 
 
 def given_input(name: str, facts: ValueFacts) -> Given:
-    """Return what loading may depend on of an input of a node: its shape, whether it is a constant, and its elements.
+    """Return the shape of a node's input, whether it is a constant, and its elements, as loading may depend on these.
 
     The elements are None unless the input is a constant with at most MAX_READ elements. `type` is always ""; callers
     fill it in. An absent input, named "", has no shape and is no constant.
@@ -149,9 +149,10 @@ def _can_be_alone(node: Any) -> bool:
 
 
 def _helping_constants(trial: Trial, node: Any, facts: ValueFacts) -> tuple[int, ...]:
-    """Return the positions of inputs with known elements that are no constants, if the node loads once all of them are.
+    """Return the positions of inputs that have to become constants so that the node loads.
 
-    Returns () if the node does not load even then, or if there are no such inputs.
+    They are all inputs that are no constants, but have known elements. Returns () if there are none, or if the node
+    does not load even when all of them are constants.
     """
     inputs, found = [*trial.inputs], []
     for position, name in enumerate(node.input):

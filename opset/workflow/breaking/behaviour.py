@@ -399,7 +399,7 @@ def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | No
     matches: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
     for since, old in operators.old.versions.items():
         new = operators.new.versions.get(since)
-        if new is None or old.examples == new.examples:
+        if new is None or repr(old.examples) == repr(new.examples):  # -0.0 is not 0.0
             continue
         by_content: dict[str, list[Example]] = {}
         for new_example in new.examples.values():
@@ -433,13 +433,13 @@ def _canonical_value(value: Any) -> Any:
     """Return a value as plain data that is the same for all ways to write the value in YAML.
 
     An integer below 2**53 in a tensor of floats or doubles becomes a float. A tensor of equal elements becomes one
-    element with the shape; 0.0 and -0.0 are equal here. NaN and infinities become text.
+    element with the shape; 0.0 and -0.0 are not equal. NaN and infinities become text.
     """
     if isinstance(value, ExampleValue):
         content = _canonical_value(value.content)
         if value.type.startswith("tensor(") and isinstance(content, list):
             content = [float(each) if _is_float(each, value.type) else each for each in content]
-            content = content[0] if content and all(each == content[0] for each in content) else content
+            content = content[0] if len({*map(repr, content)}) == 1 else content
         elif _is_float(content, value.type):
             content = float(content)
         return [value.type, content, None if value.shape is None else list(value.shape)]

@@ -109,7 +109,8 @@ class VersionPair:
         declared = {} if self.in_place else {each.renamed: name for name, each in self.new.change.attributes.items()}
         renamed = {old: declared[old] for old in gone if declared.get(old) in came}
         for old in gone:
-            alike = [name for name in came if name not in renamed.values() and after[name][1:] == before[old][1:]]
+            same = repr(before[old][1:])  # -0.0 is not 0.0
+            alike = [name for name in came if name not in renamed.values() and repr(after[name][1:]) == same]
             if old not in renamed and len(alike) == 1:
                 renamed[old] = alike[0]
         return renamed

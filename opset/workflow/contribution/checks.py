@@ -348,7 +348,7 @@ def check_upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
 
     - MISSING for each example whose outputs change, or on which an adapter fails;
     - PASSED once, if any example keeps its outputs;
-    - one more if none does: NOT_APPLICABLE for an adapter that is declared impossible, else MISSING;
+    - one if no example is converted: NOT_APPLICABLE for an adapter that is declared impossible, else MISSING;
     - NOT_APPLICABLE for the first version of the operator.
     """
     if version.transition is None:
@@ -364,7 +364,7 @@ def check_downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
 
     - MISSING for each example whose outputs change, or on which an adapter fails;
     - PASSED once, if any example keeps its outputs;
-    - one more if none does: NOT_APPLICABLE for an adapter that is declared impossible, else MISSING;
+    - one if no example is converted: NOT_APPLICABLE for an adapter that is declared impossible, else MISSING;
     - NOT_APPLICABLE for the first version of the operator, and for a withdrawn one.
     """
     if version.transition is None:
@@ -382,30 +382,33 @@ def _conversion_results(
 
     - MISSING for each example whose outputs change, or on which an adapter fails;
     - PASSED once, if any example keeps its outputs;
-    - one more if none does: NOT_APPLICABLE for an adapter that is declared impossible, else MISSING.
+    - one if no example is converted: NOT_APPLICABLE for an adapter that is declared impossible, else MISSING.
 
     Refused conversions are only counted in the reason. `declared` is how the `change:` block says that the adapter is
     made: "derived", "written" or "impossible: REASON".
     """
     way = f"{source.since_version} -> {target.since_version}"
     same: list[Example] = []
+    wrong = False
     refused: Counter[str] = Counter()
     for example in version.runner.examples(source):
         converted = conversion(version.runner, model_of(source, example), source, target.since_version)
         if failed := adapter_failure(converted):
             why = f"{way}: an adapter fails on {example.name}: {failed}"
             yield Evidence(MISSING, why, version.example_place(example), "correct the adapter: opset explain T110")
+            wrong = True
             continue
         if converted.model is None:
             refused.update({each.code for each in converted.refusals})
             continue
         try:
-            wrong = disagreements(example, version.runner.run(converted.model.proto, example))
+            differences = disagreements(example, version.runner.run(converted.model.proto, example))
         except RunError as error:
-            wrong = [f"{error.message}: {error.why}"]
-        if wrong:
-            why = f"{way}: {example.name} computes something else: {wrong[0]}"
+            differences = [f"{error.message}: {error.why}"]
+        if differences:
+            why = f"{way}: {example.name} computes something else: {differences[0]}"
             yield Evidence(MISSING, why, version.example_place(example), "correct the adapter")
+            wrong = True
         else:
             same.append(example)
     left = "".join(f"; {count} refused ({code})" for code, count in sorted(refused.items()))
@@ -413,9 +416,9 @@ def _conversion_results(
         yield Evidence(
             PASSED, f"{way}: {count_text(len(same), 'example')} computed alike{left}", version.example_place(same[0])
         )
-    elif declared.startswith("impossible"):
+    elif declared.startswith("impossible") and not wrong:
         yield Evidence(NOT_APPLICABLE, f"{way}: {declared}", version.place_of("change", "adapters"))
-    else:
+    elif not wrong:
         help = f"add an example with outputs that holds at version {source.since_version} and can be converted"
         yield Evidence(MISSING, f"{way}: no example is converted{left}", version.examples_place, help)
 
@@ -490,8 +493,8 @@ def check_inferred_examples(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence that is OPEN for each example in which inference does not know the rank of an output.
 
-    If there is none, it is PASSED; if no example is inferred, NOT_APPLICABLE. OPEN stands for evidence that the author
-    has to state.
+    If there is none, it is PASSED; if inference agrees with no example, NOT_APPLICABLE. OPEN stands for evidence that
+    the author has to state.
     """
     report = version.test_part("inference")
     gaps = {each.example: each for each in report.gaps if "[" not in each.known}
@@ -500,7 +503,7 @@ def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
             why = f"the rank of an output is not known in the example {each.name} ({gaps[each.name].form})"
             yield Evidence(OPEN, why, version.example_place(each), "state why data alone decides it")
     if not report.passed["inference"]:
-        yield Evidence(NOT_APPLICABLE, "no example is inferred", version.place_of("shape"))
+        yield Evidence(NOT_APPLICABLE, "inference agrees with no example", version.place_of("shape"))
     elif not gaps:
         yield Evidence(PASSED, "the rank of every output is known", version.place_of("shape"))
 

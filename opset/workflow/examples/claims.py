@@ -647,8 +647,7 @@ def _is_number(type_: str) -> bool:
 def _is_representable(example: Example) -> bool:
     """Return whether the inputs of an example can be built with their types; False if an integer is out of range.
 
-    A float that is rounded, or becomes infinite, counts as representable. So does an integer beyond a type of 2 or 4
-    bits. Outputs are not considered.
+    A float that is rounded, or becomes infinite, counts as representable. Outputs are not considered.
     """
     try:
         return all(each is None or value_of(each) is not None for each in example.inputs)
