@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from opset.errors import ModelError
 from opset.model import load, proto
 from opset.model.elements import ELEMENTS, STRING
-from opset.model.storage.encoding import _pattern_values, element_bits
+from opset.model.storage.encoding import element_bits, pattern_values
 from opset.model.storage.tensor import make_tensor, tensor_bytes, tensor_values
 from tests.bounds import draws
 
@@ -81,7 +81,7 @@ def test_every_pattern_of_the_small_types(data_type):
     theirs = raw(data_type, bytes(range(256)) * 3)
     same(tensor_values(None, ours(theirs)), listed(numpy_helper.to_array(theirs)))
     if ELEMENTS[data_type].small_float and ELEMENTS[data_type].bits == 8:  # made anew, whatever was made before
-        same([*_pattern_values.__wrapped__(data_type)] * 3, listed(numpy_helper.to_array(theirs)))
+        same([*pattern_values.__wrapped__(data_type)] * 3, listed(numpy_helper.to_array(theirs)))
 
 
 @pytest.mark.parametrize("data_type", [4, 5, 10, 16], ids=["UINT16", "INT16", "FLOAT16", "BFLOAT16"])

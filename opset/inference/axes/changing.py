@@ -113,7 +113,9 @@ def with_sizes(
 def resize(
     model: Model, sizes: Mapping[str, int | str], registry: Registry, limits: Limits | None = None
 ) -> tuple[Model, dict[str, int], list[str]]:
-    """Return a model with other sizes instead of numbers that it states; variables are left for the caller to bind.
+    """Return a model in which sizes that it states as numbers are other numbers or variables.
+
+    Sizes that are variables do not change here: numbers for them are returned, and the caller binds them.
 
     Args:
         model: the model; it is not changed.
@@ -123,8 +125,8 @@ def resize(
 
     Returns:
         Three values: the resized model, or `model` itself if no size changes; the numbers for variables, by name; and a
-        line of text for each change of a node. The numbers include names that the model does not have, about which the
-        caller has to complain.
+            line of text for each change of a node. The numbers may have names that are not in the model; the caller has
+            to report these.
 
     Raises:
         UsageError: U103 if a new size is not valid, a size of 0 is to change, a variable is to have another name, or an

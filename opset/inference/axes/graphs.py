@@ -44,7 +44,7 @@ class Pass(Follower, Protocol):
 def carry_into_graphs(tracking: Any, index: int, operator: tuple[str, str], call: Call) -> Sequence[Place | None]:
     """Return the places of the resized axis in the outputs of an If, Loop, Scan or SequenceMap.
 
-    The place is None for an output without the axis, which is followed through the subgraphs of the node.
+    The place is None for an output without the axis. The axis is followed through the subgraphs of the node.
 
     Args:
         tracking: the pass over the graph that the node is in.
@@ -54,7 +54,7 @@ def carry_into_graphs(tracking: Any, index: int, operator: tuple[str, str], call
 
     Raises:
         Blocked: the node does not carry the axis, or is of another operator.
-        TrackingStopped: a node in one of its subgraphs does not.
+        TrackingStopped: a node in one of its subgraphs does not carry the axis.
     """
     carry = _CARRY.get(operator)
     if carry is None:

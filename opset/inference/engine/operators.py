@@ -90,7 +90,7 @@ class Operators:
         return inference
 
     def of_schema_alone(self, schema: OpSchema) -> OperatorInference:
-        """Return how a node outside of the model is inferred: by this schema and its rule, without elements.
+        """Return how a node that is not in the model is inferred: by the rule of `schema`, without computing elements.
 
         The result is cached by schema.
         """

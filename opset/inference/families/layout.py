@@ -112,10 +112,10 @@ def space_to_depth_1(call: Call) -> Shape:
 
 @infer("Concat")
 def concat_1(call: Call) -> Shape:
-    """Return the shape of the joined inputs; the size along `axis` is None if an input's rank is unknown.
+    """Return the shape of the inputs joined along `axis`; inputs of unknown rank count for nothing along other axes.
 
-    Inputs of unknown rank are otherwise left out. Raises Unknown if no rank is known. Raises Violation C1 if `axis` is
-    out of range, C2 if shapes do not fit, and without a label if `axis` is absent from version 4 on.
+    If an input's rank is unknown, the size along `axis` is None. Raises Unknown if no rank is known. Raises Violation
+    C1 if `axis` is out of range, C2 if shapes do not fit, and without a label if `axis` is absent from version 4 on.
     """
     indices = [index for index in range(call.input_count) if call.has(index)]
     shapes = [call.shape(index) for index in indices]

@@ -46,8 +46,8 @@ def max_pool(step: AxisStep) -> Place:
 def batch_normalization(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of BatchNormalization.
 
-    It is the place in the first input. Raises Blocked if the axis is the axis of channels, if the node computes
-    statistics from the input, or if another input has the axis.
+    It is the place in the first input. Raises Blocked if the axis is the axis of channels, if another input has the
+    axis, if the node computes statistics from the input, or if the attribute `spatial` is 0.
     """
     step.require_shared(*range(1, step.count))
     place = step.data_place()
@@ -163,9 +163,9 @@ def resize(step: AxisStep) -> Place | None:
 def attention(step: AxisStep) -> Sequence[Place | None]:
     """Return the first axis as the Place of the resized axis, the batch, in each output of Attention.
 
-    A query, key or value, or a past key or value, without the resized axis is repeated along its first axis. A mask
-    without it is broadcast. Raises Blocked if an input has the resized axis as another than its first axis, or if the
-    node has lengths of samples.
+    Queries, keys and values, also past ones, are repeated along their first axis if they lack the resized axis. A mask
+    that lacks it must broadcast. Raises Blocked if an input has the resized axis, but not as its first axis, or if the
+    node has the input `nonpad_kv_seqlen`.
     """
     for index in (0, 1, 2, 4, 5):
         if not step.call.has(index):
