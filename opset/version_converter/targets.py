@@ -79,7 +79,7 @@ def target_of_runtime(
 ) -> Target:
     """Return the target of a release of a runtime: the newest opsets that it takes, and its IR version as the highest.
 
-    A model whose opset the runtime takes keeps it. Operators are taken as in the newest release of onnx that has no
+    A model keeps its opset if the runtime takes it. Operators are taken as in the newest release of onnx that has no
     later opset of ai.onnx.
 
     Args:
@@ -103,8 +103,8 @@ def target_at_runtime(
 ) -> Target:
     """Return the target of one release of a runtime: the newest opsets that it takes; its IR version is the highest.
 
-    `least` of the target is the lowest opset of ai.onnx that the runtime takes. A model between the two keeps its
-    opset. For other domains, only the highest version is bounded.
+    `least` of the target is the lowest opset of ai.onnx that the runtime takes. A model keeps its opset if it lies
+    between `least` and the newest. For other domains, only the highest version is bounded.
 
     Args:
         runtime: The release of a runtime.
@@ -145,10 +145,10 @@ def target_at_runtime(
 
 
 def fix_versions(target: Target, to: int | str | Mapping[str, int], registry: Registry) -> Target:
-    """Return the target, which is one of a runtime, with the opset versions `to`, not those that suit the model best.
+    """Return the target of a runtime with the opset versions `to`, in place of those that suit each model best.
 
-    Domains that `to` does not name stay as they are. `to` has a form of `target_of_version`. Raises UsageError U101 if
-    there is no such version, or if the runtime does not take it.
+    Each model then gets exactly these versions. Domains that `to` does not name stay as they are. `to` has a form of
+    `target_of_version`. Raises UsageError U101 if there is no such version, or if the runtime does not take it.
     """
     runtime, fixed = target.runtime, target_of_version(to, registry).opsets
     assert runtime is not None
