@@ -231,9 +231,10 @@ def _place_points(layers: Sequence[Sequence[_Point]]) -> None:
 
 
 def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
-    """Yield lists of two or more points that should have the same x, without a point twice.
+    """Yield lists of two or more points that should have the same x; no point is in two lists.
 
-    They are boxes in a chain, of which each reads only the one above and is its only reader, or the points of one edge.
+    A list has the points of one edge, or boxes in a chain. In a chain, each box reads only the box above it, and is the
+    only one that reads that box.
     """
     seen: set[_Point] = set()
     for point in (each for layer in layers for each in layer):
@@ -250,8 +251,8 @@ def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
 def _next_in_run(point: _Point) -> _Point | None:
     """Return the point below that should have the same x as this one, None if there is none.
 
-    Below a box it is the only box that reads it, if that reads nothing else; below a point of an edge, the edge's next
-    point.
+    For a box, it is the only box that reads it, if that one reads nothing else. For a point of an edge, it is the
+    edge's next point.
     """
     if point.box:
         only = point.below[0] if len(point.below) == 1 else None

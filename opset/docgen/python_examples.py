@@ -67,10 +67,11 @@ def python_parts(schema: OpSchema, example: Example, newest: int, shown: Sequenc
 
 
 def _parts_of(schema: OpSchema, example: Example, newest: int, shown: Sequence[str]) -> list[Any]:
-    """Return the list of parts that `python_parts` writes as JSON, from the same arguments.
+    """Return the parts of an example's Python code, which `python_parts` writes as JSON.
 
-    `newest` is the newest version of ai.onnx, `shown` the text that the page shows for each input. Raises _Unsupported
-    if a value has no short form.
+    They are [operator, domain, imports, attributes, inputs, outputs, values]. The values are for a command that runs
+    the model, and missing if there is no such command. `newest` is the newest version of ai.onnx, `shown` the text that
+    the page shows for each input. Raises _Unsupported if a value has no short form.
     """
     inputs = _name_values(schema.inputs, example.inputs)
     taken = {name for name, value in inputs if value is not None}
@@ -157,7 +158,7 @@ def _element_text(name: str) -> str:
 
 
 def _is_value(value: ExampleValue, text: str) -> bool:
-    """Return whether the text that the page shows for a tensor is Python code for exactly its value.
+    """Return whether `text`, which the page shows for a value, is Python code for exactly this value.
 
     The result is False for anything but a tensor, for an empty one, and for element types that are not in _SHOWN.
     """
@@ -236,10 +237,10 @@ def _attribute_text(kind: str, value: Any) -> str:
 
 
 def _command_values(operator: str, given: Iterable[tuple[str, ExampleValue, str]]) -> list[str | int]:
-    """Return the values of inputs in the command that runs the model.
+    """Return the values of inputs for the command that runs an example's model; [] if there is no such command.
 
-    Each value is a text of JSON, or 0 if the text that the page shows is this JSON. `given` has (name, value, shown
-    text) for each input. Returns [] if the command would be too long, or if JSON cannot hold a value.
+    A value is a text of JSON, or 0 if the text that the page shows is this JSON. There is no command if it would be too
+    long, or if JSON cannot hold a value. `given` has (name, value, shown text) for each input.
     """
     values: list[str | int] = []
     length = len(operator)

@@ -45,10 +45,9 @@ class Transition:
 
     @cached_property
     def undeclared_keys(self) -> tuple[str, ...]:
-        """The keys of the signature difference, such as "inputs", that the `change:` block does not declare rightly.
+        """The keys of signature differences, such as "inputs", that the `change:` block declares wrongly or not at all.
 
-        At these keys, the block and the computed difference differ, or only one of the two has the key. They are
-        sorted.
+        They are sorted. A key that the block declares and that does not differ is one of them.
         """
         computed, declared = (
             {key: json.dumps(part, sort_keys=True) for key, part in difference.items()}

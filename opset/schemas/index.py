@@ -93,7 +93,10 @@ def standard_examples() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _build_standard() -> Compiled:
-    """Compile the YAML of the standard, write the three files, and return (index, prose, examples); cached."""
+    """Compile the YAML of the standard, and return (index, prose, examples); cached.
+
+    They are also written beside the YAML, as index.json, prose.json and examples.json.
+    """
     return build_index(FOLDER)
 
 
@@ -121,7 +124,7 @@ def build_index(folder: Path) -> Compiled:
 
 
 def compile_operators(operators: Iterable[Operator], sets: TypeSets) -> Compiled:
-    """Return (index, prose, examples) of operators as plain data; the field "stamp" of each is 0.
+    """Return (index, prose, examples) of operators as plain data; the field "stamp" is 0 in all three.
 
     `sets` are the type sets that the YAML may name.
     """
@@ -321,8 +324,8 @@ def _type_list(table: list[Any], number: int) -> tuple[str, ...]:
 def _make_change(attributes: dict[str, Any] | None = None, **said: Any) -> Change:
     """Return a Change from its compiled fields; fields that are missing have their default.
 
-    `attributes` maps the name of an attribute to the compiled fields of its AttributeChange; `said` has all other
-    fields by name.
+    `attributes` has the compiled fields of each AttributeChange, by the name of the attribute. `said` are all other
+    fields of the Change.
     """
     declared = {key: AttributeChange(**_freeze(each)) for key, each in (attributes or {}).items()}
     return Change(attributes=declared, **said)

@@ -105,9 +105,10 @@ class AttributeChange(NamedTuple):
 
 
 def is_old_value(value: Any, old: Any) -> bool:
-    """Whether the value of a node's attribute is `old`, the value that keeps the former meaning by a `change:` block.
+    """Whether a node's attribute has the value `old`, with which the node means the same in the version before.
 
-    If `old` is {"all": 1}, any list or tuple of ones is equal to it, an empty one too.
+    `old` comes from the `change:` block of the newer version. If it is {"all": 1}, every list or tuple that has only
+    ones is equal to it, an empty one too.
     """
     if isinstance(old, dict):
         return isinstance(value, list | tuple) and all(item == old["all"] for item in value)

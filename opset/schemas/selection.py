@@ -71,7 +71,10 @@ class Selection:
         self.findings.append(Finding(code, message, place=str(path), why=why, help=help))
 
     def report_depth(self, paths: Iterable[Path]) -> None:
-        """Add a finding for each of the paths: this operator file is in no folder of a domain, at the wrong depth."""
+        """Add a finding for each of `paths`: this operator file is at the wrong depth.
+
+        An operator file has to be in the folder of a domain.
+        """
         why = f"operators are read from <domain>/<Operator>{SUFFIX} of a folder of domains"
         for path in paths:
             help = "move it into the folder of its domain"
@@ -327,12 +330,12 @@ class _Search:
                 selection.report("S102", "not all of this folder was searched", top, why, "name the folders of domains")
 
     def _inner_folders(self, folder: Path, top: Path) -> Iterator[Path]:
-        """Yield the folders in `folder` that have to be searched, too; `top` is the folder in which the search began.
+        """Yield the folders in `folder` that have to be searched, too, and note the files in it.
 
-        If `folder` has operator files, it is added to `holders`, else its YAML files are added to `others`. A finding
-        is added for each operator file whose suffix is not `.yaml`, and if `folder` cannot be read. A link to a folder
-        is followed only in `top`; for any other one, a note is added. Hidden folders, __pycache__ and node_modules are
-        skipped.
+        If `folder` has operator files, it is added to `self.holders`, else its YAML files are added to `self.others`. A
+        finding is added for each operator file whose suffix is not `.yaml`, and if `folder` cannot be read. Links to
+        folders are followed only in `top`, in which the search began; elsewhere, a note is added. Hidden folders,
+        __pycache__ and node_modules are skipped.
         """
         try:
             entries = _entries_of(folder)

@@ -65,7 +65,8 @@ def clause_fault(clause: str, versions: Sequence[OpSchema], newest: int, complet
     """Return why a text names no clause of the standard; "" if it names one.
 
     Args:
-        clause: Text such as "13 attribute axis", or "Broadcasting.md multidirectional", which is not looked up.
+        clause: A version and a part of its text, such as "13 attribute axis". A document and a section, such as
+            "Broadcasting.md multidirectional", are accepted, and not looked up.
         versions: The versions of the operator.
         newest: The newest version whose text may be cited.
         complete: Whether `versions` are all versions of the operator. If not, a clause of a missing version is

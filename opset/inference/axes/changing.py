@@ -114,7 +114,9 @@ def with_sizes(
 def resize(
     model: Model, sizes: Mapping[str, int | str], registry: Registry, limits: Limits | None = None
 ) -> tuple[Model, dict[str, int], list[str]]:
-    """Return a model with other sizes instead of numbers that it states; variables are left for the caller to bind.
+    """Return a model in which sizes that it states as numbers are other numbers or variables.
+
+    Sizes that are variables do not change here: numbers for them are returned, and the caller binds them.
 
     Args:
         model: the model; it is not changed.
@@ -124,8 +126,8 @@ def resize(
 
     Returns:
         Three values: the resized model, or `model` itself if no size changes; the numbers for variables, by name; and a
-        line of text for each change of a node. The numbers include names that the model does not have, about which the
-        caller has to complain.
+            line of text for each change of a node. The numbers may have names that are not in the model; the caller has
+            to report these.
 
     Raises:
         UsageError: U103 if a new size is not valid, a size of 0 is to change, a variable is to have another name, or an
@@ -354,9 +356,10 @@ def _error_of(stopped: TrackingStopped, axes: Sequence[_Axis], size: int | str, 
 
 
 def _apply_changes(graph: Any, tracking: Tracking, size: int | str, lists_inputs: bool) -> None:
-    """Make the changes of a pass in a GraphProto and its subgraphs, in place, and write the new size into types.
+    """Make the changes that the pass `tracking` recorded in a GraphProto and its subgraphs, in place.
 
-    With `lists_inputs`, new initializers of this graph are inputs, too.
+    The new size is written into the types of values. With `lists_inputs`, new initializers of this graph are inputs,
+    too.
     """
     for (index, attribute), inner in tracking.inner.items():
         _apply_changes(dict(subgraphs(graph.node[index]))[attribute], inner, size, False)
@@ -367,8 +370,8 @@ def _apply_changes(graph: Any, tracking: Tracking, size: int | str, lists_inputs
 def _state_sizes(graph: Any, tracking: Tracking, size: int | str) -> None:
     """Write the new size into the types of values that have the resized axis, in place, in one GraphProto.
 
-    These are its inputs, outputs and value_info; its subgraphs are unchanged. `size` is a number or the name of a
-    variable.
+    The values are the inputs, outputs and value_info of the graph; its subgraphs are unchanged. The pass `tracking`
+    knows the places of the axis. `size` is a number or the name of a variable.
     """
     for value in (*graph.input, *graph.output, *graph.value_info):
         place = tracking.places.get(value.name)

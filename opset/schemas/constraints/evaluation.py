@@ -113,9 +113,9 @@ def combine(function: Callable[..., Any], values: Sequence[Any], algebra: Algebr
 
 
 def decide(results: Iterable[bool | None], decisive: bool) -> bool | None:
-    """Return whether any of `results` is True if `decisive` is True, and whether all are True if it is False.
+    """Return whether any of the results is True (`decisive` is True), or whether all are True (`decisive` is False).
 
-    A result of None is undecided. If such results leave the answer open, it is None.
+    A result of None is undecided. Returns None if the other results leave the answer open.
     """
     is_undecided = False
     for result in results:

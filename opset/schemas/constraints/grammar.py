@@ -75,7 +75,10 @@ class Expression(NamedTuple):
 
 
 def _operand_text(operand: Expression, binding: int) -> str:
-    """Return an operand as text; in parentheses if its own operator binds weaker than `binding` says."""
+    """Return an operand as text, in parentheses if its operator binds weaker than the operator around it.
+
+    `binding` is the strength with which the operator around it binds, as a number.
+    """
     return f"({operand})" if _BINDING.get(operand.operator, 3) < binding else str(operand)
 
 
@@ -158,9 +161,10 @@ def parse_range(text: str) -> tuple[Expression, ...]:
 
 
 def _comparisons_in(condition: Expression) -> Iterator[Expression]:
-    """Yield the comparisons in a condition: itself, or the parts of one with `and` or in the form `0 <= x < 2`.
+    """Yield the comparisons of which a condition consists.
 
-    Raises ValueError for any other condition, such as one with `or`, `=` or `multiple of`.
+    A comparison such as `x < 2` is yielded unchanged. Of `0 <= x < 2`, and of conditions joined by `and`, each part is
+    yielded. Raises ValueError for any other condition, such as one with `or`, `=` or `multiple of`.
     """
     if condition.operator in ("and", "chain"):
         for operand in condition.operands:

@@ -131,7 +131,11 @@ class _TargetCheck:
     """Applies the lint rules to the operators of one folder; `lock` is None if it cannot be read."""
 
     def __init__(self, folder: LintedFolder, sets: TypeSets, lock: Lock | None, hooks: Hooks) -> None:
-        """Collect the facts that rules need, such as the names of all operators in the folder and the standard."""
+        """Collect the facts that rules need, such as the names of all operators in the folder and the standard.
+
+        `sets` are the named type sets that the files may use, `lock` the hashes of released versions (None if there is
+        no lock), `hooks` the functions registered for the operators.
+        """
         self.folder = folder
         target = folder.target
         listed = [*target.files]
@@ -226,9 +230,10 @@ def _independent_findings(operator: Operator, found: Iterable[Finding], faults: 
 
 @LINT.fix("S201")
 def declare_differences(operator: Operator, document: dict[str, Any], sets: TypeSets) -> None:
-    """Write the differences of signatures into the `change:` blocks of an operator's YAML document: the fix of S201.
+    """Correct the `change:` blocks in an operator's YAML document to declare how the signatures really differ.
 
-    `document` is the document as plain data, and is changed. `sets` are the type sets that the YAML may name.
+    This is the fix of S201. `document` is the document as plain data, and is changed. `sets` are the type sets that the
+    YAML may name.
     """
     versions = {version["since"]: version for version in document["versions"]}
     for step in operator.transitions:
@@ -237,10 +242,10 @@ def declare_differences(operator: Operator, document: dict[str, Any], sets: Type
 
 
 def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) -> dict[str, Any]:
-    """Return a `change:` block that declares the real difference of the signatures, as S201 demands.
+    """Return a copy of a `change:` block that declares how the signatures really differ, as S201 demands.
 
-    All other declarations in `change`, the author's block, stay. If the block declares the difference already, `change`
-    itself is returned.
+    Other declarations in `change`, the block as its author wrote it, stay. If the block declares the difference
+    already, `change` itself is returned. `step` has the two versions. `sets` are the type sets whose names may be used.
     """
     fixed = dict(change)
     for key in step.undeclared_keys:
@@ -292,9 +297,9 @@ def check_released_signatures(operator: Operator, context: LintContext) -> Itera
 
 @LINT.rule("S205", Operator)
 def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S205 for a version with an unchanged signature that has neither `meaning` nor `clarified`.
+    """Yield a finding S205 for each `change:` block that has both `meaning` and `clarified`, or neither of them.
 
-    A version that has both of these keys is a finding, too, even if its signature changed.
+    A block with neither is a finding only if the signature of the version is unchanged.
     """
     for step in operator.transitions:
         place = operator.place(step.new.since_version, "change")
@@ -556,9 +561,9 @@ def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[F
 
 @LINT.rule("S230", Operator)
 def check_repeated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S230 for each list of types with a superfluous item: other items have all of its types.
+    """Yield a finding S230 for each list of types with a superfluous item.
 
-    Only the first superfluous item of a list is named.
+    An item is superfluous if each of its types is in another item, too. Only the first one of a list is named.
     """
     for version, constraint, node in _stated_entries(operator, "types"):
         parts = [each.value for each in node.value] if isinstance(node.value, list) else []

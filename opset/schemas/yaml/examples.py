@@ -159,9 +159,9 @@ class Examples(Likeness):
         return 0.0
 
     def check_label(self, node: YamlNode, label: str, versions: Sequence[OpSchema]) -> None:
-        """Add a finding if a version has no constraint with a label; only the first such version is named.
+        """Add a finding if a version has no constraint `label`; only the first such version is named.
 
-        `label` is the text at `node`, the key `error` of an example.
+        `node` is the YAML node of the label, at the key `error` of an example.
         """
         for schema in versions:
             known = self.constraints[schema.since_version]
@@ -173,10 +173,10 @@ class Examples(Likeness):
     def check_signature(
         self, node: YamlNode, fields: dict[str, YamlNode], example: Example, versions: Sequence[OpSchema]
     ) -> None:
-        """Add a finding if a version does not take an example's inputs, in number or type; likewise for its outputs.
+        """Add a finding if an example's inputs do not fit a version, in number or type; likewise for its outputs.
 
-        Only the first such version is named. The finding is at the YAML node of `inputs` or `outputs` in `fields`, the
-        keys of the example. If this key is missing, it is at `node`, the example itself.
+        Only the first version that they do not fit is named. The place of the finding is the key `inputs` or `outputs`
+        in `fields`, the keys of the example. If this key is missing, it is `node`, the example itself.
         """
         for side, values in (("input", example.inputs), ("output", example.outputs or ())):
             at = fields.get(f"{side}s", node)

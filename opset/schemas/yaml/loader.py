@@ -356,8 +356,8 @@ def read_sets(
 def add_sets(root: YamlNode, sets: dict[str, tuple[str, ...]], findings: Findings) -> None:
     """Add each faultless type set that a YAML mapping declares to `sets`; faults are added to `findings`.
 
-    A set may use the sets that are in `sets` already, also those above it. It is a fault if a set has the name of a
-    type or of a set in `sets`. Raises SchemaError if there are MAX_FINDINGS.
+    A set may use the sets that are in `sets` already, and the sets that stand above it in the mapping. A set that has
+    the name of a type, or of a set in `sets`, is a fault. Raises SchemaError if there are MAX_FINDINGS.
     """
     if not isinstance(root.value, dict):
         findings.add("S105", "a file of type sets is a mapping from names to lists of types", root)
@@ -515,9 +515,10 @@ class _Reading(Attributes, Changes, Likeness):
     def version(self, node: YamlNode, name: str, family: str, newer: dict[int, dict[str, YamlNode]]) -> _Version | None:
         """Return one version of the operator; None if it has no legal `since`.
 
-        Faults are added as findings. The number of a version with faults is added to `self.broken`; to `self.unchanged`
-        if they are in `change:`; to `self.unclear` if only names of types are unknown, and there may be further type
-        sets.
+        Faults are added as findings, and the version's number is added to a set: to `self.unchanged` for faults in its
+        `change:`, to `self.broken` for faults elsewhere. It is added to `self.unclear` instead of `self.broken` if it
+        only names unknown types, and there may be further type sets. Faults in `function` leave only the function
+        bodies out.
 
         Args:
             node: The YAML node of the version.
@@ -671,8 +672,8 @@ class _Reading(Attributes, Changes, Likeness):
     ) -> None:
         """Add a special case or note to each version from `since` to `until`, which are keys in `fields`.
 
-        Both ends are included; a missing key sets no bound, nor does one that names no version, about which a finding
-        is added. If a version has an item with this `key` already, a finding about `node` is added, and the new item
+        Both ends are included. A missing key sets no bound. A key that names no version sets none either, and is a
+        finding. If a version has an item with this `key` already, a finding about `node` is added, and the new item
         takes its place.
 
         Args:

@@ -71,9 +71,9 @@ def _unreadable_file(path: Path, why: str) -> ComparisonError:
 def _yaml_state(path: Path, data: bytes, new: State) -> State:
     """Return the state of the one operator in a YAML file, whose bytes are `data`.
 
-    Its domain is the name of the file's folder if `new` has such a domain. Otherwise, it is the only domain in `new`
-    with an operator of the file's name. Raises ComparisonError B192 if the file has faults, B193 if `new` has no such
-    operator, or several.
+    Its domain is the name of the file's folder if `new`, the newer state, has this domain. Otherwise, it is the only
+    domain in `new` with an operator of the file's name. Raises ComparisonError B192 if the file has faults, and B193 if
+    `new` has no such operator, or if several domains have it.
     """
     from opset.schemas.yaml.loader import parse_operator
 
@@ -308,7 +308,8 @@ def _parse_example(data: Mapping[str, Any]) -> Example:
 def _parse_value(data: Any) -> Any:
     """Return a value of an example in JSON as an ExampleValue; the elements of a tensor become one flat list.
 
-    Other data, such as the number of an attribute, is returned unchanged; of a list, each item is treated so.
+    Of a list, each item is converted in this way. Other data, such as the number of an attribute, is returned
+    unchanged.
     """
     if isinstance(data, list):
         return [_parse_value(each) for each in data]

@@ -148,8 +148,8 @@ _LABELS = {ERR: "error", WARN: "warning", INFO: "notice"}
 def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
     """Return (finding, title) for each group of findings that differ only in version, place and help.
 
-    The finding is the first of its group, and groups are in the order of these. The title has the operator and the
-    versions of all: "ai.onnx.Add 13, 14".
+    The finding is the first of its group, and groups keep the order of their first findings. The title has the operator
+    and all versions of the group: "ai.onnx.Add 13, 14".
     """
     groups: dict[Break, list[Break]] = {}
     for finding in findings:

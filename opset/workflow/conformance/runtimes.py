@@ -293,9 +293,10 @@ class _WorkerRunner:
         return self._final_answer(answer)
 
     def _final_answer(self, answer: Answer) -> Answer:
-        """Return the answer to report: `answer`, unless the case crashed before and was run again with another result.
+        """Return the answer to report for the present case: `answer`, unless the case was run again after a crash.
 
-        Then it is still a crash, with the first crash and the other result as its reason.
+        If the second run ends otherwise, the result is still a crash: its reason has the first crash and the kind of
+        `answer`.
         """
         if self._crash is None or answer.kind == "crash":
             return answer

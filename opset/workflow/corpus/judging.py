@@ -120,9 +120,9 @@ class Judge:
     def _expressions(self, schema: OpSchema, example: Example) -> Iterator[tuple[str, Conversion]]:
         """Yield (name, conversion) for each function body of a version, used on the example's model, oldest first.
 
-        A body that cannot express the node at its first opset is tried at its last, and is then yielded twice. A
-        version without bodies yields one pair for its lowering to other operators, if it has one. A refused conversion
-        has no model.
+        A body is tried at its first opset. If it cannot express the node there, this refused conversion, which has no
+        model, is yielded, and the body is tried and yielded again at its last opset. A version without bodies yields
+        one pair for its lowering to other operators, if it has one.
         """
         runner = self._runner
         opsets = {schema.domain: schema.since_version}

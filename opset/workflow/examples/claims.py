@@ -247,11 +247,11 @@ class ClaimTests:
     def contradiction(
         self, example: Example, converted: Any, results: Sequence[Any], others: Iterable[Sequence[Any] | None]
     ) -> str:
-        """Return how outputs with the value that a claim states differ from the example's; "" if the claim may hold.
+        """Return how outputs with the value of a claim differ from an example's outputs; "" if the claim may hold.
 
-        The claim is blamed only if the example's outputs come out without its value: from `converted`, or from one of
-        `others`. Otherwise, the result is "", since something else may be wrong. Raises RunError if a limit is
-        exceeded, BudgetExceeded if the runner's budget is used up.
+        A difference counts only if the example's outputs can be had without the value: from `converted`, or among
+        `others`. Otherwise, something other than the claim may be wrong, and the result is "". Raises RunError if a
+        limit is exceeded, BudgetExceeded if the runner's budget is used up.
 
         Args:
             example: Example of the older version.
@@ -392,10 +392,11 @@ def states_old_value(claim: Claim) -> bool:
 
 @CLAIMS.rule("clarified", Claim)
 def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield one result for the claim `clarified`, that both versions compute the same outputs for an example of either.
+    """Yield one result for the claim `clarified`: both versions compute the same outputs.
 
-    An example that holds at both versions confirms it. Any other is computed by the other version's kernel, if this
-    version has all attributes of the example and the same defaults for those that it leaves out.
+    An example that holds at both versions confirms the claim. An example of only one version is computed by the kernel
+    of the other version. Other outputs contradict the claim. An example is not computed if the other version lacks one
+    of its attributes, or has another default for an attribute that the example leaves out.
     """
     tests = claim.tests
     against = []
@@ -442,10 +443,10 @@ def check_ignored(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("only_for", Claim)
 def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield one result for the claim `only_for: [types]`, that the attribute has no effect without these element types.
+    """Yield one result for the claim `only_for: [types]`: without these element types, the attribute has no effect.
 
-    The kernel computes the examples whose inputs and outputs have none of the types again, with other values of the
-    attribute. A change of an output contradicts the claim.
+    Examples with one of the types in an input or output are left out. For each other example, the kernel computes the
+    outputs again, with other values of the attribute. A change of an output contradicts the claim.
     """
     tests = claim.tests
     types = frozenset(claim.value)
@@ -462,9 +463,9 @@ def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
 def check_old(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for `old: value`, the claim that with this value the newer version does what the older one did.
 
-    Examples of the older version are converted to the newer, get the value, and must give the same outputs. Examples
-    that set the attribute in the older version are left out. A doubt remains if other values give the same outputs in
-    all examples, unless the claim is limited by `only_for`.
+    Each example of the older version is converted to the newer, gets the value, and must give the same outputs.
+    Examples that set the attribute in the older version are not used. The result notes a doubt if other values give the
+    same outputs in all examples, unless the claim is limited by `only_for`.
     """
     tests = claim.tests
     name = claim.name
@@ -496,9 +497,9 @@ def check_old(claim: Claim) -> Iterator[ClaimResult]:
 def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `renamed` (an attribute has a new name) or `values` (its values have new names).
 
-    Examples of the older version that set the attribute are converted to the newer one. There, they must have the same
-    outputs with the new name, and with the value that `values` has in place of the old one. A doubt remains for values
-    that no example has.
+    Each example of the older version that sets the attribute is converted to the newer one. The attribute then gets the
+    new name, and the new name of its value. The outputs must be the same as before. A doubt remains about values that
+    no example has.
     """
     tests = claim.tests
     name = claim.name
@@ -545,9 +546,9 @@ def check_undefined(claim: Claim) -> Iterator[ClaimResult]:
 def check_input(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `input: name`, that an attribute became the input of this name.
 
-    Each example of the older version, with its value or the default, is converted to the newer one. With this value as
-    the input, it must give the same outputs. Examples without a value, or with an input that is no constant there, are
-    left out.
+    Each example of the older version has a value of the attribute: its own or the default. The example is converted to
+    the newer version, and gets this value as the input. It must give the same outputs. Examples are not used if they
+    have no value, or if the input is no constant after the conversion.
     """
     tests = claim.tests
     name = claim.name
@@ -574,9 +575,9 @@ def check_input(claim: Claim) -> Iterator[ClaimResult]:
 def check_negative(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `negative: true`, that an axis counted from the end gives the same outputs.
 
-    The kernel computes each example of the newer version again, with all of its axes counted from the other end. The
-    rank is that of the first input that an example gives. Examples without its shape, with rank 0 or without an axis
-    are left out. An error contradicts the claim, too.
+    The kernel computes each example of the newer version again, with each of its axes counted from the other end. Other
+    outputs or an error contradict the claim. The rank is the number of dimensions of the first input that is given.
+    Examples are left out if this rank is unknown or 0, or if they have no axis.
     """
     tests = claim.tests
     name = claim.name
@@ -613,7 +614,7 @@ def check_emulate(claim: Claim) -> Iterator[ClaimResult]:
 
     Each example of the type `new` is computed twice: as it is, and with these inputs cast to `old` and outputs cast
     back. An example contradicts the claim if outputs are not the same to the last digit. Examples that cannot be
-    computed are passed over; if none is left, the result says that nothing tests the claim.
+    computed are left out; if none remains, the result says that nothing tests the claim.
     """
     tests = claim.tests
     new = claim.name

@@ -113,10 +113,11 @@ def subjects(
 
 
 def examine_subject(runner: ExampleRunner, subject: Subject, parts: Collection[str]) -> Examination:
-    """Do one unit of work, and return its report; `parts` are keys of PARTS or "outcomes".
+    """Run the tests of one Subject, and return their report.
 
-    An OpsetError becomes a failed test with the error's findings. Raises BudgetExceeded if the runner's budget is used
-    up.
+    A subject is an example at some versions, one version, or the Python functions of a domain. Only tests of `parts`
+    are run: keys of PARTS, or "outcomes". An OpsetError becomes a failed test with the error's findings. Raises
+    BudgetExceeded if the runner's budget is used up.
     """
     report = Examination()
     runner.clear_values()

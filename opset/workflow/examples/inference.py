@@ -88,7 +88,11 @@ class _InferenceRun:
     """
 
     def __init__(self, runner: ExampleRunner, schema: OpSchema, example: Example, form: str) -> None:
-        """Create a run without results; `form` is VALUES, SYMBOLIC or OPEN, which findings and gaps name."""
+        """Create a run without results.
+
+        `form` is how inputs are given, in findings and gaps: VALUES (as constants), SYMBOLIC (sizes as dim_params, but
+        integers and flags as constants) or OPEN (only sizes, as dim_params).
+        """
         self.runner = runner
         self.schema = schema
         self.example = example
@@ -129,8 +133,8 @@ class _InferenceRun:
     def _check_constraint(self, result: Inference) -> Iterator[Finding]:
         """Yield a finding T105 if inference reports another fault than the constraint that the example breaks.
 
-        No report is no fault. Set `unseen` to True if inference reports nothing although it knows the values of all
-        inputs, else to False.
+        Nothing is yielded if inference reports nothing. `unseen` is then set to True if inference knows the values of
+        all inputs, and in any other case to False.
         """
         label = self.example.error
         # A contradiction (I101) follows from the broken constraint.
@@ -145,8 +149,8 @@ class _InferenceRun:
     ) -> str:
         """Return how an inferred type contradicts `value`, the output at an index in the example; "" if it does not.
 
-        `sizes` are the numbers for which the dim_params of the model stand; other dim_params contradict nothing. Nor
-        does an `inferred` of None.
+        `sizes` are the numbers for which the dim_params of the model stand. A size that depends on other dim_params
+        contradicts nothing, and neither does an `inferred` of None.
         """
         if inferred is None:
             return ""
