@@ -231,6 +231,34 @@ def test_rounding_by_scales_that_make_exact_halves(converted, evaluate, coordina
         np.testing.assert_array_equal(evaluate(old, {"x": x})[0], evaluate(new, {"x": x})[0])
 
 
+@pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil"])
+@pytest.mark.parametrize("coordinates", ["half_pixel", "pytorch_half_pixel", "asymmetric"])
+def test_an_axis_of_scale_1_may_have_any_size(check, refused, coordinates, rounding):
+    how = {"coordinate_transformation_mode": coordinates, "nearest_mode": rounding}
+    node, x = resize(["x", "", "s"], **how), RNG.random((3, 2, 11, 5), np.float32)
+    unknown = {"shapes": {"x": ["n", 2, 11, 5]}}
+    check(node, 13, 10, {"x": x}, {"s": floats(1, 1, 0.6, 1.7)}, **unknown, operators=["Gather", "Gather"])
+    check(node, 13, 10, {"x": x}, {"s": floats(1, 1, 1, 1.7)}, **unknown, operators=["Gather"])
+    for scale, size, code, why in (
+        (1.7, "w", "C207", "a size is not known; a coordinate may be between two elements"),
+        (1.12, 8, "C204", "is rounded to that before"),
+    ):
+        rows = {"shapes": {"x": ["n", 2, 11, size]}}
+        error = refused(node, 13, 10, {"x": x}, code, {"s": floats(1, 1, 0.6, scale)}, **rows)
+        assert why in str(error)
+    assert "'scales'" in str(refused(node, 13, 10, {"x": x, "s": floats(1, 1, 1, 2)}, "C205", **unknown))
+    empty = resize(["x", "", "", "z"], **how)
+    assert "'sizes'" in str(refused(empty, 13, 10, {"x": x, "z": ints(3, 2, 7, 5)}, "C205", **unknown))
+    assert "a size is not known" in str(refused(empty, 13, 10, {"x": x}, "C207", {"z": ints(3, 2, 7, 5)}, **unknown))
+
+
+def test_an_axis_of_scale_1_may_be_long_but_not_empty(check, refused):
+    node, scales = resize(["x", "", "s"], mode="linear"), {"s": floats(1, 1, 2)}
+    check(node, 13, 10, {"x": RNG.random((1, 9000, 3), np.float32)}, scales, rtol=1e-5)
+    refused(node, 13, 10, {"x": np.ones((1, 1, 5000), np.float32)}, "C204", scales)
+    refused(node, 13, 10, {"x": np.ones((0, 9, 3), np.float32)}, "C204", scales, shapes={"x": [0, 9, "w"]})
+
+
 @pytest.mark.parametrize("coordinates", [*COORDINATES, "tf_crop_and_resize"])
 def test_empty_inputs_of_resize(check, coordinates):
     how = {"mode": "linear", "coordinate_transformation_mode": coordinates}
