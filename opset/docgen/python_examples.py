@@ -118,7 +118,7 @@ def _name_values(
 def _type_parts(value: ExampleValue) -> tuple[str, list[int] | int]:
     """Return the element type and the shape of a tensor, ("FLOAT", [2, 3]).
 
-    For any other value, Python code that makes its TypeProto is returned, and 0.
+    For any other value, the result is (Python code that makes its TypeProto, 0).
     """
     if value.type.startswith("tensor("):
         return value.type[7:-1].upper(), [*_shape_of(value)]

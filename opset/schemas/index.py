@@ -295,7 +295,7 @@ def make_examples(examples: dict[str, Any], domain: str, name: str) -> tuple[Exa
 
 
 def _make_value(data: Any) -> Any:
-    """Return an attribute or value of an example from its compiled, plain data.
+    """Return an attribute or value of an example from plain data, which was read from JSON.
 
     Each mapping with type, content and shape becomes an ExampleValue, at any depth of lists; other values stay.
     """
@@ -365,7 +365,7 @@ def _read_beside_index(name: str) -> dict[str, Any] | None:
 
 
 def _read_index(path: Path) -> dict[str, Any] | None:
-    """Return the index in a file; None if the file is missing or damaged.
+    """Return the compiled operators in an index file; None if the file is missing or damaged.
 
     The entry of each operator stays a line of JSON, which `_entry_of` parses at first use.
     """

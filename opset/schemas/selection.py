@@ -217,7 +217,10 @@ def _search_folder(top: Path, selection: Selection) -> None:
 
 
 def _operator_files(folder: Path, selection: Selection) -> list[Path]:
-    """Return the operator files in a folder of domains; if it cannot be read, add findings and return []."""
+    """Return the operator files in a folder of domains.
+
+    If the folder cannot be read, findings are added to `selection`, and [] is returned.
+    """
     try:
         return operator_files(folder)
     except SchemaError as error:

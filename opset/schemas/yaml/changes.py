@@ -32,7 +32,10 @@ class TypeFields(Fields):
     """
 
     def __init__(self, findings: Findings, sets: TypeSets, complete: bool = True) -> None:
-        """Take the named type sets that the YAML may use; faults are added to `findings`."""
+        """Take the named type sets that the YAML may use; faults are added to `findings`.
+
+        If `complete` is False, there may be further type sets, and an unknown name is no finding.
+        """
         super().__init__(findings)
         self.sets, self.complete, self.unknown = sets, complete, 0
 
@@ -235,7 +238,8 @@ class Changes(TypeFields):
         """Return the declared change of a type constraint: "new", "gone", or a list such as ["+tensor(bool)"].
 
         The list has first the added types (+), then the removed ones (-), each sorted; names of type sets are replaced
-        by their types. For anything else, a finding is added, and it is left out, or "" returned.
+        by their types. A wrong item of a list is left out, with a finding. For any other wrong node, a finding is
+        added, and "" is returned.
         """
         if not isinstance(node.value, list):
             return self.choice(node, ("new", "gone"))

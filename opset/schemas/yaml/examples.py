@@ -395,7 +395,7 @@ class Examples(Likeness):
             node: The elements: a scalar or nested lists. With a `shape`, they are a flat list, or one element for all.
                 A count such as `0..23` stands for the numbers from 0 to 23.
             type_: The type, such as "tensor(float)".
-            shape: The YAML node of the shape; None if the elements have their shape by themselves.
+            shape: The YAML node of the shape; None if the nesting of the lists is the shape.
             unknown: Whether null may stand for the elements; only with a `shape`.
         """
         element = type_[len("tensor(") : -1]
