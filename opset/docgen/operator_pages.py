@@ -237,7 +237,7 @@ def _runtimes_data(site: Site, key: Key, root: str) -> list[dict[str, str]]:
 
 
 def _kernels_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any] | None:
-    """Return the data of the table of a runtime's kernels, None for an operator that is not standard.
+    """Return the data of the table of onnxruntime's kernels; None for an operator that is not standard.
 
     The keys are "runtime", "provider" (the execution provider), "releases" (those that are known), and "rows": for each
     version of the operator, newest first, the releases that have a kernel for it.

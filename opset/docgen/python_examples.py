@@ -269,7 +269,8 @@ def _is_json(text: str) -> bool:
 def _json_value(value: ExampleValue) -> Any:
     """Return the elements of a tensor as nested lists, or as one value for a scalar; None if JSON cannot hold them.
 
-    None is returned for types other than tensors, complex numbers, empty tensors, and elements that are not stated.
+    The result is None, too, for an empty tensor, and if the example does not state each element. Complex numbers, and
+    values that are no tensors, give None as well.
     """
     content, shape = value.content, _shape_of(value)
     if not value.type.startswith("tensor(") or "complex" in value.type or content is None or not all(shape):

@@ -449,9 +449,9 @@ def _join_all(taken: Sequence[Taken]) -> list[Taken]:
 
 
 def _join_kernels(one: Taken, other: Taken) -> Taken | None:
-    """Return one kernel that takes the nodes that two kernels take together, None if no single kernel does.
+    """Return one kernel that takes the same nodes as two kernels together; None if no single kernel does.
 
-    There is none if their limits differ, or their types differ for more than one parameter.
+    The result is None if their limits differ, or if their types differ for more than one parameter.
     """
     if one.limits != other.limits or one.types_not != other.types_not:
         return None
@@ -503,7 +503,7 @@ def _sort_types(elements: Iterable[str]) -> list[str]:
 def releases_text(runs: Sequence[Run], releases: Sequence[str]) -> str:
     """Return releases as text: "all", "since 8.5", "8.2 to 8.4, since 9.0".
 
-    `runs` are (first, last), positions in `releases`. These are all releases, oldest first.
+    `runs` are (first, last), positions in `releases`. `releases` has all releases, oldest first.
     """
     last = len(releases) - 1
     if [*runs] == [(0, last)]:

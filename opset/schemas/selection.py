@@ -81,7 +81,7 @@ class Selection:
             self.report("S110", "this operator file is at the wrong depth", path, why, help)
 
     def report_suffix(self, path: Path) -> None:
-        """Add a finding about an operator file that is not read because its suffix is not `.yaml`."""
+        """Add a finding about `path`, an operator file that is not read because its suffix is not `.yaml`."""
         help = f"call it {path.stem}{SUFFIX}"
         self.report("S110", "this operator file is not read", path, f"its name does not end in {SUFFIX}", help)
 

@@ -66,7 +66,10 @@ def _is_unfinished(operator: Operator) -> bool:
 
 
 def is_unexplained(step: Transition) -> bool:
-    """Whether a version has the signature of the one before, and its `change:` neither `meaning` nor `clarified`."""
+    """Whether nothing explains a version that has the same signature as the one before.
+
+    Its `change:` block has neither `meaning` nor `clarified`. `step` has both versions.
+    """
     return not step.difference and not step.change.meaning and not step.change.clarified
 
 

@@ -211,7 +211,7 @@ class _TargetCheck:
 
 
 def _independent_findings(operator: Operator, found: Iterable[Finding], faults: Collection[str]) -> Iterator[Finding]:
-    """Yield the findings in `found` about parts of an operator's file in which no fault lies.
+    """Yield the findings in `found` about parts of an operator's file that have no faults.
 
     `faults` are the locations of faults, as path:line:column.
     """

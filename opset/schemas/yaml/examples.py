@@ -429,8 +429,8 @@ class Examples(Likeness):
         """Return the elements of nested lists in row-major order, and the shape: (2, 3) for two lists of three.
 
         A node that is no list gives ([node], ()). If lists of one level have different lengths, or if something else
-        stands beside a list, a finding is added and the result is ([], (0,)), as for an empty list. A SchemaError ends
-        reading if there are too many elements for the budget.
+        stands beside a list, a finding is added and the result is ([], (0,)), as for an empty list. Raises SchemaError
+        if the budget of work is too small for the elements.
         """
         level, shape = [node], list[int]()
         while level and isinstance(level[0].value, list):
