@@ -240,7 +240,8 @@ def _command_values(operator: str, given: Iterable[tuple[str, ExampleValue, str]
     """Return the values of inputs for the command that runs an example's model; [] if there is no such command.
 
     A value is a text of JSON, or 0 if the text that the page shows is this JSON. There is no command if it would be too
-    long, or if JSON cannot hold a value. `given` has (name, value, shown text) for each input.
+    long, or if JSON cannot hold a value. `given` has (name, value, shown text) for each input. `operator` is the name
+    of the operator, which is in the command.
     """
     values: list[str | int] = []
     length = len(operator)

@@ -167,10 +167,9 @@ class RuntimeFacts:
         return {since: [by_release[number] for number in numbers] for since, by_release in support.items()}
 
     def _find_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the kernels that releases have of an operator by since_version, as `_support_of` does; not cached.
+        """Return the kernels of an operator by since_version, as `_support_of` does, from the runtime's own kernels.
 
-        Each list has a tuple of Taken for each release in `listed`. `key` is (domain, operator). Only for a runtime
-        with kernels of its own.
+        Each list has a tuple of Taken for each release in `listed`. `key` is (domain, operator). Not cached.
         """
         versions = self._registry.versions(key[1], key[0])
         newest = self._registry.domains.get(key[0], 0)
@@ -402,8 +401,8 @@ def _types_and_limits(
 def _overlaps(elements: frozenset[str], allowed: frozenset[str] | None, runtime: Runtime) -> bool:
     """Return whether a kernel takes one of the types that an operator allows, directly or by a cast.
 
-    `elements` are the types of the kernel, `allowed` the types that the operator allows; if they are None, which means
-    unknown, the result is True. `runtime` is the release, which knows the casts.
+    `elements` are the types of the kernel, `allowed` the types that the operator allows. If `allowed` is None, they are
+    unknown, and the result is True. `runtime` is the release, which knows the casts.
     """
     return allowed is None or not elements.isdisjoint(allowed) or not elements.isdisjoint(map(runtime.cast_of, allowed))
 

@@ -256,7 +256,7 @@ def _is_of_domains(folder: Path) -> bool:
 def _is_misplaced(folder: Path) -> bool:
     """Whether operator files directly in a folder are at the wrong depth.
 
-    They are if the folder is a folder of domains, or if it lies inside the folder of a domain.
+    This is so if the folder is a folder of domains, or lies inside the folder of a domain.
     """
     if _has_shared_files(folder):
         return True

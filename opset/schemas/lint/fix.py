@@ -66,10 +66,7 @@ def _is_unfinished(operator: Operator) -> bool:
 
 
 def is_unexplained(step: Transition) -> bool:
-    """Whether nothing explains a version that has the same signature as the one before.
-
-    Its `change:` block has neither `meaning` nor `clarified`. `step` has both versions.
-    """
+    """Whether a version has an unchanged signature, and neither `meaning` nor `clarified` in its `change:` block."""
     return not step.difference and not step.change.meaning and not step.change.clarified
 
 

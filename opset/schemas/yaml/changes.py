@@ -172,10 +172,10 @@ class Changes(TypeFields):
     def attribute_change(
         self, name: str, node: YamlNode, attribute: Attribute | None, up: str, declared: dict[str, AttributeChange]
     ) -> dict[str, Any]:
-        """Return an attribute's entry in a `change:` block without the keys that `signature_diff` does not have.
+        """Return the keys of an attribute's entry in a `change:` block that `signature_diff` has, too.
 
-        The result has the keys "added", "removed", "type", "default" and "required", if the entry has them. Its other
-        keys, such as `old` or `ignored`, are added to `declared`. Faults are added as findings.
+        These are "added", "removed", "type", "default" and "required". The other keys of the entry, such as `old` or
+        `ignored`, are added to `declared`. Faults are added as findings.
 
         Args:
             name: The attribute.

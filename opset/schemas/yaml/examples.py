@@ -319,9 +319,9 @@ class Examples(Likeness):
     def content(self, node: YamlNode, type_: str, unknown: bool) -> ExampleValue | None:
         """Return the value of type `type_` that a node stands for, such as a list for "seq(tensor(float))".
 
-        If the node is wrong, a finding is added, and None or a value with substitutes is returned; for a sparse tensor
-        or an unknown type, None. If `unknown`, the elements of a tensor may be null: then it has a shape, and any
-        elements are right.
+        If the node is wrong, a finding is added, and None or a value with substitutes is returned. A sparse tensor is
+        wrong here. An unknown type gives None without a finding. If `unknown`, the elements of a tensor may be null:
+        then it has a shape, and any elements are right.
         """
         kind, _, inner = type_.removesuffix(")").partition("(")
         if kind == "tensor" and isinstance(node.value, dict):
