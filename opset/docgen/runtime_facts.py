@@ -417,8 +417,8 @@ def _allowed_elements(versions: tuple[OpSchema, ...], name: str) -> frozenset[st
     for schema in versions:
         types = schema.types.get(name)
         if types is None:
-            formals = [each for each in schema.inputs if each.name == name] if name else schema.inputs[:1]
-            types = schema.allowed_types(formals[0]) if formals else ()
+            formal = next((each for each in schema.inputs if name in ("", each.name)), None)
+            types = schema.allowed_types(formal) if formal is not None else ()
         found.update(map(_element_of, types))
     return frozenset(found) or None
 

@@ -151,7 +151,7 @@ class Availability:
         return f"{self.runtime.name} {self.runtime.release}"
 
     def find_lack(self, node: Any, opset: int, facts: ValueFacts) -> Lack | None:
-        """Return why neither the runtime nor its fallback runs a node rightly, None if one does or may do.
+        """Return why a node does not run correctly; None if the runtime or its fallback runs it, or may run it.
 
         The fallback is asked only if the runtime does not take the node at all. `opset` is the version of the node's
         domain.
@@ -636,8 +636,8 @@ def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema
 def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None) -> str:
     """Return the element type in which a runtime computes values of type `element`.
 
-    That is `element` if `allowed` contains it or is None (all types). Else it is the type to which the runtime casts
-    it, or `element` if it does not cast it.
+    It is `element` itself if `allowed` contains it or is None (all types). Else it is the type to which the runtime
+    casts `element`, or `element` if the runtime does not cast it.
     """
     return element if allowed is None or element in allowed else runtime.cast_of(element)
 

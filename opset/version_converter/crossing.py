@@ -455,7 +455,7 @@ class Crossing:
         return [Pending(*new, pending.inside, widened) for new in made]
 
     def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], set[str]]:
-        """Return the type to compute in, by each element type that the runtime does not take, and the inexact keys.
+        """Return the type to compute in for each element type that the runtime does not take, and the inexact types.
 
         For example, ({"double": "float"}, {"double"}): doubles are computed in float, with other results for some
         values. A type that gives the same results comes first; an inexact one (INEXACT) is chosen only if the target
@@ -595,7 +595,7 @@ class Crossing:
         """Call the written adapter of a transition, or else the derived one; return the names of the new outputs.
 
         Returns None if the node may stay. `versions` are the opsets of the body by domain. Raises Refusal C103 if the
-        node does not fit its own version, or another one if the adapter refuses the node.
+        node does not fit its own version, and the adapter's own Refusal if the adapter refuses the node.
         """
         context = self._context
         if step.adapter is not None or step.derived.rewrites:
@@ -768,7 +768,7 @@ def _is_taken_instead(pair: tuple[str, str], takes: frozenset[str]) -> bool:
 
 
 def _refusal_without_lowering(step: RouteStep | Refusal | None, op_type: str) -> Refusal:
-    """Return the refusal C201 of an operator without a lowering; `step` itself if it is a refusal C105."""
+    """Return the refusal C201 for an operator without a lowering; if `step` is a refusal C105, `step` itself."""
     if isinstance(step, Refusal) and step.code == "C105":
         return step
     return Refusal("C201", f"there is no lowering of {op_type}", KEEP_OPERATOR)

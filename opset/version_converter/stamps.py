@@ -203,7 +203,7 @@ def _version_groups(proto: Any, domain: str, registry: Registry) -> list[Version
 
 
 def _refusals_at(model: Model, domain: str, version: int, registry: Registry, limits: Limits | None) -> FindingList:
-    """Return the refusals of a model at `version` of a domain; the model must import that version.
+    """Return the refusals of a conversion to `version` of a domain; the model must import that version.
 
     Refusals of nodes of other domains are left out.
     """
@@ -220,7 +220,7 @@ def _refusals_at(model: Model, domain: str, version: int, registry: Registry, li
 def _try_version(model: Model, domain: str, version: int, registry: Registry, limits: Limits | None) -> Conversion:
     """Return the conversion of a model to a version of a domain.
 
-    Raises ConversionError C401 if the budget ends it, as that says nothing about the version.
+    Raises ConversionError C401 if the budget is used up: a conversion that is cut off says nothing about the version.
     """
     conversion = convert_model(model, Target({domain: version}), registry, limits=limits)
     if stopped := [each for each in conversion.refusals if each.code == "C401"]:

@@ -147,8 +147,8 @@ def target_at_runtime(
 def fix_versions(target: Target, to: int | str | Mapping[str, int], registry: Registry) -> Target:
     """Return the target of a runtime with the opset versions `to`, in place of those that suit each model best.
 
-    Domains that `to` does not name stay as they are. `to` has a form of `target_of_version`. Raises UsageError U101 if
-    there is no such version, or if the runtime does not take it.
+    Each model then gets exactly these versions. Domains that `to` does not name stay as they are. `to` has a form of
+    `target_of_version`. Raises UsageError U101 if there is no such version, or if the runtime does not take it.
     """
     runtime, fixed = target.runtime, target_of_version(to, registry).opsets
     assert runtime is not None

@@ -354,9 +354,10 @@ def _error_of(stopped: TrackingStopped, axes: Sequence[_Axis], size: int | str, 
 
 
 def _apply_changes(graph: Any, tracking: Tracking, size: int | str, lists_inputs: bool) -> None:
-    """Make the changes of a pass in a GraphProto and its subgraphs, in place, and write the new size into types.
+    """Make the changes that the pass `tracking` recorded in a GraphProto and its subgraphs, in place.
 
-    With `lists_inputs`, new initializers of this graph are inputs, too.
+    The new size is written into the types of values. With `lists_inputs`, new initializers of this graph are inputs,
+    too.
     """
     for (index, attribute), inner in tracking.inner.items():
         _apply_changes(dict(subgraphs(graph.node[index]))[attribute], inner, size, False)
@@ -367,8 +368,8 @@ def _apply_changes(graph: Any, tracking: Tracking, size: int | str, lists_inputs
 def _state_sizes(graph: Any, tracking: Tracking, size: int | str) -> None:
     """Write the new size into the types of values that have the resized axis, in place, in one GraphProto.
 
-    These are its inputs, outputs and value_info; its subgraphs are unchanged. `size` is a number or the name of a
-    variable.
+    The values are the inputs, outputs and value_info of the graph; its subgraphs are unchanged. The pass `tracking`
+    knows the places of the axis. `size` is a number or the name of a variable.
     """
     for value in (*graph.input, *graph.output, *graph.value_info):
         place = tracking.places.get(value.name)
