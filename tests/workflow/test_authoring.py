@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -788,6 +789,15 @@ def test_kernels_of_the_standard_have_types(name, signature):
     stub = kernel_stub(schema, True)
     assert f"def {stub.name}{signature}:" in stub.text
     assert ("typing" in stub.imports) == ("Any" in signature)
+
+
+def test_a_long_name_stays_in_one_piece_in_a_kernel_to_write():
+    schema = default_registry().versions("LeakyRelu")[-1]
+    names = ["long_" * 30, "second"]
+    attributes = {name: schema.attributes["alpha"]._replace(name=name) for name in names}
+    head, _, _ = kernel_stub(replace(schema, attributes=attributes), True).text.partition(" ->")
+    lines = ["    x: Array, *,", f"    {names[0]}: float,", "    second: float,", ")"]
+    assert head.partition("(\n")[2].splitlines() == lines
 
 
 def test_no_kernel_to_write_has_a_line_that_is_too_long():

@@ -161,7 +161,7 @@ def _kernel_signature(schema: OpSchema, typed: bool) -> str:
     together = ", ".join([*inputs, *attributes])
     if len(schema.name) + len(together) + len(returns) > WIDTH - 20:
         parts = (each.replace(" ", _HELD) for each in [*inputs, *attributes])
-        lines = textwrap.wrap(", ".join(parts), WIDTH - 8, break_long_words=False, break_on_hyphens=False)
+        lines = textwrap.wrap(", ".join(parts), WIDTH - 8, break_long_words=False)
         together = "".join(f"\n    {line}" for line in lines).replace(_HELD, " ") + ",\n"
     return f"({together}){returns}"
 
