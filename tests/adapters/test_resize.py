@@ -253,10 +253,30 @@ def test_an_axis_of_scale_1_may_have_any_size(check, refused, coordinates, round
 
 
 def test_an_axis_of_scale_1_may_be_long_but_not_empty(check, refused):
-    node, scales = resize(["x", "", "s"], mode="linear"), {"s": floats(1, 1, 2)}
-    check(node, 13, 10, {"x": RNG.random((1, 9000, 3), np.float32)}, scales, rtol=1e-5)
-    refused(node, 13, 10, {"x": np.ones((1, 1, 5000), np.float32)}, "C204", scales)
-    refused(node, 13, 10, {"x": np.ones((0, 9, 3), np.float32)}, "C204", scales, shapes={"x": [0, 9, "w"]})
+    node, scales = resize(["x", "", "s"], mode="cubic"), {"s": floats(1, 1, 1, 2)}
+    check(node, 13, 10, {"x": RNG.random((1, 1, 9000, 3), np.float32)}, scales, **NEAR)
+    refused(node, 13, 10, {"x": np.ones((1, 1, 1, 5000), np.float32)}, "C204", scales)
+    for last in (1, 2):
+        scales, rows = {"s": floats(1, 1, 1, last)}, {"shapes": {"x": [0, 1, 9, "w"]}}
+        error = refused(node, 13, 10, {"x": np.ones((0, 1, 9, 3), np.float32)}, "C204", scales, **rows)
+        assert "there are no elements to interpolate" in str(error)
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_axes_that_keep_their_sizes_are_not_written_out(converted, mode):
+    how = {"mode": mode, "coordinate_transformation_mode": "half_pixel"}
+    sized = converted(resize(["x", "", "", "z"], **how), 13, 10, {"x": IMAGE}, {"z": ints(1, 2, 4, 12)})
+    scaled = converted(resize(["x", "", "s"], **how), 13, 10, {"x": IMAGE}, {"s": floats(1, 1, 1, 2)})
+    assert [each.op_type for each in sized.graph.node] == [each.op_type for each in scaled.graph.node]
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize(("scales", "axes"), [(floats(1, 1, 2, 0.5), [3, 2]), (floats(1, 1, 0.5, 2), [2, 3])])
+def test_the_axis_that_shrinks_is_written_first(converted, mode, scales, axes):
+    node = resize(["x", "", "s"], mode=mode, coordinate_transformation_mode="half_pixel")
+    made = converted(node, 13, 10, {"x": IMAGE}, {"s": scales}).graph.node
+    gathered = [attribute.i for each in made if each.op_type == "Gather" for attribute in each.attribute]
+    assert [*dict.fromkeys(gathered)] == axes
 
 
 @pytest.mark.parametrize("coordinates", [*COORDINATES, "tf_crop_and_resize"])
@@ -561,11 +581,14 @@ def test_where_no_size_changes_runtimes_copy_and_do_not_interpolate(check, refus
 
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
 @pytest.mark.parametrize("region", [(0.2, 0.1, 0.7, 0.9), (-0.1, 0.2, 0.8, 1.3)])
-def test_a_region_is_cropped(check, refused, mode, region):
+def test_a_region_is_cropped(check, own, refused, mode, region):
     how = {"mode": mode, "coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": 7.5}
     constants = {"r": floats(0, 0, *region[:2], 1, 1, *region[2:]), "z": ints(1, 2, 7, 3)}
     for to in (10, 9):
         check(resize(["x", "r", "", "z"], **how), 13, to, {"x": IMAGE}, constants, **NEAR)
+    kept = {**constants, "z": ints(1, 2, 4, 3)}  # runtimes take an axis whole if its size stays
+    expect = own(resize(["x", "r", "", "z"], **how), 13, {"x": IMAGE, **kept})
+    check(resize(["x", "r", "", "z"], **how), 13, 10, {"x": IMAGE}, kept, expect=expect, **NEAR)
     refused(resize(["x", "r", "s"], **how), 13, 10, {"x": IMAGE}, "C204", {**constants, "s": GROW})
     refused(resize(["x", "r", "", "z"], **how), 13, 10, {"x": IMAGE, **constants}, "C205")
 
