@@ -326,9 +326,9 @@ class Fates:
 
 
 def _runs(facts: Iterable[Fact]) -> list[tuple[Run, Fact]]:
-    """Return ((first, last), fact) for each run of consecutive releases with equal facts; both are positions from 0.
+    """Return ((first, last), fact) for each run of consecutive releases with equal facts.
 
-    `facts` has one fact for each release.
+    `facts` has one fact for each release. `first` and `last` are positions in it, counted from 0.
     """
     runs: list[tuple[Run, Fact]] = []
     for number, fact in enumerate(facts):

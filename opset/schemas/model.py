@@ -401,7 +401,7 @@ def versions_between(versions: Iterable[int], since: int | None, until: int | No
 
 
 def is_random(example: Example) -> bool:
-    """Whether an example has a random output: the example states the shape of the output, but no elements."""
+    """Whether an example has a random output: the example states the shape of this output, but no elements."""
     return any(each is not None and each.content is None and each.shape is not None for each in example.outputs or ())
 
 

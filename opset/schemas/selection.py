@@ -370,7 +370,7 @@ class _Search:
     def _is_operator_file(self, path: Path) -> bool:
         """Whether a file looks like operator YAML; False for every file after the first MAX_PEEKED.
 
-        If the file cannot be read, a finding is added, unless it is a link, and the result is False.
+        If the file cannot be read, the result is False, and a finding is added, unless the file is a link.
         """
         self.peeks -= 1
         if self.peeks < 0:

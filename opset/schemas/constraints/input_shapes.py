@@ -78,7 +78,7 @@ class Plan(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def plan_of(schema: OpSchema) -> Plan | None:
-    """Return the checks on nodes of an operator version; None if there is nothing to check; cached.
+    """Return the checks on nodes of an operator version, None if there is nothing to check. Cached.
 
     There is nothing to check if the version declares no conditions and none of its attributes names a constraint.
     """

@@ -42,9 +42,9 @@ class TypeFields(Fields):
     def types(self, node: YamlNode) -> tuple[str, ...]:
         """Return the types, sorted, for which a type expression such as "floats", or a list of them, stands.
 
-        Type expressions are described at `expand`. An unknown one is left out, with a finding if `self.complete`. For
-        an empty list, or one with more than MAX_TYPES types, a finding is added, and () is returned. If the node is the
-        name of a set, the types of the set are returned as they are.
+        An unknown type expression is left out, with a finding if `self.complete`. For an empty list, or one with more
+        than MAX_TYPES types, a finding is added, and () is returned. If the node is the name of a set, the types of the
+        set are returned as they are.
         """
         if isinstance(node.value, str) and node.value in self.sets:
             return self.sets[node.value]
