@@ -105,7 +105,7 @@ class Selection:
             self.report("S110", "this operator file is at the wrong depth", path, why, help)
 
     def report_suffix(self, path: Path) -> None:
-        """Add a finding about an operator file that is not read because its suffix is not `.yaml`."""
+        """Add a finding about `path`, an operator file that is not read because its suffix is not `.yaml`."""
         help = f"call it {path.stem}{SUFFIX}"
         self.report("S110", "this operator file is not read", path, f"its name does not end in {SUFFIX}", help)
 
@@ -232,7 +232,10 @@ def _search_folder(top: Path, selection: Selection) -> None:
 
 
 def _operator_files(folder: Path, selection: Selection) -> list[Path]:
-    """Return the operator files in a folder of domains; if it cannot be read, add findings and return []."""
+    """Return the operator files in a folder of domains.
+
+    If the folder cannot be read, findings are added to `selection`, and [] is returned.
+    """
     try:
         return operator_files(folder)
     except SchemaError as error:
@@ -268,7 +271,7 @@ def _is_of_domains(folder: Path) -> bool:
 def _is_misplaced(folder: Path) -> bool:
     """Whether operator files directly in a folder are at the wrong depth.
 
-    They are if the folder is a folder of domains, or if it lies inside the folder of a domain.
+    This is so if the folder is a folder of domains, or lies inside the folder of a domain.
     """
     if _has_shared_files(folder):
         return True
@@ -382,7 +385,7 @@ class _Search:
     def _is_operator_file(self, path: Path) -> bool:
         """Whether a file looks like operator YAML; False for every file after the first MAX_PEEKED.
 
-        If the file cannot be read, a finding is added, unless it is a link, and the result is False.
+        If the file cannot be read, the result is False, and a finding is added, unless the file is a link.
         """
         self.peeks -= 1
         if self.peeks < 0:
