@@ -18,6 +18,7 @@ from opset.errors import quote, safe_text
 from opset.inference.building.dimensions import Dim, Size, TooComplex, substitute, variable, variables
 from opset.inference.engine.sizes import Sizes
 from opset.model.elements import ELEMENTS, element_name
+from opset.model.storage.encoding import pattern_values
 from opset.model.types import type_string
 
 Relation = Literal["meaning", "type", "type-widened", "sizes", "narrowed", "widened"]
@@ -40,6 +41,8 @@ _WIDER: Final = {
     "complex64": {"complex128"},
     "float8e8m0": {"bfloat16", "float", "double"},
 }
+_SMALL: Final = {each.name: each.number for each in ELEMENTS.values() if each.small_float}
+"""The numbers of the float types of at most 8 bits, by name."""
 
 
 class TypeChange(NamedTuple):
@@ -230,16 +233,17 @@ def type_text(proto: Any) -> str:
 def widens(old: str, new: str) -> bool:
     """Return whether each value of the element type `old` is also one of `new`, a larger type of the same kind.
 
-    For example, uint8 and int16, or float16 and float; not int8 and uint16, nor int8 and float. Of floats of 8 bits and
-    less, only types of 16 bits and more count as larger. Equal types are no larger ones.
+    For example, uint8 and int16, float16 and float, or float4e2m1 and float8e4m3fn; not int8 and uint16, nor int8 and
+    float. Equal types are no larger ones.
     """
     first, second = _INTEGER.fullmatch(old), _INTEGER.fullmatch(new)
     if first and second:
         bits, new_bits = int(first[2]), int(second[2])
         return (bits < new_bits) and (first[1] == second[1] or bool(first[1]))
-    if old not in _WIDER and any(each.name == old and each.small_float for each in ELEMENTS.values()):
-        return new in {"float16", "bfloat16", "float", "double"}
-    return new in _WIDER.get(old, ())
+    if old in _SMALL and new in _SMALL:
+        values, new_values = ({*map(repr, pattern_values(_SMALL[each]))} for each in (old, new))  # -0.0 is not 0.0
+        return values < new_values
+    return new in _WIDER.get(old, {"float16", "bfloat16", "float", "double"} if old in _SMALL else ())
 
 
 def replace_variables(size: Size, values: Mapping[str, Size | None]) -> Size | None:

@@ -178,7 +178,8 @@ class Convertibility:
     def lowering_of(self, operator: str, domain: str, version: int) -> Lowering | None:
         """Return the operators that replace an operator that the target lacks, None if nothing replaces it.
 
-        If `version` has the operator, the operators are returned that replace it below its first version.
+        The operators in `certain` of the result are made for every node, the ones in `made` for at least some nodes. If
+        `version` has the operator, its replacement below its first version is returned.
 
         Args:
             operator: The operator.
@@ -194,11 +195,10 @@ class Convertibility:
         return self._lowerings[query]
 
     def _find_lowering(self, key: Key, version: int) -> Lowering | None:
-        """Return the operators that replace an operator in a model of version `version` of its domain; not cached.
+        """Return the operators that replace an operator; None if nothing replaces it, or it does not exist. Not cached.
 
-        `key` is (domain, operator). The operator may be newer than `version`; if it is not, the operators are returned
-        that replace it below its first version. The result is None if nothing replaces the operator, or it does not
-        exist.
+        `key` is (domain, operator), `version` the version of the domain in which the new nodes are written. If
+        `version` has the operator, its replacement below its first version is returned.
         """
         sinces = self._versions_of(key)
         if not sinces:
@@ -292,10 +292,10 @@ class Convertibility:
         }
 
     def _spans_by_reason(self, key: Key, since: int, opset: int) -> dict[Reason, list[Span]]:
-        """Return the target opsets at which a node that an adapter made may be refused, by (code, reason). Cached.
+        """Return the reasons, (code, why), to refuse a node that an adapter made, with target opsets of each. Cached.
 
-        Targets are ranges (first, last), lowest first. The entry for ("", "") has those at which the node becomes other
-        operators again.
+        The target opsets of a reason are ranges (first, last), lowest first. The reason ("", "") stands for no refusal:
+        at its target opsets, the node is replaced by other operators again.
 
         Args:
             key: The (domain, operator) of the new node.
@@ -313,7 +313,10 @@ class Convertibility:
         return self._further[query]
 
     def _fate_of(self, query: Query) -> Fate:
-        """Return what may happen to nodes for a query: ((domain, operator), version, target opset). Cached."""
+        """Return what may happen to nodes for a query: ((domain, operator), version, target opset). Cached.
+
+        A Fate has a kind, such as "adapt", and the codes of errors that may refuse the nodes.
+        """
         pending = [] if query in self._fates else [query]
         while pending:
             if missing := [each for each in self._prerequisites(pending[-1]) if each not in self._fates]:
@@ -381,7 +384,7 @@ class Convertibility:
         return Fate(max(kind, CHECK if rest.reason else rest.kind, key=KINDS.index), codes)
 
     def _fate_without_operator(self, key: Key, opset: int) -> Fate:
-        """Return the refusal (C201) of nodes that would become an operator that `opset` lacks.
+        """Return the refusal (C201) of nodes that would become an operator, `key`, which is missing at `opset`.
 
         The reason says that the operator came with a later version, is withdrawn, or does not exist in the registry.
         `key` is (domain, operator).
@@ -424,10 +427,10 @@ class Convertibility:
         return [span for span in spans if span[0] >= first]
 
     def _transition_of(self, key: Key, since: int, up: bool) -> ConversionRow | None:
-        """Return the transition from version `since` of an operator to its next version, older unless `up`. Cached.
+        """Return the transition of an operator from version `since` to the next newer (`up`) or older one. Cached.
 
-        The result is None if there is no next version. Down from the operator's first version, it is the replacement by
-        other operators, or a refusal. `key` is (domain, operator).
+        Down from the operator's first version, it is the replacement by other operators, or a refusal. The result is
+        None up from the newest version, and down from version 1. `key` is (domain, operator).
         """
         query = (key, since, up)
         if query not in self._transitions:
@@ -567,7 +570,7 @@ def _operators_of_bodies(schema: OpSchema, opset: int) -> tuple[frozenset[Key], 
     """Return (operators in at least one function body, operators in all bodies, refusals) for an operator at `opset`.
 
     Operators are (domain, name). Cast stands for CastLike, and never counts as used in all bodies. The refusals, as
-    plain data, are reasons why none of the bodies may serve a node.
+    plain data, say why a node may fit none of the bodies.
     """
     bodies = schema.function_bodies(opset) if not schema.domain else schema.function
     used = []
@@ -587,7 +590,10 @@ def _operators_of_bodies(schema: OpSchema, opset: int) -> tuple[frozenset[Key], 
 
 
 def _key_named(name: str) -> Key:
-    """Return (domain, operator) for a name in conversions.json: "Cast" or "ai.onnx.ml.Scaler"."""
+    """Return (domain, operator) for a name in conversions.json: ("", "Cast") for "Cast".
+
+    The domain stands before the operator in all other names: "ai.onnx.ml.Scaler".
+    """
     domain, _, operator = name.rpartition(".")
     return domain, operator
 
@@ -630,7 +636,7 @@ def _range_text(fate: Fate, transitions: Sequence[ConversionRow]) -> str:
 
 
 def _further_refusals_data(limits: dict[tuple[str, str, Key], int], word: str) -> list[Data]:
-    """Return, as plain data, the reasons why nodes that adapters made may be refused, each with its targets.
+    """Return the reasons why nodes that adapters made may be refused, each with its targets, as plain data.
 
     Entries are {"code", "why", `word`: opset, "operators"}; operators with the same code, reason and opset share one.
 

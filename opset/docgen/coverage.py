@@ -72,8 +72,9 @@ def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
 def _work_of_step(step: RouteStep | Refusal | None) -> str:
     """Return how nodes cross a transition: NOTHING (no node changes), DERIVED, WRITTEN or "impossible: REASON".
 
-    DERIVED is a change that follows from the signatures, WRITTEN a function for it. The result is NOTHING if `step` is
-    None. It is UNKNOWN if `step` is a Refusal, as the file that may have the function was not run.
+    DERIVED stands for a change that follows from the signatures, WRITTEN for a function that makes the change. The
+    result is NOTHING if `step` is None. It is UNKNOWN if `step` is a Refusal, as the file that may have the function
+    was not run.
     """
     if isinstance(step, Refusal):
         return UNKNOWN
@@ -89,7 +90,8 @@ def _work_of_step(step: RouteStep | Refusal | None) -> str:
 def _lowering_of(step: RouteStep | Refusal | None) -> str:
     """Return how nodes of an operator's first version are lowered: BODY (by its function body) or WRITTEN.
 
-    The result is NONE if the operator has no lowering, and UNKNOWN if the file that may have one was not run.
+    `step` is the transition below the first version. The result is NONE if the operator has no lowering, and UNKNOWN if
+    the file that may have one was not run.
     """
     if isinstance(step, RouteStep):
         return BODY if step.adapter is lower_by_body else WRITTEN
@@ -97,10 +99,10 @@ def _lowering_of(step: RouteStep | Refusal | None) -> str:
 
 
 def count_column(rows: Iterable[Coverage], column: str) -> tuple[int, int]:
-    """Return (the number of rows that have something in a field, the number of rows to which the field applies).
+    """Return (number of rows that have something in a column, number of rows to which the column applies).
 
-    `column` is the name of a text field of Coverage. It applies unless it is ""; NONE, UNKNOWN and a conversion that is
-    impossible do not count as something.
+    `column` is the name of a text field of Coverage. It does not apply to a row in which it is "". The texts NONE,
+    UNKNOWN and "impossible: …" count as nothing.
     """
     values = [value for row in rows if (value := getattr(row, column))]
     return sum(value not in (NONE, UNKNOWN) and not value.startswith(IMPOSSIBLE) for value in values), len(values)

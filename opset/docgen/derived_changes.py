@@ -28,7 +28,11 @@ class DerivedChanges:
     """
 
     def __init__(self, step: RouteStep) -> None:
-        """Fill `does`, `refusals` and `operators` for a transition between two versions of an operator."""
+        """Collect what happens to nodes in a transition, as it follows from the signatures of the two versions.
+
+        `does` gets the changes as sentences, `refusals` the refusals as plain data, `operators` the operators that are
+        added.
+        """
         self.does: list[str] = []
         self.refusals: list[Data] = []
         self.operators: frozenset[Key] = frozenset()
@@ -46,9 +50,9 @@ class DerivedChanges:
         self.refusals.append(refusal_data(code, why) | more)
 
     def _describe_attributes(self) -> None:
-        """Append changes to `does`, and refusals, for attributes that only one of the two versions has.
+        """Append changes and refusals for attributes that only one version has, or whose default has to be stated.
 
-        Defaults that have to be stated, and attributes that must have a certain value, are among these.
+        The changes are sentences in `does`.
         """
         derived, since = self._derived, self._since
         for name in derived.drop:
@@ -90,7 +94,7 @@ class DerivedChanges:
     def _describe_inputs(self) -> None:
         """Append changes and refusals for attributes that become inputs, and for inputs that become attributes.
 
-        Refusals for inputs and outputs that the target version lacks, or requires, are added, too.
+        Refusals for inputs and outputs that the target version lacks, or that only it requires, are appended, too.
         """
         derived, since, target = self._derived, self._since, self._derived.target
         for name, position in derived.to_input.items():
@@ -119,7 +123,7 @@ class DerivedChanges:
             self._describe_missing()
 
     def _describe_missing(self) -> None:
-        """Append refusals for inputs and outputs that the target version lacks, and for those that only it requires."""
+        """Append refusals for inputs and outputs that the target version lacks, or that only it requires."""
         source, target, since = self._source, self._derived.target, self._since
         for word, here, there in (("input", source.inputs, target.inputs), ("output", source.outputs, target.outputs)):
             moved = self._derived.to_attribute if word == "input" else {}
@@ -138,8 +142,9 @@ class DerivedChanges:
     def _describe_types(self) -> None:
         """Append changes and refusals for types that the source version allows and the target version does not.
 
-        Types that are computed in a wider one are changes in `does`; Cast is added to `operators` for them. All others
-        are refused. So are inputs that may have different types at the source version only.
+        A type that is computed in a wider type is a change: a sentence in `does`, and Cast in `operators`. Any other
+        type is refused. A refusal is also appended if some inputs may have different types only at the source version,
+        and if a type that decides is not known.
         """
         derived, source, target, since = self._derived, self._source, self._derived.target, self._since
         lost: dict[tuple[str, tuple[str, ...]], None] = {}

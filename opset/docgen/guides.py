@@ -84,7 +84,7 @@ def _files_of_examples(folder: Path) -> dict[str, Path]:
 def plain_text(text: str) -> str:
     """Return Markdown for a terminal: a link to a guide becomes its text, followed by the command that shows the guide.
 
-    Any other link to a file becomes its text alone. Web addresses stay links.
+    Of any other link to a file, only the text is left. Web addresses stay links.
     """
     names = {guide.name for guide in guides()}
 

@@ -186,8 +186,8 @@ def operator_section(
         registry: The operators.
         domain: The operator's domain.
         name: Its name. The registry must have it.
-        runtimes: Facts on runtimes, by name; the section of a standard operator lists the releases of each that have
-            it.
+        runtimes: Facts on runtimes, by name. The section of a standard operator lists the releases of each runtime that
+            have the operator; if None, it lists none.
     """
     versions = registry.versions(name, domain)
     newest = versions[-1]
@@ -268,7 +268,7 @@ def _signature_lines(data: dict[str, Any]) -> list[str]:
 def _allowed_text(sets: str, types: Sequence[str]) -> str:
     """Return types as text, after the names of their type sets: "`all`: `float`, `int64`".
 
-    `sets` has the names. They are left out if they are the types themselves.
+    `sets` has the names, separated by commas. They are left out if they are only the names of the types themselves.
     """
     listed = _types_text(types)
     return listed if sorted(sets.split(", ")) == sorted(map(brief_type, types)) else f"{code_span(sets)}: {listed}"

@@ -135,7 +135,7 @@ def _parse_emphasis(state: StateInline, silent: bool) -> bool:
 
 
 def _finish_headings(tokens: Sequence[Token], page: bool) -> None:
-    """Set HTML ids at the headings of a page, in place; unless `page`, turn headings into bold paragraphs."""
+    """Set the HTML ids of headings if `page`, else turn headings into bold paragraphs. `tokens` is changed."""
     used: dict[str, int] = {}
     for number, token in enumerate(tokens):
         if token.type not in ("heading_open", "heading_close"):
@@ -166,7 +166,7 @@ def _heading_id(heading: Token, used: dict[str, int]) -> str:
 def _fence(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     """Return a fenced block of code as HTML; a file name after the language is shown above it.
 
-    A block of a file "*.onnxtxt" is colored as ONNX text.
+    A block of a file "*.onnxtxt" is colored as ONNX text. The Markdown parser calls it; `tokens[index]` is the block.
     """
     language, _, file = tokens[index].info.strip().partition(" ")
     shown = highlight(tokens[index].content, "onnx" if file.endswith(".onnxtxt") else language)
@@ -174,27 +174,42 @@ def _fence(self: Any, tokens: Sequence[Token], index: int, options: Any, env: An
 
 
 def _code_block(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """Return an indented block of code as HTML."""
+    """Return an indented block of code as HTML.
+
+    The Markdown parser calls it; `tokens[index]` is the block.
+    """
     return f"{highlight(tokens[index].content)}\n"
 
 
 def _image(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """Return the alternative text of an image as HTML; it is shown instead of the image."""
+    """Return the alternative text of an image as HTML; it is shown instead of the image.
+
+    The Markdown parser calls it; `tokens[index]` is the image.
+    """
     return str(escape(self.renderInlineAsText(tokens[index].children, options, env)))
 
 
 def _link_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """Return the start tag of a link, without the link's title."""
+    """Return the start tag of a link, without the link's title.
+
+    The Markdown parser calls it; `tokens[index]` is the link.
+    """
     return f'<a href="{escape(str(tokens[index].attrGet("href")))}">'
 
 
 def _table_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """Return the start tags of a table, within a region that scrolls if the table is wide."""
+    """Return the start tags of a table, within a region that scrolls if the table is wide.
+
+    The Markdown parser calls it; the arguments are not used.
+    """
     return '<div class="table"><table>\n'
 
 
 def _table_close(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """Return the end tags of a table and of the region around it."""
+    """Return the end tags of a table and of the region around it.
+
+    The Markdown parser calls it; the arguments are not used.
+    """
     return "</table></div>\n"
 
 
@@ -286,9 +301,10 @@ def _core_of(element: Element) -> Element:
 
 
 def _space_functions(parent: Element) -> None:
-    """Set the space around functions, signs and bars in an element, and move limits of sums below them, in place.
+    """Set the space around functions, signs and bars in a MathML element, in place.
 
-    Names of functions become operators. Scripts of functions and sums are placed below and above them as limits.
+    Names of functions become operators. Subscripts and superscripts of functions and sums are placed below and above
+    them as limits.
     """
     children = [*parent]
     for before, child, after in zip([None, *children], children, [*children[1:], None], strict=False):
@@ -325,7 +341,10 @@ def _join_letters(parent: Element) -> None:
 
 
 def _break_lines(row: Element) -> None:
-    """Turn a formula of several lines into a table with a row for each line, in place; others are unchanged."""
+    """Turn a formula of several lines into a table with a row for each line, in place.
+
+    A formula of one line stays unchanged.
+    """
     lines: list[list[Element]] = [[]]
     for child in [*row]:
         if child.get("linebreak") == "newline":

@@ -70,7 +70,10 @@ class _Point:
     """
 
     def __init__(self, layer: int, box: Box | None = None, labels: Sequence[str] = ()) -> None:
-        """Set the width and height that the texts of the box need; without a box, both are 2. `x` is 0 at first."""
+        """Set the width and height that the texts of the box need; without a box, both are 2. `x` is 0 at first.
+
+        `layer` is the number of the layer, from the top. `labels` are the names of the values that leave the box.
+        """
         self.layer, self.box, self.labels, self.x = layer, box, labels, 0.0
         self.above: list[_Point] = []
         self.below: list[_Point] = []
@@ -231,9 +234,10 @@ def _place_points(layers: Sequence[Sequence[_Point]]) -> None:
 
 
 def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
-    """Yield lists of two or more points that should have the same x, without a point twice.
+    """Yield lists of two or more points that should have the same x; no point is in two lists.
 
-    They are boxes in a chain, of which each reads only the one above and is its only reader, or the points of one edge.
+    A list has the points of one edge, or boxes in a chain. In a chain, each box reads only the box above it, and is the
+    only one that reads that box.
     """
     seen: set[_Point] = set()
     for point in (each for layer in layers for each in layer):
@@ -250,8 +254,8 @@ def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
 def _next_in_run(point: _Point) -> _Point | None:
     """Return the point below that should have the same x as this one, None if there is none.
 
-    Below a box it is the only box that reads it, if that reads nothing else; below a point of an edge, the edge's next
-    point.
+    For a box, it is the only box that reads it, if that one reads nothing else. For a point of an edge, it is the
+    edge's next point.
     """
     if point.box:
         only = point.below[0] if len(point.below) == 1 else None

@@ -67,10 +67,11 @@ def python_parts(schema: OpSchema, example: Example, newest: int, shown: Sequenc
 
 
 def _parts_of(schema: OpSchema, example: Example, newest: int, shown: Sequence[str]) -> list[Any]:
-    """Return the list of parts that `python_parts` writes as JSON, from the same arguments.
+    """Return the parts of an example's Python code, which `python_parts` writes as JSON.
 
-    `newest` is the newest version of ai.onnx, `shown` the text that the page shows for each input. Raises _Unsupported
-    if a value has no short form.
+    They are [operator, domain, imports, attributes, inputs, outputs, values]. The values are for a command that runs
+    the model, and missing if there is no such command. `newest` is the newest version of ai.onnx, `shown` the text that
+    the page shows for each input. Raises _Unsupported if a value has no short form.
     """
     inputs = _name_values(schema.inputs, example.inputs)
     taken = {name for name, value in inputs if value is not None}
@@ -117,7 +118,7 @@ def _name_values(
 def _type_parts(value: ExampleValue) -> tuple[str, list[int] | int]:
     """Return the element type and the shape of a tensor, ("FLOAT", [2, 3]).
 
-    For any other value, Python code that makes its TypeProto is returned, and 0.
+    For any other value, the result is (Python code that makes its TypeProto, 0).
     """
     if value.type.startswith("tensor("):
         return value.type[7:-1].upper(), [*_shape_of(value)]
@@ -157,7 +158,7 @@ def _element_text(name: str) -> str:
 
 
 def _is_value(value: ExampleValue, text: str) -> bool:
-    """Return whether the text that the page shows for a tensor is Python code for exactly its value.
+    """Return whether `text`, which the page shows for a value, is Python code for exactly this value.
 
     The result is False for anything but a tensor, for an empty one, and for element types that are not in _SHOWN.
     """
@@ -212,9 +213,9 @@ def _dtype_text(element: str) -> str:
 def _attribute_text(kind: str, value: Any) -> str:
     """Return Python code for the value of an attribute.
 
-    `kind` is the type of the attribute, such as "ints". Raises _Unsupported for an empty list, for a value that has a
-    name of the example's own model ("input_0"), for large tensors that one number fills, and for types without a short
-    form.
+    `kind` is the type of the attribute, such as "ints". Raises _Unsupported for an empty list, and for types without a
+    short form. It is also raised for a value that has a name of the example's own model ("input_0"), and for a large
+    tensor that one number fills.
     """
     if re.search(r"\binput_\d", str(value)):  # a name of the example's own model
         raise _Unsupported
@@ -236,10 +237,11 @@ def _attribute_text(kind: str, value: Any) -> str:
 
 
 def _command_values(operator: str, given: Iterable[tuple[str, ExampleValue, str]]) -> list[str | int]:
-    """Return the values of inputs in the command that runs the model.
+    """Return the values of inputs for the command that runs an example's model; [] if there is no such command.
 
-    Each value is a text of JSON, or 0 if the text that the page shows is this JSON. `given` has (name, value, shown
-    text) for each input. Returns [] if the command would be too long, or if JSON cannot hold a value.
+    A value is a text of JSON, or 0 if the text that the page shows is this JSON. There is no command if it would be too
+    long, or if JSON cannot hold a value. `given` has (name, value, shown text) for each input. `operator` is the name
+    of the operator, which is in the command.
     """
     values: list[str | int] = []
     length = len(operator)
@@ -268,7 +270,8 @@ def _is_json(text: str) -> bool:
 def _json_value(value: ExampleValue) -> Any:
     """Return the elements of a tensor as nested lists, or as one value for a scalar; None if JSON cannot hold them.
 
-    None is returned for types other than tensors, complex numbers, empty tensors, and elements that are not stated.
+    The result is None, too, for an empty tensor, and if the example does not state each element. Complex numbers, and
+    values that are no tensors, give None as well.
     """
     content, shape = value.content, _shape_of(value)
     if not value.type.startswith("tensor(") or "complex" in value.type or content is None or not all(shape):

@@ -125,8 +125,8 @@ class RuntimeFacts:
     def rows_of(self, key: Key) -> Iterator[Row]:
         """Yield a Row for each version of an operator, (domain, name), and each run of releases with equal kernels.
 
-        Older versions come first, and of one version newer releases. Releases without a kernel have no Row. Neighboring
-        versions share a Row if the page would show the same texts for them.
+        Older versions come first. Within a version, newer releases come first. Releases without a kernel have no Row.
+        Neighboring versions share a Row if the page would show the same texts for them.
         """
         groups: list[tuple[list[int], list[tuple[Run, tuple[Taken, ...]]]]] = []
         for since, by_release in self._support_of(key).items():
@@ -140,20 +140,21 @@ class RuntimeFacts:
                 yield Row(tuple(versions), run, taken)
 
     def _support_of(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return {since_version: [kernels of a release, for each release]} for an operator, (domain, name). Cached.
+        """Return the kernels of an operator by since_version: a list with an entry for each release. Cached.
 
-        Releases are those in `listed`. The kernels of a release are a tuple of Taken, () if there are none. If the
-        runtime knows operators only by name, the only key is ALL, which stands for all versions.
+        The releases are those in `listed`. An entry is a tuple of Taken, which has the types and limits of a kernel; ()
+        if the release has no kernel. If the runtime knows operators only by name, the only key is ALL, which stands for
+        all versions. `key` is (domain, operator).
         """
         if key not in self._support:
             self._support[key] = self._shared_support(key) if self.shares_kernels else self._find_support(key)
         return self._support[key]
 
     def _shared_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return {since_version: [kernels of a release, for each release]}, with the kernels of another runtime.
+        """Return the kernels of an operator by since_version, as `_support_of` does, from another runtime.
 
-        The form is the one of `_support_of`. Each release contains a release of the other runtime, and has the kernels
-        of that release. `key` is (domain, operator).
+        Each release contains a release of the other runtime, and has the kernels of that release. Each list has a tuple
+        of Taken for each release in `listed`. `key` is (domain, operator).
         """
         base = self._base
         assert base is not None
@@ -166,9 +167,9 @@ class RuntimeFacts:
         return {since: [by_release[number] for number in numbers] for since, by_release in support.items()}
 
     def _find_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return {since_version: [kernels of a release, for each release]} from the releases' own kernels; not cached.
+        """Return the kernels of an operator by since_version, as `_support_of` does, from the runtime's own kernels.
 
-        The form is the one of `_support_of`; `key` is (domain, operator).
+        Each list has a tuple of Taken for each release in `listed`. `key` is (domain, operator). Not cached.
         """
         versions = self._registry.versions(key[1], key[0])
         newest = self._registry.domains.get(key[0], 0)
@@ -196,9 +197,10 @@ class RuntimeFacts:
     def _by_release(
         self, kernels: Iterable[tuple[Kernel, list[int]]], versions: tuple[OpSchema, ...], span: Run
     ) -> list[tuple[Taken, ...]]:
-        """Return, for each release in `listed`, a Taken for each kernel that serves some versions of an operator.
+        """Return the kernels that serve versions of an operator, in a list with an entry for each release in `listed`.
 
-        Kernels that together take what one could take are joined.
+        An entry is a tuple of Taken, which has the types and limits of a kernel. Kernels are joined if one kernel could
+        take the same nodes.
 
         Args:
             kernels: The kernels, each with the positions in `listed` of the releases that have it.
@@ -245,7 +247,11 @@ class Fates:
     """
 
     def __init__(self, facts: Mapping[str, RuntimeFacts], convertibility: Convertibility, registry: Registry) -> None:
-        """Note the operators of the standard that are not withdrawn. `facts` has the facts of runtimes by name."""
+        """Take the facts of runtimes by name; the fates are computed when they are asked for.
+
+        `convertibility` is the table of conversions, `registry` has the operators. Only operators of the standard that
+        are not withdrawn have fates.
+        """
         self._facts, self._convertibility, self._registry = facts, convertibility, registry
         self._operators = [
             (domain, name)
@@ -255,11 +261,11 @@ class Fates:
         ]
 
     def runs_by_fate(self, name: str) -> dict[str, dict[tuple[Run, ...], list[Key]]]:
-        """Return what happens to operators for which releases of a runtime have no kernel: {fate: {runs: [operator]}}.
+        """Return the operators for which releases of a runtime have no kernel, as {fate: {runs: [operator]}}.
 
         The fates are REWRITTEN (other operators replace it), FALLBACK (another runtime runs it) and REFUSED. `runs` are
-        the releases in which the operator, (domain, name), has the fate, as (first, last) for consecutive ones.
-        Releases whose operators, or whose opsets, are not known are left out. `name` is the runtime.
+        the releases in which an operator, (domain, name), has the fate: (first, last) positions of consecutive ones.
+        Releases whose operators, or whose opsets, are not known are skipped. `name` is the runtime.
         """
         facts = self._facts[name]
         by_release = [self._fates_at(facts, number) for number in range(len(facts.listed))]
@@ -309,8 +315,9 @@ class Fates:
     def _is_expressed(self, key: Key, runtime: Runtime, can_be_made: Callable[[Key], bool]) -> bool:
         """Return whether other operators can replace an operator at the runtime's newest opset.
 
-        `can_be_made` says of an operator whether the runtime runs it, or it can be replaced in turn. It is asked only
-        for operators that every node needs for its replacement; a node that needs others may still be refused.
+        `can_be_made` returns whether the runtime runs an operator, or others can replace it in turn. It is called only
+        for the operators that every node needs for its replacement. A node that needs further ones may still be
+        refused.
         """
         newest = self._registry.domains[key[0]]
         highest = runtime.opsets.get(key[0], (None, None))[1]
@@ -319,9 +326,9 @@ class Fates:
 
 
 def _runs(facts: Iterable[Fact]) -> list[tuple[Run, Fact]]:
-    """Return ((first, last), fact) for each run of consecutive releases with equal facts; both are positions from 0.
+    """Return ((first, last), fact) for each run of consecutive releases with equal facts.
 
-    `facts` has one fact for each release.
+    `facts` has one fact for each release. `first` and `last` are positions in it, counted from 0.
     """
     runs: list[tuple[Run, Fact]] = []
     for number, fact in enumerate(facts):
@@ -333,7 +340,7 @@ def _runs(facts: Iterable[Fact]) -> list[tuple[Run, Fact]]:
 
 
 def _words_of_runs(runs: Iterable[tuple[Run, tuple[Taken, ...]]]) -> list[tuple[Run, list[tuple[str, str]]]]:
-    """Return each run of releases with (types, limits) as texts for each of its kernels, as a page shows them."""
+    """Return each run of releases with the texts (types, limits) that a page shows for each of its kernels."""
     return [(run, [(types_text(each), each.limits) for each in taken]) for run, taken in runs]
 
 
@@ -365,9 +372,10 @@ def _limit_of_opsets(kernel: Kernel, runtime: Runtime, versions: tuple[OpSchema,
 def _types_and_limits(
     kernel: Kernel, versions: Sequence[OpSchema], allowed: Mapping[str, frozenset[str] | None], limit: str
 ) -> Taken:
-    """Return the types and limits of a kernel; types that no version of its operator allows are left out.
+    """Return the types and limits of a kernel.
 
-    A parameter is left out if the kernel takes all its types.
+    Types that no version of its operator allows are left out, unless none would remain. A parameter is left out if the
+    kernel takes all its types.
 
     Args:
         kernel: The kernel.
@@ -391,9 +399,10 @@ def _types_and_limits(
 
 
 def _overlaps(elements: frozenset[str], allowed: frozenset[str] | None, runtime: Runtime) -> bool:
-    """Return whether a kernel with the types `elements` takes one of the `allowed` types, directly or by a cast.
+    """Return whether a kernel takes one of the types that an operator allows, directly or by a cast.
 
-    `runtime` is the release, which knows the casts. The result is True if `allowed` is None: the types are not known.
+    `elements` are the types of the kernel, `allowed` the types that the operator allows. If `allowed` is None, they are
+    unknown, and the result is True. `runtime` is the release, which knows the casts.
     """
     return allowed is None or not elements.isdisjoint(allowed) or not elements.isdisjoint(map(runtime.cast_of, allowed))
 
@@ -408,8 +417,8 @@ def _allowed_elements(versions: tuple[OpSchema, ...], name: str) -> frozenset[st
     for schema in versions:
         types = schema.types.get(name)
         if types is None:
-            formals = [each for each in schema.inputs if each.name == name] if name else schema.inputs[:1]
-            types = schema.allowed_types(formals[0]) if formals else ()
+            formal = next((each for each in schema.inputs if name in ("", each.name)), None)
+            types = schema.allowed_types(formal) if formal is not None else ()
         found.update(map(_element_of, types))
     return frozenset(found) or None
 
@@ -420,7 +429,7 @@ def _element_of(type_: str) -> str:
 
 
 def _join_all(taken: Sequence[Taken]) -> list[Taken]:
-    """Return the kernels without repetitions, with kernels joined as far as one can take the same nodes.
+    """Return the kernels without repetitions; kernels are joined if one kernel could take the same nodes.
 
     Two kernels can be joined if they have the same limits, and the same types for all parameters but one.
     """
@@ -439,9 +448,9 @@ def _join_all(taken: Sequence[Taken]) -> list[Taken]:
 
 
 def _join_kernels(one: Taken, other: Taken) -> Taken | None:
-    """Return one kernel that takes the nodes that two kernels take together, None if no single kernel does.
+    """Return one kernel that takes the same nodes as two kernels together; None if no single kernel does.
 
-    There is none if their limits differ, or their types differ for more than one parameter.
+    The result is None if their limits differ, or if their types differ for more than one parameter.
     """
     if one.limits != other.limits or one.types_not != other.types_not:
         return None
@@ -493,7 +502,7 @@ def _sort_types(elements: Iterable[str]) -> list[str]:
 def releases_text(runs: Sequence[Run], releases: Sequence[str]) -> str:
     """Return releases as text: "all", "since 8.5", "8.2 to 8.4, since 9.0".
 
-    `runs` are (first, last), positions in `releases`. These are all releases, oldest first.
+    `runs` are (first, last), positions in `releases`. `releases` has all releases, oldest first.
     """
     last = len(releases) - 1
     if [*runs] == [(0, last)]:

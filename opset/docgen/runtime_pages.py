@@ -187,9 +187,10 @@ def _release_cells(runtime: Runtime) -> list[str]:
 
 
 def _fates_data(site: Site, facts: RuntimeFacts, fates: Fates) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a runtime's page on operators without kernel: rewritten, refused, or run by the fallback.
+    """Yield the parts of a runtime's page on operators without a kernel.
 
-    A part without operators is left out.
+    There is a part for operators that a conversion rewrites, one for refused operators, and one for operators that the
+    fallback, another runtime, runs. A part without operators is left out.
     """
     fallback = facts.runtimes[-1].fallback
     parts = {

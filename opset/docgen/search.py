@@ -207,7 +207,8 @@ def _operator_entry(
 def _version_entry(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[int]:
     """Return the search entry of a version: [version, flags, element types, attributes, inputs, outputs].
 
-    The last four are numbers of lists of names. `lists` maps each list to its number; new lists are added to it.
+    The flags have a bit for a deprecated version, and one for function bodies. The last four are numbers of lists of
+    names. `lists` maps each list to its number; new lists are added to it.
     """
     columns = (
         tuple(sorted(element_words(schema))),

@@ -19,9 +19,10 @@ _WRAPPERS = {"": "", "seq": "sequences", "optional": "optional tensors", "option
 
 
 def split_types(types: Iterable[str]) -> dict[str, list[str]]:
-    """Return element types by kind of value: "" for tensors, "seq", "optional" or "optional(seq".
+    """Return the element types in whole types, by kind of value: {"seq": ["float"]} for "seq(tensor(float))".
 
-    "seq(tensor(float))" gives {"seq": ["float"]}. Types of other kinds, such as maps, are listed whole under "".
+    The kinds are "" (a tensor), "seq", "optional" and "optional(seq". Types of other kinds, such as maps, are listed
+    whole under "".
     """
     kinds: dict[str, list[str]] = {}
     for type_ in types:

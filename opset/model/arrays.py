@@ -31,6 +31,7 @@ DTYPES: Final[dict[int, np.dtype[Any]]] = {
 # The parts of SequenceProto and OptionalProto, in the numbers of their elem_type.
 _PARTS: Final = ("", "tensor_value", "sparse_tensor_value", "sequence_value", "map_value", "optional_value")
 _NUMBERS: Final = {dtype: number for number, dtype in DTYPES.items()}
+_NARROW_INTEGERS: Final = {each.dtype for each in ELEMENTS.values() if each.bits < 8 and "int" in each.dtype}
 TEXT_SIZE: Final = 64
 """Bytes that a text takes beside its characters, about, with the reference to it."""
 MESSAGES: Final = {
@@ -54,6 +55,19 @@ def data_type_of(dtype: np.dtype[Any]) -> int | None:
 def dtype_of_element(name: str) -> np.dtype[Any]:
     """Return the dtype of an element type by its name in type strings: "float" is float32."""
     return DTYPES[NUMBERS[name]]
+
+
+def convert_numbers(values: Any, dtype: np.dtype[Any]) -> Array:
+    """Return Python numbers, or other elements, as an array of a dtype.
+
+    Raises OverflowError if the dtype does not have an integer; ml_dtypes would wrap one beyond 2 or 4 bits.
+    """
+    if dtype.name not in _NARROW_INTEGERS:
+        return np.asarray(values, dtype)
+    array, limits = np.asarray(values), ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
+    if np.any((array < limits.min) | (array > limits.max)):
+        raise OverflowError(f"an integer is out of bounds for {dtype.name}, {limits.min} to {limits.max}")
+    return array.astype(dtype)
 
 
 def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Array:
@@ -271,7 +285,7 @@ def message_of(name: str, value: Any, kind: str) -> Any:
         element = element if "(" in element else f"tensor({element})"
         mapping.values.CopyFrom(message_of("", [*value.values()], f"seq({element})"))
         return mapping
-    return tensor_of(name, value if isinstance(value, np.ndarray) else np.asarray(value, dtype_of_element(inner)))
+    return tensor_of(name, value if isinstance(value, np.ndarray) else convert_numbers(value, dtype_of_element(inner)))
 
 
 def _elem_type(kind: str) -> int:

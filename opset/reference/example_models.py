@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from opset.model import proto as pb
-from opset.model.arrays import dtype_of_element, tensor_of
+from opset.model.arrays import convert_numbers, dtype_of_element, tensor_of
 from opset.model.attributes import FIELDS
 from opset.model.elements import NUMBERS
 from opset.model.text.syntax import parse_graph
@@ -133,8 +133,8 @@ def _array_of(element: str, content: Any, shape: tuple[int, ...] | None) -> Any:
         )
     else:
         numbers = content if isinstance(content, list) else [content or 0]
-        if dtype.kind in "iub":  # integers of 64 bits are not converted by way of a float
-            array = np.array(numbers, dtype)
+        if "int" in dtype.name or dtype.kind == "b":  # integers of 64 bits are not converted by way of a float
+            array = convert_numbers(numbers, dtype)
         else:
             with np.errstate(over="ignore"):  # too large values become infinite, as in a model
                 array = np.array(numbers, np.float64).astype(dtype)

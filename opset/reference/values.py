@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from opset.model.arrays import data_type_of, dtype_of_element
+from opset.model.arrays import convert_numbers, data_type_of, dtype_of_element
 from opset.model.elements import element_name
 from opset.reference.value_info import ValueInfo
 
@@ -54,7 +54,7 @@ def fit_value(value: Any, declared: ValueInfo) -> tuple[Any, str]:
         return value, ""
     dtype = dtype_of_element(kind[7:-1])
     try:
-        array = value if isinstance(value, np.ndarray | np.generic) else np.asarray(value, dtype)
+        array = value if isinstance(value, np.ndarray | np.generic) else convert_numbers(value, dtype)
     except (ValueError, TypeError, OverflowError) as error:
         return value, f"it is no {kind}: {error}"
     array = _to_native(np.asarray(array))

@@ -61,8 +61,8 @@ _FLAGS = {
 def standard_index() -> dict[str, Any]:
     """Return the compiled operators of the standard; cached.
 
-    They are read from index.json. If this file is missing or damaged, or in a checkout if the YAML has changed since,
-    they are compiled anew from the YAML.
+    They are read from index.json. If this file is missing or damaged, they are compiled anew from the YAML. In a
+    checkout, this is also done if the YAML has changed since.
     """
     index = _read_index(FOLDER / _INDEX)
     in_checkout = (FOLDER.parents[1] / "pyproject.toml").exists()
@@ -93,7 +93,10 @@ def standard_examples() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _build_standard() -> Compiled:
-    """Compile the YAML of the standard, write the three files, and return (index, prose, examples); cached."""
+    """Compile the YAML of the standard, and return (index, prose, examples); cached.
+
+    They are also written beside the YAML, as index.json, prose.json and examples.json.
+    """
     return build_index(FOLDER)
 
 
@@ -121,7 +124,7 @@ def build_index(folder: Path) -> Compiled:
 
 
 def compile_operators(operators: Iterable[Operator], sets: TypeSets) -> Compiled:
-    """Return (index, prose, examples) of operators as plain data; the field "stamp" of each is 0.
+    """Return (index, prose, examples) of operators as plain data; the field "stamp" is 0 in all three.
 
     `sets` are the type sets that the YAML may name.
     """
@@ -292,7 +295,7 @@ def make_examples(examples: dict[str, Any], domain: str, name: str) -> tuple[Exa
 
 
 def _make_value(data: Any) -> Any:
-    """Return an attribute or value of an example from its compiled, plain data.
+    """Return an attribute or value of an example from plain data, which was read from JSON.
 
     Each mapping with type, content and shape becomes an ExampleValue, at any depth of lists; other values stay.
     """
@@ -321,8 +324,8 @@ def _type_list(table: list[Any], number: int) -> tuple[str, ...]:
 def _make_change(attributes: dict[str, Any] | None = None, **said: Any) -> Change:
     """Return a Change from its compiled fields; fields that are missing have their default.
 
-    `attributes` maps the name of an attribute to the compiled fields of its AttributeChange; `said` has all other
-    fields by name.
+    `attributes` has the compiled fields of each AttributeChange, by the name of the attribute. `said` are all other
+    fields of the Change.
     """
     declared = {key: AttributeChange(**_freeze(each)) for key, each in (attributes or {}).items()}
     return Change(attributes=declared, **said)
@@ -351,7 +354,7 @@ def _stamp_of(folder: Path) -> int:
 def _read_beside_index(name: str) -> dict[str, Any] | None:
     """Return the JSON in a file beside the standard's index, such as "prose.json".
 
-    None if the file is missing or damaged, or if its stamp shows that it was compiled with another index.
+    Returns None if the file is missing or damaged, or if its stamp shows that it was compiled with another index.
     """
     stamp = standard_index()["stamp"]
     try:
@@ -362,7 +365,7 @@ def _read_beside_index(name: str) -> dict[str, Any] | None:
 
 
 def _read_index(path: Path) -> dict[str, Any] | None:
-    """Return the index in a file; None if the file is missing or damaged.
+    """Return the compiled operators in an index file; None if the file is missing or damaged.
 
     The entry of each operator stays a line of JSON, which `_entry_of` parses at first use.
     """

@@ -105,9 +105,10 @@ class AttributeChange(NamedTuple):
 
 
 def is_old_value(value: Any, old: Any) -> bool:
-    """Whether the value of a node's attribute is `old`, the value that keeps the former meaning by a `change:` block.
+    """Whether a node's attribute has the value `old`, with which the node means the same in the version before.
 
-    If `old` is {"all": 1}, any list or tuple of ones is equal to it, an empty one too.
+    `old` comes from the `change:` block of the newer version. If it is {"all": 1}, every list or tuple that has only
+    ones is equal to it, an empty one too.
     """
     if isinstance(old, dict):
         return isinstance(value, list | tuple) and all(item == old["all"] for item in value)
@@ -377,7 +378,7 @@ class Example(NamedTuple):
 
 
 def unknown_words(unknown: str) -> str:
-    """Return a sentence on which parts of an operator version are not known.
+    """Return a clause that says which parts of an operator version are not known.
 
     `unknown` is the field `unknown` of the version's schema: TYPES or SIGNATURE.
     """
@@ -400,7 +401,7 @@ def versions_between(versions: Iterable[int], since: int | None, until: int | No
 
 
 def is_random(example: Example) -> bool:
-    """Whether an example has a random output: one of which it states the shape, but no elements."""
+    """Whether an example has a random output: the example states the shape of this output, but no elements."""
     return any(each is not None and each.content is None and each.shape is not None for each in example.outputs or ())
 
 

@@ -62,9 +62,13 @@ def _foreign(
 ) -> Quirk:
     """Return the quirk that nodes use an operator of the domain `origin` as if it were in the standard's domain.
 
-    The opsets are 1 to `last`. `what` says what conversions and evaluation do with the nodes, `writers` which exporters
-    write them. `stand_in` is the name and version of an operator of the standard that computes the nodes, if there is
-    one.
+    Args:
+        name: The operator.
+        last: The last opset with the quirk; the first is 1.
+        origin: The domain that has the operator.
+        writers: The exporters that write such nodes.
+        what: Text on what conversions and evaluation do with the nodes.
+        stand_in: The name and version of an operator of the standard that computes the nodes; None if there is none.
     """
     form = f"{name} in the standard's domain, which has no such operator"
     return Quirk((name,), 1, last, form, writers, ORT, KEEP, what, stand_in=stand_in, origin=origin)
@@ -148,17 +152,19 @@ def alias(op_type: str, version: int) -> Quirk | None:
 def quirk_of_values(op_type: str, version: int) -> Quirk | None:
     """Return the first quirk by which runtimes accept nodes that break constraints; None if there is none.
 
-    The operator is of ai.onnx at opset `version`. Only quirks count after which a node is kept as it is (KEEP). A quirk
-    about an attribute counts only if it has a `stand_in`: the operator version that computes the node.
+    `op_type` is an operator of ai.onnx, `version` the opset. Conversions keep such nodes unchanged. Quirks about
+    operators from other domains do not count. A quirk about an attribute counts only if it names the operator version
+    that computes the node, its `stand_in`.
     """
     found = (each for each in quirks_of(op_type, version) if each.action == KEEP and not each.origin)
     return next((each for each in found if each.stand_in is not None or not each.attribute), None)
 
 
 def quirk_of_attribute(op_type: str, version: int, attribute: str, value: Any) -> Quirk | None:
-    """Return the quirk about an attribute with this value at opset `version`, None if there is none.
+    """Return the quirk, a known deviation from the standard, about an attribute with this value; None if there is none.
 
-    A quirk that names no values is about all values of its attribute.
+    `op_type` is an operator of ai.onnx, `version` the opset. A quirk that names no values is about all values of its
+    attribute.
     """
     for each in quirks_of(op_type, version):
         if each.attribute == attribute and (not each.values or value in each.values):
@@ -180,7 +186,7 @@ def is_kept(schema: OpSchema, version: int, attribute: str, value: Any) -> bool:
         schema: The operator version of the node.
         version: The opset of ai.onnx that the model imports.
         attribute: The name of the attribute.
-        value: The value; of a tuple, one element with such a quirk is enough.
+        value: The value. If it is a tuple, such a quirk about one of its elements is enough.
     """
     if schema.domain:
         return False

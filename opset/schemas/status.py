@@ -18,7 +18,7 @@ STATED, DERIVED, CHOSEN = "stated", "derived", "chosen"
 STATUSES = (STATED, DERIVED, CHOSEN)
 CLAUSE = "13 summary, 13 attribute NAME, 13 input NAME, 13 output NAME, 13 type NAME, 13 body, or DOCUMENT SECTION"
 _OF_VERSION = re.compile(r"([1-9][0-9]{0,9}) (?:(summary|body)|(attribute|input|output|type) (\S+))")
-_OF_DOCUMENT = re.compile(r"[^\W\d]\S* \S.*")
+_OF_DOCUMENT = re.compile(r"(?!(?:version|summary|body|attribute|input|output|type) )[^\W\d]\S* \S.*", re.IGNORECASE)
 _SUBJECT = r"(?:standard|text|specification|document|version \d+|neither)"
 _OPEN = re.compile(
     rf"\b(?:undefined|unspecified|contradicts? itself|left open|{_SUBJECT} leaves?\b[^.;]*\bopen"
@@ -65,7 +65,8 @@ def clause_fault(clause: str, versions: Sequence[OpSchema], newest: int, complet
     """Return why a text names no clause of the standard; "" if it names one.
 
     Args:
-        clause: Text such as "13 attribute axis", or "Broadcasting.md multidirectional", which is not looked up.
+        clause: A version and a part of its text, such as "13 attribute axis". A document and a section, such as
+            "Broadcasting.md multidirectional", are accepted, and not looked up.
         versions: The versions of the operator.
         newest: The newest version whose text may be cited.
         complete: Whether `versions` are all versions of the operator. If not, a clause of a missing version is

@@ -57,7 +57,10 @@ def expand(expression: str, sets: TypeSets) -> Iterable[str]:
 
 @lru_cache(maxsize=2)
 def _set_expressions(sets: tuple[tuple[str, tuple[str, ...]], ...]) -> list[tuple[str, frozenset[str]]]:
-    """Return each type expression made of a set's name, such as "seq(floats)", with its types; most types first."""
+    """Return (expression, its types) for each expression made of a set's name, such as "seq(floats)"; most types first.
+
+    `sets` has (name, types) of each named type set.
+    """
     candidates = [
         (wrapper.format(name), frozenset(map(wrapper.format, members)))
         for name, members in sets
@@ -73,7 +76,10 @@ def shortest_expressions(types: Iterable[str], sets: TypeSets) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _shortest_expressions(wanted: frozenset[str], sets: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[str, ...]:
-    """Return the result of `shortest_expressions` as a tuple, from arguments that can be cached."""
+    """Return type expressions for exactly the types in `wanted`: names of sets first, then single types; cached.
+
+    `sets` has (name, types) of each named type set.
+    """
     left = set(wanted)
     chosen: list[str] = []
     for expression, members in _set_expressions(sets):

@@ -47,8 +47,8 @@ def call_adapter(call: AdapterCall) -> Result:
     OpsetError and BudgetExceeded of the adapter reach the caller. So does any other exception if the operator is a
     standard one.
 
-    Raises Refusal C105 if the result is neither names nor such a None. For an operator of a user's domain, it is also
-    raised if the adapter raises any other exception, or makes nodes that are not valid.
+    Raises Refusal C105 if the adapter returns anything else. For an operator of a user's domain, C105 is also raised if
+    the adapter raises any other exception, or makes nodes that are not valid.
     """
     step, op, node, registry = call.step, call.op, call.node, call.registry
     what = f"the {'lowering' if step.lowers else 'adapter'} of {step.source.name}"

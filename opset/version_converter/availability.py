@@ -151,7 +151,7 @@ class Availability:
         return f"{self.runtime.name} {self.runtime.release}"
 
     def find_lack(self, node: Any, opset: int, facts: ValueFacts) -> Lack | None:
-        """Return why neither the runtime nor its fallback runs a node rightly, None if one does or may do.
+        """Return why a node does not run correctly; None if the runtime or its fallback runs it, or may run it.
 
         The fallback is asked only if the runtime does not take the node at all. `opset` is the version of the node's
         domain.
@@ -257,8 +257,8 @@ class Availability:
         """Yield (element type, wider element type) pairs such that the operator computes the same in the wider type.
 
         For example, ("float16", "float"). First come the casts that the runtime makes itself, then the pairs that the
-        operator declares (`emulate`). For integers that are declared to compute in floating point, wider integers
-        follow.
+        operator declares (`emulate`). Last come wider integers for integers that it declares to compute in floating
+        point.
         """
         yield from ((element, other) for element, other in self.runtime.casts.items() if " " not in other)
         declared: dict[tuple[str, str], None] = {}
@@ -366,9 +366,9 @@ class Availability:
     ) -> Lack | None:
         """Return why a runtime cannot run a node by the operator's function body, None if no reason is known.
 
-        Only nodes of the body that read the operator's first input are compared: the reason is that the runtime has
-        kernels of one, but none for the type of that input. The result is None if the type is unknown, or if the body
-        computes it in a wider one.
+        The only reason is the type of the node's first input: a node of the body has this input as its own first, the
+        runtime has kernels for that node, and none of them takes the type. The result is None if the type is unknown,
+        or if the body computes it in a wider one.
         """
         element = facts.element(node.input[0]) if node.input and node.input[0] else None
         if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):
@@ -518,8 +518,8 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
 def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple[int, ...]:
     """Return the positions of inputs that must become constants to avoid a fault; () if constants do not avoid it.
 
-    They are inputs that the fault names twice: the node meets it if they are computed by nodes, and if their elements
-    are known before the model runs.
+    The fault lists such an input in both `computed` and `known`: it occurs if a node computes the input, and if the
+    elements of the input are known before the model runs.
     """
     names = fault.computed & fault.known
     formals = _formals(schema.inputs, len(node.input)) if names else ()
@@ -636,24 +636,24 @@ def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema
 def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None) -> str:
     """Return the element type in which a runtime computes values of type `element`.
 
-    That is `element` if `allowed` contains it or is None (all types). Else it is the type to which the runtime casts
-    it, or `element` if it does not cast it.
+    It is `element` itself if `allowed` contains it or is None (all types). Else it is the type to which the runtime
+    casts `element`, or `element` if the runtime does not cast it.
     """
     return element if allowed is None or element in allowed else runtime.cast_of(element)
 
 
 def _formals(parameters: Sequence[Parameter], count: int) -> Iterator[Parameter]:
-    """Yield the declared parameter of each input, or of each output, of a node that has `count` of them.
+    """Yield the declared parameter of each of a node's `count` inputs, or of its `count` outputs.
 
-    The last parameter is repeated if there are fewer, as a variadic one is. Nothing is yielded if `parameters` is
-    empty.
+    The last parameter in `parameters` is repeated for further positions, as a variadic one is. Nothing is yielded if
+    `parameters` is empty.
     """
     for position in range(count if parameters else 0):
         yield parameters[min(position, len(parameters) - 1)]
 
 
 def _lack_of_limits(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
-    """Return the first limit of a kernel on outputs, attributes or inputs that a node breaks or may break; else None.
+    """Return why a node breaks, or may break, a limit of a kernel on outputs, attributes or inputs; else None.
 
     A node may break a limit if the value is known only when the model runs or a function is called. Limits on types,
     and limits in words, are not checked here.
@@ -741,8 +741,8 @@ def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
 def _limit_of_input(values: Mapping[str, Any], name: str) -> Any:
     """Return the value that every element of an input must have for a kernel, None if there is no such limit.
 
-    `values` has these limits by the name of the input, or by the end of the name after "_"; the first that fits counts.
-    A limit may also be a phrase in words, which cannot be checked.
+    `values` has the limits. A key is the whole name of an input, or its end after a "_": "scale" for "x_scale". The
+    first that fits counts. A limit may also be a phrase in words, which cannot be checked.
     """
     return next((limit for each, limit in values.items() if name == each or name.endswith(f"_{each}")), None)
 
@@ -764,7 +764,7 @@ def _is_phrase(limit: Any, schema: OpSchema, name: str) -> bool:
 def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
     """Whether the value of an attribute keeps the limit in a runtime's table.
 
-    If the attribute has several values, each must be legal; so an absent list keeps any limit that consists of values.
+    If the limit is one or more legal values, each value of a list must be among them; an absent list keeps the limit.
 
     Args:
         value: The value that the node states, or else the default; None if there is neither.
@@ -777,12 +777,11 @@ def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
         return value is None or bool(value == declared.default)
     if isinstance(limit, str) and declared.type == "string" and _EXCLUSION.fullmatch(limit):
         return _plain_value(value) not in limit.removeprefix("not ").split(" or ")
+    values = (value or ()) if declared.type.endswith("s") else (value,)
     if isinstance(limit, str) and declared.type != "string" and (other := _OTHER_NUMBER.fullmatch(limit)):
-        return value is not None and value != float(other[1])
+        return all(each is not None and each != float(other[1]) for each in values)
     allowed = [*limit] if isinstance(limit, list | tuple | frozenset) else [limit]
-    if not declared.type.endswith("s"):
-        return _plain_value(value) in allowed
-    return all(_plain_value(each) in allowed for each in value or ())
+    return all(_plain_value(each) in allowed for each in values)
 
 
 def _plain_value(value: Any) -> Any:

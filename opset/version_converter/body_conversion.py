@@ -93,9 +93,9 @@ class BodyConversion:
     def apply(self, plan: BodyPlan) -> None:
         """Add the refusals of a plan to the conversion; if the conversion then has none, change the body as planned.
 
-        Nodes are replaced, and nodes whose results nothing reads any more are removed. For such a node, the refusal is
-        left out if it is about the target (C2xx). A refusal from before, also of another body, leaves this body
-        unchanged.
+        The change replaces nodes, and removes nodes whose results nothing reads any more. For a node to be removed, a
+        refusal about the target (C2xx) is not added. If the conversion has any refusal, also from another body, this
+        body stays unchanged.
         """
         body, message = self.body, self.message
         unused, dead = unused_after(body, message, plan.replaced, plan.released, self._facts.read_elsewhere)
@@ -149,8 +149,8 @@ class BodyConversion:
     def _route_of(self, operator: Operator) -> Route:
         """Return whether all nodes of an operator in this body stay, are checked, converted or refused.
 
-        An unknown operator is refused. For a known one that the user wants to be lowered, the verdict is CONVERT, and
-        `until` of the change is 0.
+        An unknown operator is refused. A known one that the user wants to be lowered is converted: its verdict is
+        CONVERT, and `until` of the change is 0.
         """
         context = self._context
         route = context.routes.route(*operator, self.versions, context.opsets)
@@ -251,8 +251,9 @@ class BodyConversion:
     ) -> None:
         """Add the nodes that replace the node at `index` to `templates`, for later nodes of the same form (`form_of`).
 
-        Nothing is added if the new nodes depend on more than the form. The conversion's last action must be that of the
-        node. `counts` is a copy of the availability's counts from before; what the lowering added to them is kept, too.
+        Nothing is added if the new nodes depend on more than the form. The conversion's last action must be the action
+        of this node. `counts` are the availability's counts from before the node was lowered; the template keeps the
+        difference.
         """
         looked_up = self._facts.looked_up or ()
         if not self._facts.large_read and (form := form_of(self.body, index, self._facts)) is not None:
@@ -343,8 +344,8 @@ class BodyConversion:
     def _help_of(self, refusal: Refusal) -> str:
         """Return the help for a refusal: the parts of its own help that the user of this model can follow.
 
-        For example, setting open sizes is left out if no graph input has one. If no part is left, it is the help of the
-        code. If another target would do, the help ends with it, or consists of it alone.
+        For example, advice to set open sizes is dropped if no graph input has one. If no part is left, the result is
+        the help of the code. If another target would do, the help ends with this advice, or consists only of it.
         """
         stated = [value.type for value in self._context.index.proto.graph.input]
         shapes = [type_.tensor_type.shape for type_ in stated if type_.tensor_type.HasField("shape")]

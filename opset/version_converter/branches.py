@@ -59,7 +59,10 @@ def take_branches(index: ModelIndex, inference: LazyInference, budget: Budget) -
 
 
 def _find_known_ifs(index: ModelIndex, body: Body, inference: LazyInference) -> Iterator[_KnownIf]:
-    """Yield the If nodes of a body whose condition is known, and whose branch can replace them; none of a function."""
+    """Yield the If nodes of a body whose condition is known, and whose branch can replace them.
+
+    Nothing is yielded for a body in a function.
+    """
     if body.root.function:
         return
     for inner in body.inner_bodies:

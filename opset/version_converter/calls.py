@@ -287,8 +287,8 @@ class _Inliner:
 
         Args:
             body: The GraphProto or FunctionProto.
-            certain: Attributes of the function that holds `body` that have a default, so that each call gives them a
-                value; none in a graph.
+            certain: Names of attributes with a default, of the function that holds `body`; every call gives these a
+                value. Empty for a graph.
         """
         done: list[Any] = []
         pending = [*reversed(body.node)]
@@ -332,7 +332,7 @@ def _remove_uncalled(
     registry: Registry,
     inlining: Inlining,
 ) -> None:
-    """Remove the chosen functions, and functions that lost their last call by that, and correct the opset imports.
+    """Remove the chosen functions, and functions that nothing calls any more then; correct the opset imports.
 
     A function that nothing called before stays. Domains of new nodes are imported. A domain of removed functions is no
     longer imported if nothing uses it and it has no schemas. The keys of the removed functions become

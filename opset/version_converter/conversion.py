@@ -328,23 +328,25 @@ def targets_by_kernels(
 
 
 def nearest_opset(runtime: Runtime, opset: int, registry: Registry) -> int:
-    """Return the opset of ai.onnx that is nearest to `opset` among those that a runtime takes; of two, the newer."""
+    """Return the opset of ai.onnx that is nearest to `opset` among those that a runtime takes.
+
+    If two are equally near, it is the newer one.
+    """
     from opset.version_converter.opset_choice import opsets_of
 
     return min(reversed(opsets_of(runtime, registry)), key=lambda each: abs(each - opset))
 
 
 def at_opset(target: Target, opset: int) -> Target:
-    """Return the target with `opset` as its version of ai.onnx, which each model then gets.
+    """Return the target with `opset` as its only opset of ai.onnx: each model gets this version.
 
-    Without `least`, no model keeps another opset that the runtime takes. Operators are taken as in the newest release
-    of onnx that has no later opset.
+    `least` of the result is None. Operators are taken as in the newest release of onnx that has no later opset.
     """
     return target._replace(opsets={**target.opsets, "": opset}, least=None, release=release_with(opset).name)
 
 
 def distance_to(index: ModelIndex, target: Target) -> int:
-    """Return how far the version of ai.onnx in a model is from the target's, as a number; 0 if the target has none.
+    """Return the difference between the versions of ai.onnx in a model and a target; 0 if the target has none.
 
     A model that does not import ai.onnx counts as version 0.
     """
@@ -369,8 +371,8 @@ def _facts_of(model: Model, index: ModelIndex, task: Task) -> Mapping[Body, Valu
 def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion:
     """Return the first conversion without refusals among those by STRATEGIES; if all are refused, the very first.
 
-    A strategy is a way to copy functions before the conversion. It is skipped unless it may remove a refusal of the
-    last one that was tried. Each conversion begins with the versions and notes of `start`, which is not changed.
+    A strategy is a way to copy functions before the conversion. It is tried only if it may remove a refusal of the last
+    conversion. Each conversion begins with the versions and notes of `start`, which is not changed.
     """
     first = latest = convert_once(model, index, start, task, STRATEGIES[0])
     for strategy in STRATEGIES[1:]:
@@ -491,9 +493,10 @@ def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[M
 
 
 def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
-    """Yield one note that lists the used operators whose signature is not fully known; nothing if there are none.
+    """Yield one note that lists the operators whose signature is not fully known; nothing if there are none.
 
-    They are operators of users' domains with the schema at the model's opset. A schema may leave the signature open.
+    They are operators of users' domains that nodes of the model use. A schema of such a domain may leave the signature
+    open.
     """
     used = {operator for body in index.bodies for operator in body.operators}
     unknown = []
@@ -509,8 +512,8 @@ def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
 def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int | str] | None) -> Conversion:
     """Return a conversion without converted nodes; it has the versions before and after, and the first notes.
 
-    The notes are those of the index and the target, domains of the target that the model does not import, and the sizes
-    in `dims` that are numbers. The IR version is the model's, before and after.
+    These are the notes of the index and the target, a note on each domain of the target that the model does not import,
+    and a note on the sizes in `dims` that are numbers. The IR version is the model's, before and after.
     """
     after = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
     ir_version = index.proto.ir_version
@@ -535,8 +538,8 @@ def _state_outputs(
 ) -> tuple[Model, LazyInference]:
     """Write the sizes of the main graph's outputs into the model, if inference knows them as numbers.
 
-    Returns the model and an inference of it. A model that is the user's (`is_given`) is copied first, if an output does
-    not state its sizes already; the inference is then a new one.
+    Returns the model and an inference of it. If sizes are written and the model is the user's (`is_given`), they are
+    written into a copy; then the copy and a new inference are returned.
     """
     from opset.inference.building.types import fill_proto, map_sizes
 
@@ -604,7 +607,7 @@ def versions_of_bodies(index: ModelIndex) -> dict[Body, dict[str, int]]:
 def find_newer_imports(index: ModelIndex, target: Target, registry: Registry) -> Iterator[Finding]:
     """Yield a refusal C104 for each opset import of the model or a function that is above the newest known version.
 
-    The newest version is that in the registry. Domains that `target.opsets` or the registry lacks are passed over.
+    The newest version is that in the registry. Domains that `target.opsets` or the registry lacks are not checked.
     """
     versions = versions_of_bodies(index)
     for body in index.bodies:

@@ -122,8 +122,8 @@ class Crossing:
         """Return the nodes that replace the node at `index` of the body, None if it stays as it is.
 
         A node crosses all transitions from its version of the operator to the target's. At some opsets, releases of
-        onnx differ in the version of an operator that they have. There, the node is first read as one of the older
-        version, if this version has all its attributes, and only if that is refused as one of the newer.
+        onnx have different versions of an operator. There, the node is first read as one of the older version, if this
+        version has all its attributes. If that is refused, the node is read as one of the newer version.
 
         `change` has the node's operator, and its versions before and after. A replaced node is added to the actions of
         the conversion. Raises Refusal if no nodes at the target compute the same, BudgetExceeded if the budget is used
@@ -255,8 +255,9 @@ class Crossing:
         """Return the nodes after the first transition that changes a node, None if the node may stay.
 
         A transition leads from one version of the operator to the next. If the user does not want the operator, or the
-        runtime lacks it, the node is lowered instead. If no transition changes a node that the runtime does not run,
-        nodes that it runs are returned. The name of the step, such as "Softmax 11 -> 13", is added to `crossed`.
+        runtime lacks it, the node is lowered instead. If no transition changes the node, but the runtime does not run
+        it, nodes that the runtime runs are returned. The name of the step, such as "Softmax 11 -> 13", is added to
+        `crossed`.
 
         Raises Refusal if a transition or the target's release of onnx refuses the node, or if nothing can replace it.
         """
@@ -323,10 +324,10 @@ class Crossing:
     def _add_step(
         self, pending: Pending, step: RouteStep, made: list[tuple[Any, int]], crossed: list[str]
     ) -> list[Pending]:
-        """Return the new nodes of a step as Pending ones, which go on to the target; add the step's name to `crossed`.
+        """Return the new nodes of a step as Pending ones, for the next steps; add the step's name to `crossed`.
 
-        The name is "Softmax 11 -> 13", or "Gelu 20 lowered" for a lowering. `made` are the nodes that the step has made
-        from the node `pending`, each with its opset.
+        The name is "Softmax 11 -> 13", or "Gelu 20 lowered" for a lowering. The step replaces the node `pending` by the
+        nodes `made`, each with its opset.
         """
         end = LOWERED if step.lowers else f" -> {step.target.since_version}"
         crossed.append(f"{pending.node.op_type} {step.source.since_version}{end}")
@@ -339,10 +340,10 @@ class Crossing:
     def _express_otherwise(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
         """Return nodes in place of one that the runtime does not run, made in the first way that is possible.
 
-        `lack` is why the runtime does not run it. If `lack` demands constants whose elements are known, they become
-        constants. If it demands vectors, scalars become vectors, and no other way is tried. Else the ways are: a
-        lowering, leaving out a Cast, an older version, wider types. For a node of the given model, only wider types are
-        tried after all others were refused. The step is added to `crossed`.
+        `lack` is why the runtime does not run it. If `lack` demands constants, and their elements are known, the inputs
+        become constants. If it demands vectors, scalars become vectors, and no other way is tried. Else the ways are,
+        in this order: a lowering, leaving out a Cast, an older version, wider types. A node of the given model may be
+        tried a second time (`_widens`), with wider types only. The step is added to `crossed`.
 
         Raises Refusal C209 if no way is possible, with its reasons recorded if the node is one of the given model.
         """
@@ -405,13 +406,14 @@ class Crossing:
         return [Pending(*new, pending.inside, pending.widened) for new in made]
 
     def _take_older_form(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return the nodes that a node becomes at the first older opset that changes it, to go on to the target.
+        """Return the nodes that replace a node at the newest older version of its operator that changes the node.
 
-        In this way a node may lose an attribute that the runtime does not take. The name of the step is added to
-        `crossed`. A Refusal of the step reaches the caller.
+        They go on to the target from there. In this way a node may lose an attribute that the runtime does not take.
+        The name of the step is added to `crossed`.
 
         Raises Refusal C204 if no older version changes the node, if `lack` is about types or constants, which an older
-        version does not change, or if the node was made from a node of the same operator.
+        version does not change, or if the node was made from a node of the same operator. A Refusal of the step is
+        raised unchanged.
         """
         routes, (op_type, domain) = self._context.routes, pending.operator
         version = pending.version
@@ -453,11 +455,11 @@ class Crossing:
         return [Pending(*new, pending.inside, widened) for new in made]
 
     def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], set[str]]:
-        """Return the type to compute in for each element type that the runtime does not take, and the inexact ones.
+        """Return the type to compute in for each element type that the runtime does not take, and the inexact types.
 
         For example, ({"double": "float"}, {"double"}): doubles are computed in float, with other results for some
-        values. An inexact type is one of INEXACT. It is chosen only if the target permits it, and if no type gives the
-        same results. An element type without any type to compute in is no key.
+        values. A type that gives the same results comes first; an inexact one (INEXACT) is chosen only if the target
+        permits it. An element type without any type to compute in is no key.
         """
         availability = self._context.availability
         assert availability is not None
@@ -593,7 +595,7 @@ class Crossing:
         """Call the written adapter of a transition, or else the derived one; return the names of the new outputs.
 
         Returns None if the node may stay. `versions` are the opsets of the body by domain. Raises Refusal C103 if the
-        node does not fit its own version, or another one if the adapter refuses the node.
+        node does not fit its own version, and the adapter's own Refusal if the adapter refuses the node.
         """
         context = self._context
         if step.adapter is not None or step.derived.rewrites:
@@ -609,12 +611,12 @@ class Crossing:
         return apply_derived(step.derived, op, node, context.valid)
 
     def _add_initializer(self, tensor: Any, name: str) -> str | None:
-        """Return the name of a new initializer that holds a tensor, if a Constant of the target cannot hold its type.
+        """Add an initializer that holds a tensor, if a Constant of the target cannot hold its type; return its name.
 
-        Returns "" if a Constant can; nothing is added then. Returns None in a function, which has no initializers; only
-        the elements are recorded then. The initializer is added to the graph and named `name`. Below IR version 4, it
-        becomes an input, too; instead of a subgraph, the outermost graph then gets it, under a new name. Raises
-        BudgetExceeded if the budget is used up.
+        If a Constant can, nothing is added, and "" is returned. In a function, which has no initializers, only the
+        elements are recorded, and None is returned. The initializer is named `name` and is added to the graph. Below IR
+        version 4, it becomes an input, too; as a subgraph can have no such input, the outermost graph then gets it,
+        under a new name. Raises BudgetExceeded if the budget is used up.
         """
         element = element_name(tensor.data_type)
         if self._final >= 9 or element in EARLY_CONSTANT:
@@ -685,8 +687,8 @@ class Crossing:
         """Raise Refusal if a subgraph of a new node uses an operator that must be lowered, or that the runtime lacks.
 
         The code is C201 for an operator that must be lowered, C209 for one that the runtime lacks. `made` are the nodes
-        that replace `old`, with their opsets. An operator is checked only if it is used more often than in subgraphs of
-        `old`.
+        that replace `old`, with their opsets. An operator is checked only if subgraphs of the new nodes use it more
+        often than subgraphs of `old`.
         """
         graphs = [graph for node, _ in made for _, graph in subgraphs(node)]
         if not graphs:
@@ -760,13 +762,13 @@ def _number_stated(node: Any, name: str) -> int:
 
 
 def _is_taken_instead(pair: tuple[str, str], takes: frozenset[str]) -> bool:
-    """Whether the runtime takes the second element type of `pair`, but not the first; `takes` are those it takes."""
+    """Whether `takes`, the types that a runtime takes, has the second element type of `pair`, but not the first."""
     element, other = pair
     return other in takes and element not in takes
 
 
 def _refusal_without_lowering(step: RouteStep | Refusal | None, op_type: str) -> Refusal:
-    """Return the refusal C201 of an operator without a lowering; `step` itself if it is a refusal C105."""
+    """Return the refusal C201 for an operator without a lowering; if `step` is a refusal C105, `step` itself."""
     if isinstance(step, Refusal) and step.code == "C105":
         return step
     return Refusal("C201", f"there is no lowering of {op_type}", KEEP_OPERATOR)

@@ -235,11 +235,14 @@ def _pair_attributes(older: OpSchema, newer: OpSchema, change: Change) -> list[t
 
 
 def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange, upwards: bool) -> Counterpart:
-    """Return an attribute as the source and the target version declare it, and the values to write in place of others.
+    """Return a Counterpart: an attribute as source and target version declare it, and the values to replace.
 
-    `before` is the attribute in the older version, `after` in the newer one. `upwards` says whether the older version
-    is the source. `facet` has the older values that the newer version writes otherwise. Downwards, such a newer value
-    stays if the older version has it, too.
+    Args:
+        before: The attribute in the older version.
+        after: The attribute in the newer version.
+        facet: Its `values` are the older values, each with the newer one that replaces it. Downwards, the older one
+            replaces the newer one, unless the older version has the newer value, too.
+        upwards: Whether the older version is the source.
     """
     if upwards:
         return Counterpart(before, after, facet.values)
@@ -266,8 +269,8 @@ def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | Non
     The value is the source's default as the target version writes it. If the source has no default, it is `old`: the
     meaning of an absent attribute that the `change:` block declares, or None.
 
-    Returns None if such nodes need not state a value, since the target's default means the same, or if no value means
-    the same.
+    Returns None if the target's default means the same, so that nodes need not state a value. Also returns None if no
+    value at the target means the same.
     """
     if not _is_convertible(pair):
         return None
@@ -285,10 +288,10 @@ def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
 
 
 def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestriction, ...]:
-    """Return the inputs and outputs for which a legal type of the source version may be illegal at the target.
+    """Return the inputs and outputs for which the target version may not allow a legal type of the source version.
 
     One reason is that the target version allows fewer types for an input or output. Another is that several must have
-    one type there, and could have different types before. Inputs come first, in order.
+    the same type there, and could have different types before. Inputs come first, in order.
     """
     restrictions: set[TypeRestriction] = set()
     bound: dict[str, list[TypeRestriction]] = {}
@@ -307,10 +310,10 @@ def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestrict
 
 
 def check_types(derived: DerivedAdapter, node: Node, valid: set[tuple[Any, ...]]) -> None:
-    """Raise Refusal C202 if the target version does not allow a node's types, C203 if one that decides is not known.
+    """Raise Refusal C202 if the target version does not allow a node's types, C203 if a needed type is not known.
 
-    Only inputs and outputs with fewer types at the target are compared; in a function, the types of each call. `valid`
-    is a cache of combinations of types that are allowed; new ones are added.
+    Only inputs and outputs that may have fewer types at the target are compared. In a function, the types of each call
+    are compared. `valid` is a cache of combinations of types that are allowed; new ones are added.
     """
     if not derived.type_restrictions:
         return
@@ -422,8 +425,8 @@ def _cut_off_absent(derived: DerivedAdapter, node: Node, inputs: list[str], outp
 def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str], dict[str, Any]]:
     """Return the names of attributes to remove, and the attributes to set with their values.
 
-    Raises Refusal C204 if the target version cannot express an attribute. C103, C206 and C207 are possible, too: for an
-    axis that is out of range, a reference to a function's attribute, and an unknown rank.
+    Raises Refusal C204 if the target version cannot express an attribute, C103 if an axis is out of range, C206 if an
+    attribute refers to one of a function, and C207 if the rank is unknown.
     """
     since = derived.target.since_version
     drop: list[str] = [name for name in derived.drop if node.has(name)]
@@ -479,9 +482,9 @@ def _has_no_value_of(node: Node, types: frozenset[str]) -> bool:
 
 
 def _count_axes_from_front(derived: DerivedAdapter, node: Node) -> dict[str, Any]:
-    """Return the attributes with negative axes, with the axes counted from the front, by name.
+    """Return new values for attributes with negative axes, by name: their axes counted from the front.
 
-    Only attributes are returned that may not be negative in the target version. Raises Refusal C103 for an axis that is
+    Only attributes that may not be negative in the target version are included. Raises Refusal C103 for an axis that is
     out of range, C207 if the rank is not known.
     """
     changes: dict[str, Any] = {}

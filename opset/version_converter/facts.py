@@ -113,7 +113,7 @@ class LazyInference:
 
     @cached_property
     def _sizes_in_sequences(self) -> set[str]:
-        """The dim_params in the types of graph inputs that are sequences of tensors, or optional.
+        """The dim_params in the types of graph inputs that are sequences or optionals of tensors.
 
         One such name may stand for sizes that differ between the elements. The main graph and the training graphs
         count.
@@ -197,8 +197,7 @@ class LazyInference:
 def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Scope]], set[Body]]:
     """Return the inferred Scopes of each body, one for each run, and the set of bodies of which runs may be missing.
 
-    Runs may be missing of a subgraph that inference did not enter, of the functions that it calls, and of all bodies
-    inside of these.
+    Such a body is a subgraph that inference did not enter, a function called there, or a body inside of these.
     """
     # Those are graphs in nodes without a rule, or in nodes that a rule gave up, and all functions that they call.
     scopes_of: dict[Body, list[Scope]] = {}
@@ -393,8 +392,8 @@ class ValueFacts:
     def initializer(self, name: str) -> Any:
         """Return the initializer of this body with this name, a TensorProto; None if there is none.
 
-        Initializers of bodies around and sparse initializers do not count. Nor does one that is also an input of the
-        graph, if callers may override such initializers: from IR version 4 on.
+        Initializers of bodies around and sparse initializers do not count. Nor does one that callers may override: from
+        IR version 4 on, an initializer that is also an input of the graph.
         """
         if not self._built:
             self._read_declarations()
@@ -419,8 +418,9 @@ class ValueFacts:
     def overridable_initializers(self, name: str) -> list[str]:
         """Return the initializers that keep a value from being constant only because callers may override them.
 
-        They are the value itself, or what nodes compute it from, by name. The result is [] if the value depends on
-        anything else than constants and initializers, on a node with a subgraph, or on more than MAX_PRODUCERS values.
+        If the value is no initializer itself, they are the ones from which nodes compute it. The result is [] if the
+        value depends on anything else than constants and initializers, on a node with a subgraph, or on more than
+        MAX_PRODUCERS values.
         """
         names: dict[str, None] = {}
         seen, pending = {name}, [name]
@@ -446,10 +446,9 @@ class ValueFacts:
         return [*names]
 
     def is_read(self, name: str) -> bool:
-        """Whether anything reads a value of this body.
+        """Whether a node, also in a subgraph, a training graph, or the outputs of this body read a value.
 
-        A node, also in a subgraph, a training graph, or the outputs of the body may read it. The result is True for
-        every value that no node of the given body computes.
+        A value that no node of the given body computes, such as an input, always counts as read.
         """
         if self._unread is None:
             read = names_read(self._message.node) | self.read_elsewhere | {*self.body.output_names()}
@@ -578,8 +577,8 @@ class ValueFacts:
     def type(self, name: str) -> str | None:
         """Return the type of a value as text, such as "tensor(float)"; None if it is not known.
 
-        It is the type that the model states, or else the inferred one. In a function, it is the inferred one, if
-        inference knows all calls; it is None if the calls give different types.
+        It is the type that the model states, or else the inferred one. In a function, stated types do not count if
+        inference knows all calls; the result is None if the calls give different types.
         """
         if name in self._types and self.looked_up is None:
             return self._types[name]
@@ -598,7 +597,7 @@ class ValueFacts:
         """Infer and cache the types of all values that nodes of this graph compute, at once; faster than one by one.
 
         Types that the graph states are left out, as they count anyway. Nothing is done for a function or a graph in it,
-        whose values may have several types. The same holds for a subgraph unless it has exactly one run.
+        whose values may have several types, nor for a subgraph that has not exactly one run.
         """
         if self.body.root.function:
             return
@@ -690,8 +689,8 @@ class ValueFacts:
     def stated_rank(self, name: str) -> int | None:
         """Return the rank of a value if it is known without running inference, else None.
 
-        It is known for initializers, for inputs of outermost graphs with a stated shape, and for all inferred values if
-        inference has run before. The value may be one of a body around this one.
+        It is known for initializers, and for inputs of outermost graphs with a stated shape. If inference has run
+        before, inferred ranks are known, too. The value may be one of a body around this one.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -706,8 +705,8 @@ class ValueFacts:
     def _find_shape(self, name: str) -> Shape | None:
         """Return the shape of a value that this body defines, None if not even the rank is known; not cached.
 
-        Initializers and inputs of outermost graphs have the stated shape. For other values, it is inferred; if that
-        fails, only the stated rank counts, with unknown sizes. In a function, no stated shape counts.
+        Initializers and inputs of outermost graphs have the stated shape. Other values have the inferred shape; if
+        inference finds none, they have the stated rank with unknown sizes. In a function, no stated shape counts.
         """
         if self.initializer(name) is not None:
             return tuple(self._tensors[name].dims)
@@ -747,9 +746,9 @@ class ValueFacts:
         return node, self.versions.get(normalize_domain(node.domain), 0) if version is None else version
 
     def _infer_alone(self, name: str) -> None:
-        """Infer the node that computes a value apart from the model, and cache the types of the node's outputs.
+        """Infer the node that computes `name`, without the rest of the model, and cache the types of its outputs.
 
-        If an input of the node comes from another node that must be inferred apart, that node is inferred first.
+        If an input of the node comes from another node that must be inferred in this way, that node is inferred first.
         """
         waiting = [name]
         begun: set[str] = set()

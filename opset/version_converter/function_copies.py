@@ -44,14 +44,15 @@ OPEN = Parameters()
 def specialize_functions(
     index: ModelIndex, keeps: Keeps, budget: Budget, *, values: bool = False, graphs: Sequence[Scope] = ()
 ) -> tuple[Any, int]:
-    """Return a copy of the ModelProto with a copy of each function for each set of parameters that calls give.
+    """Return a copy of the ModelProto in which calls with different parameters call different copies of a function.
 
-    Calls differ if one omits an input or attribute that the other gives, and a node that may change reads it. In the
-    copy for a call, inputs and attributes that the call omits are absent. Calls are changed to the name of their copy.
+    Parameters differ if one call omits an input or attribute that another gives, and a node that may change reads it.
+    In each copy, the inputs and attributes that its calls omit are absent. Calls are changed to the name of their copy.
 
     Args:
         index: The index of the model.
-        keeps: Called with a body (a graph or function) and an index; returns whether the node surely stays as it is.
+        keeps: Called with a body (a graph or function) and the index of a node; returns whether the node surely stays
+            as it is.
         budget: The copies of functions are charged to it.
         values: Whether calls differ also by the values of attributes, which are then written into the copy.
         graphs: The inferred scopes of the main and the training graphs, if calls differ also by the types of inputs.
@@ -97,7 +98,7 @@ class _FunctionCalls:
     """
 
     def __init__(self, index: ModelIndex, values: bool, graphs: Sequence[Scope]) -> None:
-        """Prepare for the calls of a model's functions; `matters` and `sets` have no calls until `collect` is called.
+        """Take a model; `matters` and `sets` are filled later, by `collect`.
 
         Args:
             index: The index of the model.
@@ -124,20 +125,20 @@ class _FunctionCalls:
                 yield body, position, key
 
     def omits(self, body: Body, position: int, key: FunctionKey) -> bool:
-        """Whether a call of the function `key`, at `position`, leaves out an input, or an attribute without default.
+        """Whether the call at `position` omits an input of the function `key`, or an attribute without default.
 
-        An input that is named "" is left out, too; an attribute that refers to one of a function around is not.
+        An input named "" is omitted, too. An attribute that takes its value from the function around the call is not.
         """
         given = {attribute.name for attribute in body.attributes[position]}
         present = sum(map(bool, body.reads[position]))
         return present < len(self._formals[key]) or not given.issuperset(self._functions[key].proto.attribute)
 
     def collect(self, keeps: Keeps, budget: Budget) -> None:
-        """Find the different Parameters of the calls of each function: what they omit and give of what matters.
+        """Find the inputs and attributes of functions that matter, and the Parameters of their calls.
 
-        An input or attribute matters if a node reads it that `keeps` does not hold unchanged. The results are `matters`
-        and `sets`. A function that nothing calls has the Parameters OPEN. Raises BudgetExceeded if the budget is used
-        up.
+        An input or attribute matters if a node that may change reads it: a node for which `keeps` returns False. The
+        results are `matters` and `sets`. A function that nothing calls has the Parameters OPEN. Raises BudgetExceeded
+        if the budget is used up.
         """
         trees: dict[Body, list[Body]] = {}
         for body in self._index.bodies:
@@ -160,10 +161,11 @@ class _FunctionCalls:
                         sets[parameters] = None
 
     def _parameters_that_matter(self, tree: Sequence[Body], keeps: Keeps) -> tuple[frozenset[str], frozenset[str]]:
-        """Return the names of a function's inputs, and of its attributes, that are read by nodes which may change.
+        """Return the inputs of a function, and its attributes, on which the conversion of its body depends.
 
-        `tree` is the function's body with the bodies of its subgraphs. A node for which `keeps` returns True cannot
-        change. If a node calls another function, only the inputs and attributes that matter in that function count.
+        A name is in the result if a node that may change reads it: a node for which `keeps` returns False. A call of
+        another function reads only names that matter in that function. `tree` is the function's body with the bodies of
+        its subgraphs.
         """
         inputs: set[str] = set()
         attributes: set[str] = set()
@@ -188,9 +190,9 @@ class _FunctionCalls:
     def _parameters_of(self, body: Body, position: int, key: FunctionKey, fixed: Parameters) -> Parameters:
         """Return the Parameters of the node at `position`, which calls the function `key`: what it omits and gives.
 
-        `fixed` are the Parameters of the function around the call. An input that the call takes from an omitted one is
-        omitted, too. Inputs and attributes that do not matter are left out of the result. Values of attributes are in
-        it only if they are to be written into copies; an attribute that is not given has its default.
+        `fixed` are the Parameters of the function around the call. An input is omitted, too, if the call passes on an
+        input that `fixed` omits. Inputs and attributes that do not matter are not in the result. Values that the call
+        gives are in it only if they are to be written into copies; an attribute that is not given has its default.
         """
         inputs, attributes = self.matters[key]
         present = {
@@ -217,8 +219,8 @@ class _FunctionCalls:
     def name_copies(self) -> dict[FunctionKey, dict[Parameters, str]]:
         """Return the names of the copies of each function, by their Parameters: "Scale", "Scale_1", "Scale_2".
 
-        The copy that omits and fixes nothing keeps the function's name, or else the first one. A number is passed over
-        if another function or operator of the domain has the name.
+        One copy keeps the function's name: the one that omits and fixes nothing, or the first if there is none of this
+        kind. A number is skipped if another function or operator of the domain has the name.
         """
         taken = {(domain, name) for body in self._index.bodies for name, domain in body.operators}
         taken |= {key[:2] for key in self._functions}
@@ -236,10 +238,10 @@ class _FunctionCalls:
         return names
 
     def rename(self, body: Body, fixed: Parameters, names: dict[FunctionKey, dict[Parameters, str]]) -> None:
-        """Change each call in a body, in place, to the name of the copy of the function that the call needs.
+        """Make each call in a body call the copy of the function that fits; the body is changed in place.
 
-        It is the copy with the Parameters of the call. Subgraphs are not changed. `fixed` are the Parameters of the
-        function that the body belongs to. `names` is the result of `name_copies`.
+        A function has a copy for each set of Parameters that its calls have. Subgraphs are not changed. `fixed` are the
+        Parameters of the function that the body belongs to. `names` is the result of `name_copies`.
         """
         for _, position, key in self.calls_in(body):
             name = names[key][self._parameters_of(body, position, key, fixed)]
@@ -277,9 +279,9 @@ def _is_omitted(body: Body, name: str, fixed: Parameters) -> bool:
 
 
 def _value_of(attribute: Any) -> bytes | None:
-    """Return an AttributeProto without its name and documentation, serialized.
+    """Return an AttributeProto without its name and documentation, as bytes.
 
-    Returns None if it is no number, no string, and no list of these.
+    Returns None for an attribute whose value is not a number, a string or a list of these.
     """
     if attribute_type(attribute) not in PLAIN:
         return None
@@ -292,10 +294,10 @@ def _value_of(attribute: Any) -> bytes | None:
 
 
 def _write_fixed(body: Body, fixed: Parameters) -> None:
-    """Write Parameters into the nodes of one body of a function's copy; subgraphs are not changed.
+    """Write the Parameters of a call into the nodes of one body of a function's copy; subgraphs are not changed.
 
-    References to attributes become the values of the Parameters, or are removed if calls omit the attribute. Inputs
-    that calls omit become "".
+    If an attribute of a node refers to an attribute of the function, it gets the value in `fixed`, or is removed if the
+    call omits it. Inputs that the call omits become "".
     """
     if not fixed.inputs and not fixed.attributes:
         return

@@ -90,7 +90,7 @@ def inline_functions(
 
 
 def _split_names(names: Iterable[str]) -> list[str]:
-    """Return names as a list: each item of a list as it is, or the parts of one text between commas: "Scale, Shift".
+    """Return names as a list; one text such as "Scale, Shift" is split at its commas.
 
     Spaces around a part are removed; an empty part stays, as "".
     """

@@ -18,8 +18,7 @@ def lower_functions(proto: Any, bodies: Sequence[Body], version: int, notes: lis
 
     - Below version 10, functions with an overload get names of their own.
     - Below version 9, defaults of attributes are written into the calls that do not state the attribute. A default
-      stays if a call takes the attribute's value from an attribute of the function around the call, and that one may be
-      absent.
+      stays if a call passes on an attribute of the function around it, and this attribute may be absent.
 
     Args:
         proto: The ModelProto.
@@ -68,8 +67,8 @@ def _rename_overloads(proto: Any, bodies: Sequence[Body]) -> int:
 def _move_defaults(proto: Any, bodies: Sequence[Body]) -> int:
     """Copy defaults of functions' attributes into calls that do not state them; return how many calls changed.
 
-    The attributes then have no default, and each call must state them. A default stays if some call takes the
-    attribute's value from an attribute of the function around it that may be absent. `proto` is changed in place;
+    The attributes then have no default, and each call must state them. A default stays if a call might still need it:
+    the call passes on an attribute of the function around it, which may be absent. `proto` is changed in place;
     `bodies` are its graphs and functions.
     """
     functions = {function_key(function): function for function in proto.functions}

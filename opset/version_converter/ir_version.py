@@ -22,17 +22,17 @@ _INITIALIZERS = 4
 def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding]:
     """Set the IR version of a converted ModelProto; return a refusal C301 for each feature that needs a higher version.
 
-    - If the target requests a version, it is set. If the target has a highest version, and the model would get this one
-      or a higher one, the highest version is set. In both cases, features that need a higher version are refused.
-    - In any other case, nothing is refused. The version stays, or is lowered to the one that came with the target's
-      opset; if the model uses a feature that came later, it gets the feature's version.
+    - If the target requests a version, it is set. Features that need a higher version are refused.
+    - In any other case, the version stays, or is lowered to the one that came with the target's opset. If the model
+      uses a feature that came later, it gets the feature's version. The result is at most the highest version of the
+      target; features that need more are refused.
 
     Annotations, which older readers skip, are not refused. Functions are rewritten if that avoids a feature, and
     initializers become graph inputs if a version below 4 is demanded.
 
     Args:
         proto: The ModelProto.
-        target: The target of the conversion, which may request an IR version.
+        target: The target of the conversion, which may request an IR version or have a highest one.
         notes: Gets a line for each kind of change, the features that need a higher version than the target's opset, and
             the annotations that older readers skip.
     """

@@ -63,7 +63,7 @@ def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sa
 def count_lacking(
     samples: Iterable[Sample], availability: Availability, routes: Routes, opsets: Mapping[str, int]
 ) -> int:
-    """Return how many nodes of a model neither a runtime nor its fallback can run at some opsets.
+    """Return how many nodes neither a runtime nor its fallback can run if the model has the opsets `opsets`.
 
     A node that is not valid at these opsets counts, too. Nodes that the notes on the runtime have to name, such as
     those that the fallback runs, are added to `availability.counts`.
@@ -102,10 +102,10 @@ def _is_legal(sample: Sample, opset: int, routes: Routes) -> bool:
 
 
 def _is_foreign(attribute: Any, sample: Sample, schema: OpSchema, routes: Routes) -> bool:
-    """Whether the older version `schema` lacks an attribute of a sample node whose value is not the default.
+    """Whether an attribute of a sample node is missing in the older version `schema`, and its value is not the default.
 
-    `attribute` is the AttributeProto. The default is the one at the node's own opset; if there is none, any value
-    counts.
+    The default is the one at the node's own opset; if there is none, any value counts. `attribute` is the
+    AttributeProto.
     """
     if attribute.name in schema.attributes:
         return False

@@ -127,7 +127,7 @@ def unused_after(
 def remove_unused(proto: Any, function: bool, replaced: dict[int, list[Any]], unused: set[str], dead: set[int]) -> None:
     """Remove unused values from a graph or function: initializers, inputs, value_info, and the nodes that compute them.
 
-    All but nodes are removed at once. Nodes are only removed from `replaced`, for `replace_nodes` to follow.
+    Nodes are not removed from `proto` itself, but from `replaced`: `replace_nodes` has to follow.
 
     Args:
         proto: The GraphProto or FunctionProto.

@@ -182,9 +182,9 @@ class Node:
         return element
 
     def constrained_attributes(self) -> dict[str, Any]:
-        """Return the values that the node states for attributes whose schema names a constraint, by name.
+        """Return the values that the node states for attributes with a declared constraint, by attribute name.
 
-        An attribute that refers to one of a function is left out, and so are defaults. Several values are a list.
+        Defaults are not included, nor is an attribute that refers to one of a function. Several values are a list.
         """
         declared = self.schema.attributes
         return {
@@ -255,7 +255,7 @@ class Node:
         return constant
 
     def need_constant(self, index: int) -> Constant:
-        """Return the elements of the input at a position, which are known before the model runs.
+        """Return the elements of the input at a position; they must be known before the model runs.
 
         Raises Refusal C205 if they are known only when the model runs, C103 if the operator does not take the input's
         type.
@@ -298,7 +298,10 @@ def unknown_type(value: str, formal: str = "") -> Refusal:
 
 @lru_cache(maxsize=1024)
 def _constant_of_ints(dims: tuple[int, ...], values: tuple[int, ...]) -> Any:
-    """Return a Constant node of int64 without names, which callers copy; equal constants share one node."""
+    """Return a Constant node, without names, that holds int64 `values` in the shape `dims`.
+
+    The node is cached: callers must copy it before they change it.
+    """
     return _constant(make_tensor("", NUMBERS["int64"], dims, values))
 
 
@@ -430,9 +433,9 @@ class Builder:
         return make
 
     def _domain_of(self, op_type: str) -> str:
-        """Return the domain for a new node of an operator: the adapter's if it has the operator, else "" for ai.onnx.
+        """Return the domain for a new node: the replaced node's domain if that has the operator `op_type`, else "".
 
-        Raises LookupError if neither domain has the operator.
+        "" is ai.onnx. Raises LookupError if neither domain has the operator.
         """
         if not self._domain or self._registry.versions(op_type, self._domain):
             return self._domain
@@ -487,8 +490,9 @@ class Builder:
     def _written_in(self, op_type: str, domain: str) -> tuple[int, OpSchema]:
         """Return the opset in which a new node is written, and the schema that the operator has in it.
 
-        It is the opset of the transition. If ai.onnx lacks the operator there, it is the first later opset that has it,
-        up to the target's. Raises Refusal C201 if there is none, or if the model does not import the domain.
+        For the replaced node's domain, this is the opset `version` of the Builder; for another domain, the model's
+        opset. If ai.onnx lacks the operator there, it is the first later opset that has it, up to the target's. Raises
+        Refusal C201 if there is none, or if the model does not import the domain.
         """
         version = self.version if domain == self._domain else self._versions.get(domain)
         if version is None:
@@ -514,8 +518,8 @@ class Builder:
     def _add_new(self, node: Any, outputs: Sequence[str], version: int) -> None:
         """Add a new node with these outputs and the metadata of the replaced node.
 
-        It gets a new name, which begins with that of the replaced node, unless the replaced node has none. `version` is
-        the opset in which it is written.
+        The name of the new node begins with the name of the replaced node; it is "" if the replaced node has none.
+        `version` is the opset in which the new node is written.
         """
         node.output.extend(outputs)
         if self._node.name:
@@ -584,11 +588,11 @@ class Builder:
         return output
 
     def tensor(self, tensor: Any, name: str) -> str:
-        """Return the name of a new constant that holds a TensorProto as it is.
+        """Add a constant that holds a TensorProto as it is; return the name of its value.
 
-        The name is `name`, which must be a new one or an output of the replaced node. Only an initializer that moves
-        out of a subgraph, below IR version 4, gets another. The constant is a Constant node. If a Constant at the
-        target cannot hold the type, it is an initializer, or in a function a Cast of a Constant.
+        The name is `name`, which must be new or an output of the replaced node. It is another one only if an
+        initializer moves out of a subgraph, below IR version 4. The constant is a Constant node. If a Constant at the
+        target cannot hold the type, an initializer is added instead, or in a function a Cast of a Constant.
 
         Raises Refusal C202 if a Cast cannot give the values exactly, BudgetExceeded if the budget is used up.
         """
@@ -694,8 +698,8 @@ class Builder:
     def release(self, *names: str) -> None:
         """State that the new nodes do not read these values.
 
-        An initializer or a node of ai.onnx whose results nothing else reads is removed later, and so is what only it
-        reads.
+        An initializer, or a node of ai.onnx, is removed later if nothing else reads its results. So is everything that
+        only removed nodes read.
         """
         self.released.extend(name for name in names if name)
 

@@ -164,9 +164,10 @@ class Routes:
     def _route_of_unknown(self, op_type: str, domain: str, version: int, final: int) -> Route:
         """Return the route of an operator that does not exist at `version`, the opset in which its nodes are written.
 
-        `final` is the opset of the target. The verdict is PASS, so that the nodes stay, for an operator of onnxruntime
-        that exporters write without a domain, if onnxruntime still accepts it at `final` or the standard has it later.
-        Else it is REFUSE, with the refusal C101 if no version has the operator, C102 if a later one has it.
+        Exporters write some operators of onnxruntime without a domain. For these, the verdict is PASS, so that the
+        nodes stay, if onnxruntime still accepts the operator at `final`, or if the standard has it later. In any other
+        case, the verdict is REFUSE: with the refusal C102 if a later version has the operator, else C101. `final` is
+        the opset of the target.
         """
         change = VersionChange(domain, op_type, 0, 0)
         schemas = self.registry.versions(op_type, domain)
@@ -193,7 +194,7 @@ class Routes:
         return self.registry.schema(op_type, self.last_in_force(domain, op_type, opset), domain)
 
     def older_version(self, domain: str, op_type: str, version: int) -> OpSchema | None:
-        """Return the version before the one at an opset, if some releases of onnx have that older one at this opset.
+        """Return the older of the two versions that an operator has at one opset in different releases of onnx.
 
         Returns None if all releases have the same version of the operator at this opset, if the operator does not exist
         there, or if it has no older version.
@@ -232,11 +233,10 @@ class Routes:
         return Restriction(schema, derive_adapter(read, schema, Change()), why, stated=schema == today)
 
     def last_in_force(self, domain: str, op_type: str, final: int) -> int:
-        """Return the highest opset up to `final` at which the release of onnx has the operator's version of that opset.
+        """Return the highest opset up to `final` whose version of the operator is in the release of onnx.
 
-        It is `final` itself if the release has the version at `final`, or if the operator does not exist there.
-        Otherwise versions are passed over, newest first, until the release has one. If it has none, the result is the
-        opset before the operator's first version.
+        The result is `final` itself if the operator does not exist there. If the release has no version of the
+        operator, the result is the opset before the operator's first version.
         """
         key = (domain, op_type, final)
         if key not in self._ends:
@@ -317,10 +317,10 @@ class Routes:
         return RouteStep(source, target, written_in, derived, adapter, impossible, touches)
 
     def _find_lowering(self, domain: str, op_type: str, source: OpSchema) -> RouteStep | Refusal:
-        """Return the step that expresses an operator's first version, `source`, by older operators.
+        """Return the step that expresses an operator by older operators; `source` is the operator's first version.
 
-        If there is none, the refusal C201 is returned. If the user's file of hooks, which may have one, was not run,
-        the refusal C105 is returned. Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
+        If there is no such step, the refusal C201 is returned; or C105 if hooks of the user, which may have a lowering,
+        were not run. Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
         """
         since = source.since_version
         hook = self._adapters.find("lower", domain, op_type, since, source.family) if since > 1 else None
@@ -348,7 +348,7 @@ class Routes:
     def _find_body_lowering(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by its function body, with nodes written in opset `version`.
 
-        Returns None if `source` has no body, or none for this opset, or if there is a written lowering for the
+        Returns None if `source` has no body for this opset. Also returns None if there is a written lowering for the
         operator's first version, `first`. Raises SchemaError S233 to S236 if a body in a user's domain has faults.
         """
         since = first.since_version

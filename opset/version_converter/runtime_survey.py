@@ -164,11 +164,14 @@ class _Answers:
 
 
 def _find_answer(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runtime, facts: Hashable) -> bool | None:
-    """Return the answer found before for a release that must have the same one, None if there is none.
+    """Return the answer for another release that must also be the answer for `runtime`, None if there is none.
 
-    Such a release has equal facts, and a table of kernels and limits that answers alike. `found` has (release, its
-    facts, its answer) for each release that was asked before. `facts` are all facts besides its table that decide the
-    answer for `runtime`.
+    The other release must have equal facts, and a table of kernels and limits that answers alike.
+
+    Args:
+        found: (release, its facts, its answer) for each release that was asked before.
+        runtime: The release in question.
+        facts: All facts besides the table that decide the answer for `runtime`.
     """
     for other, others, answer in found:
         if others == facts and other.answers_alike(runtime):
@@ -207,8 +210,9 @@ def _ranges_with(releases: Sequence[Runtime], answers: Sequence[str], answer: st
 def _find_obstacle(survey: Survey, releases: Sequence[Runtime], answers: Sequence[str]) -> Obstacle | None:
     """Return why one of the releases does not take a model, None if all releases take it.
 
-    The release is the last refused one before the first that takes the model; if there is none, the newest refused one.
-    `answers` has AS_IT_IS, CONVERTED or REFUSED for each of `releases`. Raises BudgetExceeded as `Survey.convert` does.
+    That release is the last refused one before the first that takes the model. If there is none, it is the newest
+    refused one. `answers` has AS_IT_IS, CONVERTED or REFUSED for each of `releases`. Raises BudgetExceeded as
+    `Survey.convert` does.
     """
     refused = [position for position, answer in enumerate(answers) if answer == REFUSED]
     if not refused:

@@ -215,8 +215,8 @@ class Survey:
         """Return the result of a conversion of the model to a target, without the converted model.
 
         For a runtime, the opset nearest to the model's own is tried first, then others. The first result without
-        refusals is returned, or else the one with the fewest refused nodes. If the plan leaves the result open, a model
-        of at most WHOLE nodes is converted as a whole; so is each model with functions.
+        refusals is returned, or else the one with the fewest refused nodes. If this is not certain, a model of at most
+        WHOLE nodes is converted as a whole; so is each model with functions.
 
         Raises:
             BudgetExceeded: The model has more than MOST_FORMS different nodes, or functions and more than WHOLE nodes,
@@ -256,8 +256,8 @@ class Survey:
     def nearest_target(self, target: Target) -> Target:
         """Return the target with the opset of ai.onnx nearest to the model's own, among those that its runtime takes.
 
-        Of two, it is the newer. The result is that of `target_for_model` if no runtime is targeted, if the runtime's
-        operators are not known, or if the model does not import ai.onnx.
+        If two are equally near, it is the newer one. The result is that of `target_for_model` if no runtime is
+        targeted, if the runtime's operators are not known, or if the model does not import ai.onnx.
         """
         nearest = target_for_model(target, self.index.opsets)
         runtime, opset = target.runtime, self.index.opsets.get("")
@@ -291,8 +291,9 @@ class Survey:
     def _convert_forms(self, target: Target) -> SurveyOutcome:
         """Return the result of a conversion to a target with fixed opsets, by converting one node of each form.
 
-        A refusal counts for all nodes of the form. Refusals of the whole model, such as imports that are newer than the
-        target, are returned alone, without a look at nodes. Raises BudgetExceeded if the budget is used up.
+        A refusal counts for all nodes of the form. If the whole model is refused, for example because it imports an
+        unknown opset, only such refusals are returned, and no node is tried. Raises BudgetExceeded if the budget is
+        used up.
         """
         if target.release == RELEASES[-1].name:
             target = target._replace(release="")
@@ -338,7 +339,7 @@ class Survey:
     ) -> list[FormsConversion]:
         """Return a FormsConversion for each body, in the order of the index; nothing is converted yet.
 
-        Refusals and counts of later calls of these objects go to `conversion`.
+        When it converts, a FormsConversion adds its refusals and counts to `conversion`.
         """
         budget, versions = self._budget(), versions_of_bodies(self.index)
         messages: dict[Body, Any] = {body: _Additions(body) for body in self.index.bodies}
@@ -433,9 +434,9 @@ class FormsConversion(BodyConversion):
     def refusals_of_plan(self, *, checked: bool) -> list[tuple[Finding, int]]:
         """Return the refusals of this body, each with the number of nodes that it stands for, and set `is_open`.
 
-        `is_open` becomes True if converting the whole body might remove a refused node. If the body is at the target
-        already (`checked`), nodes are only checked: each refusal counts as one node, and `is_open` stays False. Raises
-        BudgetExceeded if the budget is used up.
+        `is_open` becomes True if converting the whole body might remove a refused node. With `checked`, for a body that
+        is at the target already, nodes are only checked: each refusal counts as one node, and `is_open` stays False.
+        Raises BudgetExceeded if the budget is used up.
         """
         conversion = self._context.conversion
         members = {each.node: each.members for each in self._nodes}
@@ -485,10 +486,7 @@ class _Additions:
     """A stand-in for a body's GraphProto, which must not change: initializers that a plan adds are kept here."""
 
     def __init__(self, body: Body) -> None:
-        """Start with the nodes of the body, the outputs of a graph, and without initializers and inputs.
-
-        Nodes are those of the body itself, not copies.
-        """
+        """Take the nodes of a body, not copies, and the outputs of a graph; initializers and inputs are empty."""
         graph = pb.GraphProto()
         if not body.function:
             graph.output.extend(body.proto.output)

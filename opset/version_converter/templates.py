@@ -41,11 +41,14 @@ class Template(NamedTuple):
 
 
 def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
-    """Return all facts about a node that its lowering may depend on, as a key; nodes with equal keys are lowered alike.
+    """Return a key for a node: nodes with equal keys are lowered alike.
 
-    A lowering that reads large constants or other nodes is excepted: `ValueFacts.large_read` tells. The key has the
-    operator, attributes, types, shapes and small constants, and which names are equal or absent. It is None for a node
-    in a function, a node with a subgraph, and a node with documentation, device configurations or an overload.
+    The key has the operator, attributes, types, shapes, small constants, and which names are equal or absent. A
+    lowering may read other facts, such as large constants; it then sets `ValueFacts.large_read`, and the key does not
+    suffice.
+
+    Returns None for a node in a function, for a node with a subgraph, and for a node with documentation, device
+    configurations or an overload. `index` is the position of the node in `body`.
     """
     node = body.nodes[index]
     if body.root.function or node.doc_string or node.device_configurations or node.overload:
@@ -87,8 +90,8 @@ def template_of(
         node: The NodeProto that is replaced.
         made: The nodes that replace it.
         released: Values that the node reads and the new nodes do not.
-        looked_up: Values whose facts adapters have read.
-        outcome: The steps that were crossed, and the operators of the new nodes.
+        looked_up: Names of all values about which adapters have read facts for the new nodes.
+        outcome: The steps that were crossed, and the operators of the new nodes; kept in the template.
     """
     own = [node.name, *node.input, *node.output]
     # Names of nodes apart from those of values: a node may be named as one of its values, and the next one may not.
@@ -142,10 +145,10 @@ def template_of(
 
 
 def apply_template(template: Template, node: Any, fresh: FreshNames) -> tuple[list[Any], list[str]]:
-    """Return copies of a template's nodes for `node`, and the names of inputs of `node` that they do not read.
+    """Return copies of a template's nodes with the names of `node`, and the inputs of `node` that no copy reads.
 
-    They compute the outputs of `node`; their other values and their own names are made new by `fresh`. Each gets the
-    metadata of `node`. `node` must have the form for which the template was made.
+    The copies compute the outputs of `node` and get its metadata. `fresh` makes names for new nodes and values. `node`
+    must have the form (`form_of`) for which the template was made.
     """
     names = [node.name, *node.input, *node.output]
     for number, rest in template.added:

@@ -102,9 +102,10 @@ class Validity:
                 fit.forms.add(form)
 
     def _fit_of(self, operator: Operator, version: int) -> Fit:
-        """Return a new Fit for an operator at an opset: what the check of its nodes depends on, and no known forms yet.
+        """Return a new Fit for an operator at an opset: its schema, and the facts on which the check of a node depends.
 
-        `operator` is the pair of name and domain; the registry must have it at this version.
+        No forms of nodes are known yet. `operator` is the pair of name and domain; the registry must have it at this
+        version.
         """
         schema = self._registry.schema(operator[0], version, operator[1])
         assert schema is not None

@@ -99,9 +99,9 @@ def runtime_text(document: Mapping[str, Any]) -> str:
 def _limits(runtime: Runtime, registry: Registry) -> dict[str, tuple[int, int]]:
     """Return (lowest, highest) opset with which the runtime loads a node, by domain, and under "ir" the IR versions.
 
-    An example is {"": (7, 21), "ai.onnx.ml": (1, 4), "ir": (1, 10)}; without "ai.onnx.ml" if no opset of it loads. Only
-    the highest numbers are found by loading. The lowest opset of ai.onnx is from the tables of runtimes; the others are
-    1.
+    An example is {"": (7, 21), "ai.onnx.ml": (1, 4), "ir": (1, 10)}. If no opset of ai.onnx.ml loads, this key is
+    missing. Only the highest numbers are found by loading. The lowest opset of ai.onnx is from the tables of runtimes;
+    the others are 1.
     """
     from opset.model import proto as pb
 
@@ -136,12 +136,18 @@ def _loads(
 def _entries(
     runtime: Runtime, registry: Registry, domain: str, name: str, limits: Mapping[str, tuple[int, int]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the entry of a runtime's file for each version of an operator, oldest first: {"versions": [13, 13], …}.
+    """Yield the entry of a runtime's file for each version of an operator, oldest first.
 
-    A version that the runtime does not load has {}. The others have "types", the types that load by type constraint,
-    and "constant_inputs", each only if it is not empty. For an operator with graphs, "unasked" stands in place of
-    "types": the constraints for which the types are not known. A version is left out if no opset that the runtime loads
-    has it, or if it withdraws the operator. `limits` are the result of `_limits`.
+    A version that the runtime does not load has the entry {}. The entry of any other has these keys, if their values
+    are not empty:
+
+    - "versions": [13, 13], for version 13;
+    - "types": the types that load, by type constraint;
+    - "unasked", instead of "types", if the operator has graphs: the type constraints;
+    - "constant_inputs": the inputs that must be constants.
+
+    A version is skipped if it withdraws the operator, or if the runtime loads no opset with it. `limits` are the result
+    of `_limits`.
     """
     least, most = limits.get(domain, (1, 0))
     examples = [each for each in registry.examples(name, domain) if not each.error]
@@ -170,10 +176,10 @@ def _entries(
 def _loading_trials(
     runtime: Runtime, schema: OpSchema, examples: Sequence[Example], imports: Mapping[str, int]
 ) -> list[Trial]:
-    """Return trials, models of one example each, that the runtime loads; [] if it loads none.
+    """Return trials that the runtime loads; [] if it loads none. A trial is a model with the one node of an example.
 
     The examples are first tried as they are. If none loads, all are tried with constants for all inputs but the first.
-    If none of these loads, the first two are tried with other types. Examples that cannot be a model are passed over.
+    If none of these loads, the first two are tried with other types. An example that cannot be a model is left out.
     `imports` are the opsets of the models by domain.
     """
     trials = [trial for each in examples if (trial := _trial_of(runtime, schema, each, imports)) is not None]
@@ -241,11 +247,11 @@ def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]
 
 
 def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema) -> bool:
-    """Return whether the runtime loads a trial in which one element type replaces another in all inputs and outputs.
+    """Return whether the runtime loads `trial` with one element type replaced by another in all inputs and outputs.
 
-    `other` is a copy of `trial` in which only values of the type constraint `parameter` have another element type. The
-    old and the new type are taken from the first input with this constraint. The result is False if no input has it, or
-    if both types are the same.
+    `other` is a copy of `trial` in which only values of the type constraint `parameter` have the other element type.
+    Both element types are read from the first input with this constraint. The result is False if no input has it, or if
+    the element types are the same.
     """
     places = enumerate(_type_constraints(schema.inputs, len(trial.inputs)))
     position = next((at for at, name in places if name == parameter and trial.inputs[at].type), None)
@@ -265,9 +271,10 @@ def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema
 def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[str, Trial]]:
     """Yield (type, trial) for each type of the type constraint `parameter`: a copy of `trial` with values of this type.
 
-    The trial itself is yielded first, with its own type. If no input has the constraint, but an output does, the one
-    attribute that names an element type decides: it and the output are changed. Without such an attribute, or with
-    several, nothing is yielded.
+    If an input has the constraint, the trial itself is yielded first, with its own type.
+
+    If only an output has the constraint, its type follows from the attribute that names an element type, so that both
+    are changed. Nothing is yielded unless the operator has exactly one such attribute.
     """
     places = (*zip(trial.inputs, _type_constraints(schema.inputs, len(trial.inputs)), strict=True),)
     old = next((each.type for each, name in places if name == parameter and each.type), "")
@@ -307,7 +314,7 @@ def _type_constraints(formals: Sequence[Any], count: int) -> list[str]:
     """Return the type constraint, such as "T", of each of a node's first `count` inputs or outputs.
 
     `formals` are the inputs or outputs that the operator declares. The last one stands for all further positions, as a
-    variadic one does; with no declared one, each entry is "".
+    variadic one does. If the operator declares none, each entry is "".
     """
     return [type_parameter(formals, position) for position in range(count)]
 
@@ -315,8 +322,8 @@ def _type_constraints(formals: Sequence[Any], count: int) -> list[str]:
 def _constant_inputs(trial: Trial, schema: OpSchema) -> list[str]:
     """Return the names of those inputs of a trial that the runtime takes as constants only.
 
-    Each constant input alone is made a computed one; its name is returned if the runtime then fails to load the model.
-    A variadic input has one name for all of its values, which is returned once.
+    Each constant input is tried as a computed one, while the others stay. Its name is returned if the runtime then
+    fails to load the model. A variadic input has one name for all of its values, which is returned once.
     """
     names = []
     for position, each in enumerate(trial.inputs):

@@ -23,6 +23,11 @@ LINE, ONES = floats([[1, 2]]), floats([[1, 1]])
     [
         ("Pow", [np.array([2, -3], np.int32), np.array(3, np.int64)], {}, [np.array([8, -27], np.int32)]),
         ("Pow", [np.array([2, -3], np.int32), np.array(2, np.int64)], {}, [np.array([4, 9], np.int32)]),
+        ("Pow", [np.array([2, -3], np.int32), np.array([[3]])], {}, [np.array([[8, -27]], np.int32)]),
+        ("Pow", [floats(2, -3), floats([2])], {}, [floats([4, 9])]),
+        ("Pow", [np.array([16777217, 9], np.int32), floats(1, 0.5)], {}, [np.array([16777217, 3], np.int32)]),
+        ("Pow", [np.array([3000000001]), floats(2)], {}, [np.array([9000000006000000001])]),
+        ("Pow", [np.array([2000001]), floats(3)], {}, [np.array([8000012000006000001])]),
         ("NegativeLogLikelihoodLoss", [np.zeros((2, 0), np.float32), np.array([5, 5])],
          {"ignore_index": 5, "reduction": "none"}, [floats(0, 0)]),
         ("NegativeLogLikelihoodLoss", [np.zeros((2, 0), np.float32), np.array([5, 5])],

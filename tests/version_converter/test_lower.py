@@ -423,22 +423,30 @@ def budgets(monkeypatch):
     return made
 
 
-def test_long_lists_that_a_lowering_writes_are_charged(own, budgets):
-    """Lists of at most eight elements cost nothing beside their node."""
+@pytest.mark.parametrize(
+    ("write", "charged", "sizes"),
+    [
+        # Lists of at most eight elements cost nothing beside their node, and constants are charged once more when read.
+        (lambda op, count: op.Constant(value_floats=[0.5] * count, domain=""), [0, 0, 9, 40], [5 * 7, 5]),
+        (lambda op, count: op.const([0.5] * count), [0, 14, 16, 78], [4 * 7, 4]),
+        (lambda op, count: op.Cast(op.const([5] * count), to=1, domain=""), [0, 14, 16, 78], [8 * 7, 8]),
+        (lambda op, count: op.const([0.5] * op.charge_elements(count)), [0, 21, 24, 117], [4 * 7, 4]),
+    ],
+)
+def test_long_lists_that_a_lowering_writes_are_charged(own, budgets, write, charged, sizes):
     steps, held = [], []
     for count in (1, 8, 9, 40):
         unregister("lower", "com.example", "Scale")
 
         @lower("Scale", since=2, domain="com.example")
         def scale_lowered(op, node, count=count):
-            numbers = op.Constant(value_floats=[0.5] * count, domain="")
-            return op.Mul(node.input(0), op.ReduceMax(numbers, keepdims=0, domain=""), domain="")
+            return op.Mul(node.input(0), op.ReduceMax(write(op, count), keepdims=0, domain=""), domain="")
 
         opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])
         steps.append(budgets[-1].steps)
         held.append(budgets[-1].live)
-    assert [each - steps[0] for each in steps] == [0, 0, 9, 40]
-    assert [held[1] - held[0], held[2] - held[1]] == [5 * 7, 5]  # four bytes of a float, and its tag
+    assert [each - steps[0] for each in steps] == charged
+    assert [held[1] - held[0], held[2] - held[1]] == sizes
 
 
 def test_what_a_conversion_may_take_is_in_proportion_to_its_model(budgets):

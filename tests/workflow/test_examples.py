@@ -792,7 +792,9 @@ def test_types_that_claims_tell_apart():
 
 def test_examples_are_taken_in_another_type_where_they_hold_its_values():
     schema, cast = (default_registry().schema(*each) for each in (("Add", 14), ("Cast", 13)))
-    claims = SimpleNamespace(newer=replace(schema, attributes=cast.attributes))
+    narrow = {"int2": 1, "uint2": 3, "int4": 7, "uint4": 15}
+    types = {"T": (*schema.types["T"], *(f"tensor({each})" for each in narrow))}
+    claims = SimpleNamespace(newer=replace(schema, attributes=cast.attributes, types=types))
     claims._retype = lambda example, type_: ClaimTests._retype(claims, example, type_)
 
     def taken(element, *inputs, **attributes):
@@ -803,6 +805,9 @@ def test_examples_are_taken_in_another_type_where_they_hold_its_values():
 
     assert taken("int8", ("int32", [7]), ("int32", [1])) == [["tensor(int8)"] * 2]
     assert taken("int8", ("int32", [300]), ("int32", [1])) == []
+    for element, most in narrow.items():
+        assert taken(element, ("int32", [most])) == [[f"tensor({element})"]]
+        assert taken(element, ("int32", [most + 1])) == taken(element, ("int32", [-9])) == []
     assert taken("int8", ("int8", [7]), ("int32", [1])) == [["tensor(int8)", "tensor(int32)"]]
     assert taken("float16", ("int32", [7]), ("int32", [1])) == []
     assert taken("float16", ("float", [7.0]), ("double", [1.0])) == [["tensor(float16)"] * 2]

@@ -197,8 +197,8 @@ class Edits:
     def _add(self, index: int, op_type: str, inputs: Sequence[str], stem: str, **attributes: Any) -> str:
         """Record a new node, to be put before the node at `index` by `apply`; return the new name of its output.
 
-        `index` counts the nodes as they were. The name begins with `stem`. `attributes` are integers or lists of
-        integers, by name.
+        `index` is an index in the graph as it was before all edits. The name of the output begins with `stem`.
+        `attributes` are integers or lists of integers, by name.
         """
         node = pb.NodeProto()
         node.op_type = op_type

@@ -61,17 +61,19 @@ CARRIERS: dict[tuple[str, str], Carrier] = {}
 
 
 def carries(*operators: str, domain: str = "", sizes: tuple[int, ...] = ()) -> Callable[[Any], Any]:
-    """Return a decorator that registers a function in CARRIERS, by which operators carry the resized axis to outputs.
+    """Return a decorator that registers a function as the carrier of some operators, in CARRIERS.
+
+    The carrier says where a node's outputs have the resized axis (such as the batch). It takes the node as an AxisStep.
+    It returns a list with a Place for each output, or one Place for all outputs; None stands for an output without the
+    axis.
 
     Args:
         operators: the names of the operators.
         domain: their domain.
-        sizes: the indices of inputs that may hold sizes that depend on the resized axis.
+        sizes: the indices of inputs whose elements may be sizes that depend on the resized axis.
 
     Returns:
-        A decorator for a function that takes an AxisStep. The function returns the place in each output, or one place
-        that all outputs have; None stands for an output that does not have the resized axis. The decorator returns the
-        function.
+        The decorator, which returns the function unchanged.
     """
 
     def register(function: Any) -> Any:
@@ -100,18 +102,19 @@ def quotient(whole: Size | None, part: Size | None) -> Size | None:
 def places_in(shape: Sequence[Size], place: Place, count: Size, target: Sequence[Size]) -> list[Place]:
     """Return the places that the resized axis may have after elements are arranged as another shape, as by Reshape.
 
-    A place has as many elements in front of the axis, and behind it, as there were before: axis 1 of [5, N, 8] becomes
-    axis 1 of [5, 2*N, 4], with inner 2.
+    The number of elements in front of the resized axis stays the same, and so does the number behind it. For example,
+    axis 1 of [5, N, 8] becomes axis 1 of [5, 2*N, 4], which holds N rows of 2 elements: inner is 2.
 
     Args:
         shape: the shape before.
-        place: the place in it.
+        place: the place of the resized axis in `shape`.
         count: the number of elements of the resized axis, in both shapes.
         target: the shape after.
 
     Returns:
         The places, the best first: the same axis with nothing else merged, then other axes with nothing else merged,
-        then axes that are merged with others. The list is empty if the axis cannot be kept, or a size is 0.
+            then axes that are merged with others. The list is empty if the resized axis cannot be kept, or a size in
+            front of it or behind it is 0.
     """
     before = product(shape[: place.axis]) * place.outer
     behind = product(shape[place.axis + 1 :]) * place.inner

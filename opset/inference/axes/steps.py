@@ -22,10 +22,10 @@ class Follower(Protocol):
     edits: Edits
 
     def choose(self, candidates: Sequence[Chosen]) -> Chosen:
-        """Return one of the candidates: the first one, or another that was prescribed when the pass was made.
+        """Return one of the candidates: by default the first, else the one that the pass was told to take.
 
-        Each pass keeps a list of the positions to take, one for each choice in the order of the calls. Choices beyond
-        its end take the first candidate.
+        A pass holds a list of positions, one for each choice in the order of the calls. Choices beyond the end of the
+        list take the first candidate.
         """
 
     def input_label(self, call: Call, index: int) -> str:
@@ -61,7 +61,7 @@ class AxisStep:
 
     @property
     def count(self) -> int:
-        """The number of inputs that the node lists, including those left out between others."""
+        """The number of inputs that the node lists; an omitted input before a later one counts, too."""
         return len(self.call.names)
 
     def place(self, index: int) -> Place | None:
@@ -171,7 +171,7 @@ class AxisStep:
     # -- what changes --
 
     def choose(self, candidates: Sequence[Place]) -> Place:
-        """Return one of several possible places.
+        """Return one of several possible places, at first the first one.
 
         If a later node cannot carry the axis, the model is followed again with another choice.
         """

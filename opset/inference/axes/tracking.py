@@ -78,9 +78,10 @@ class Tracking:
         self.inner: dict[tuple[int, str], Tracking] = {}
 
     def follow_into(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Tracking:
-        """Return the finished pass over the subgraph in an attribute of the node at `index`, and keep it in `inner`.
+        """Follow the axis through the subgraph in an attribute of the node at `index`; return this finished pass.
 
-        `places` are the places of the axis in the subgraph's inputs, by name; None for an input without it.
+        The pass is also kept in `inner`. `places` are the places of the axis in the subgraph's inputs, by name; None
+        for an input without it.
 
         Raises:
             Blocked: nothing is known of the subgraph.
@@ -137,9 +138,10 @@ class Tracking:
         return name not in self.places and name not in self.sized
 
     def choose(self, candidates: Sequence[Chosen]) -> Chosen:
-        """Return the candidate that `told` names for the next decision, by default the first one.
+        """Return one of the candidates: by default the first, else the one that the pass was told to take.
 
-        The number of candidates is added to `options`, unless there is only one, which is no decision.
+        `told` has the positions to take, one for each decision. If there are several candidates, their number is added
+        to `options`; a single candidate is no decision.
         """
         if len(candidates) == 1:
             return candidates[0]
@@ -248,7 +250,8 @@ class Tracking:
     def _compute_sizes(self, index: int, call: Call) -> bool:
         """Compute the elements of a node's outputs in the resized model, and store those that differ in `sized`.
 
-        The node computes with sizes, as Shape does. Returns False, and stores nothing, if an element is not known.
+        The node computes with sizes, as Shape does. Returns whether this succeeded. If an element is not known, nothing
+        is stored.
         """
         types: list[Type | None] = []
         for name, type_ in zip(call.names, call.types, strict=True):
@@ -316,15 +319,16 @@ def _slices_are_equal(model: Any, tensor: Any, axis: int) -> bool:
 
 
 def follow(make: Callable[[Sequence[int]], Tracking], accept: Callable[[Tracking], None], limit: int) -> Tracking:
-    """Return the first pass that follows the axis to the end.
+    """Return the first pass that follows the resized axis to the end, if no other pass contradicts it.
 
-    Passes in which one of its decisions is made otherwise are tried, too. If such a pass comes to the end with the axis
-    at another place of an output, it is not certain which of the two is meant, and TrackingStopped is raised.
+    Where the axis may go on in several places, a pass takes one of these candidates: a decision. After a pass succeeds,
+    each of its decisions is made otherwise in further passes. If one of them succeeds, too, and an output then has the
+    axis at another place, the right place is not certain, and TrackingStopped is raised.
 
     Args:
         make: makes a pass with the given decisions: for each, the position of the candidate to take.
         accept: raises TrackingStopped if the outputs of a pass are not wanted.
-        limit: the greatest number of passes in one search; there is a search for each other decision.
+        limit: the greatest number of passes for the first success, and for each decision that is made otherwise.
 
     Raises:
         TrackingStopped: no pass comes to the end, or two do, with the axis at different places of an output.
@@ -354,9 +358,9 @@ def _search(
 ) -> tuple[tuple[Tracking, list[int]] | None, TrackingStopped | None]:
     """Return the first pass that succeeds, with its decisions, and the error of the failed pass that came farthest.
 
-    Passes are tried depth first: after a failure, the last decision that has another candidate takes the next one, and
-    later decisions begin anew. A pass that `accept` refuses counts as one that came to the end. The first result is
-    None if no pass succeeds within `limit`, the second one if none failed.
+    After a failed pass, the next one takes the next candidate of the last decision that has one left; decisions behind
+    it begin anew. A pass that `accept` refuses counts as one that came to the end. The first result is None if no pass
+    succeeds within `limit`, the second one if none failed.
 
     Args:
         make: makes a pass with the given decisions, each the position of the candidate to take.

@@ -40,8 +40,8 @@ def unify_shape(call: Call, index: int, expected: Shape, label: str) -> Shape:
 def common_shape(call: Call, indices: Iterable[int], label: str, shape: Shape | None = None) -> Shape | None:
     """Return the one shape that the inputs at `indices` must all have, with the most precise sizes of all.
 
-    Inputs that are absent or of unknown rank are passed over; the result is None if that leaves none. If `shape` is
-    given, they must have this shape, too. Raises Violation with the constraint `label`, such as "C1", if shapes
+    If `shape` is given, they must have this shape, too. An input that is absent or of unknown rank counts for nothing;
+    the result is None if no shape is left. Raises Violation with the constraint `label`, such as "C1", if shapes
     certainly differ.
     """
     for index in indices:

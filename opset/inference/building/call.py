@@ -74,7 +74,7 @@ class Call:
 
     @property
     def input_count(self) -> int:
-        """The number of inputs that the node lists, including those left out between others."""
+        """The number of inputs that the node lists; an omitted input before a later one counts, too."""
         return len(self.types)
 
     def has(self, index: int) -> bool:
@@ -127,9 +127,10 @@ class Call:
         return size
 
     def run(self, name: str) -> tuple[Size, ...] | None:
-        """Return the sizes that `...D` stands for in the input shapes that the operator's YAML declares; `name` is "D".
+        """Return the sizes that a pattern such as `...D` stands for in the input shapes; `name` is the name in it, "D".
 
-        The result is None if not even their number is known, or the declared constraints have not been checked.
+        The operator's YAML declares the patterns. Returns None if not even the number of sizes is known, or if the
+        declared constraints have not been checked yet.
         """
         return self.match.runs.get(name) if self.match is not None else None
 

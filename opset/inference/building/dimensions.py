@@ -114,7 +114,7 @@ class Dim:
         return self._hash
 
     def __str__(self) -> str:
-        """Return the text that `parse_size` reads again, such as "2*N + 1"; a variable alone is its plain name."""
+        """Return the text that `parse_size` reads again: "2*N + 1", or just the name for a variable."""
         if not self._text:
             atom = _only_atom(self)
             self._text = atom if isinstance(atom, str) else _size_text(self)
@@ -123,7 +123,7 @@ class Dim:
     __repr__ = __str__
 
     def __add__(self, other: Size) -> Size:
-        """Return the sum, an int if no variable is left."""
+        """Return the sum, an int if no variable is left. Raises TooComplex if it is too large."""
         if not isinstance(other, int | Dim):
             return NotImplemented
         terms = dict(self.terms)
@@ -355,10 +355,10 @@ def upper_bound(size: Size) -> int | None:
 
 
 def parse_size(text: str) -> Size | None:
-    """Return the size whose text (`str`) is exactly `text`, or None if there is no such size.
+    """Return the size whose printed form is exactly `text`, as `str` prints it, or None if there is no such size.
 
-    "batch - size" is a difference, but "batch-size" gives None; callers take it for the name of one variable. Within a
-    larger size, such a name is in quotes: `2*"batch-size"`.
+    "batch - size" is a difference. "batch-size" gives None, as `str` puts blanks around a minus; callers take such a
+    text for the name of one variable. Inside a larger size, such a name is in quotes: `2*"batch-size"`.
     """
     if len(text) > 2 * _LONG_NAME * MAX_SIZE:
         return None
@@ -403,12 +403,12 @@ def _canonical_size(terms: dict[Monomial, int]) -> Size:
 
 
 def _size_of_atom(atom: Atom) -> Dim:
-    """Return the size that consists of this variable (its name) or function alone."""
+    """Return the size that consists only of this variable, given by its name, or of this function."""
     return Dim((((atom,), 1),))
 
 
 def _only_atom(size: Size) -> Atom | None:
-    """Return the name of the variable, or the Function, if a size is one alone, such as N; None for 2*N or N + 1."""
+    """Return the variable's name, or the Function, if a size is nothing else: N for N; None for 2*N or N + 1."""
     if isinstance(size, Dim) and len(size.terms) == 1:
         monomial, coefficient = size.terms[0]
         if coefficient == 1 and len(monomial) == 1:
@@ -417,9 +417,9 @@ def _only_atom(size: Size) -> Atom | None:
 
 
 def _flatten(name: str, sizes: Iterable[Size]) -> Iterator[Size]:
-    """Yield the sizes, and for a size that is a function called `name` its arguments: for "max", M and N for max(M, N).
+    """Yield each size; in place of a size that is a function called `name`, yield its arguments.
 
-    Functions within the arguments are not taken apart.
+    For "max", max(M, N) gives M and N. Functions within the arguments are not taken apart.
     """
     for size in sizes:
         atom = _only_atom(size)
@@ -518,9 +518,10 @@ def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
 
 
 def _extreme_size(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size], bool]) -> Size:
-    """Return the maximum or minimum of sizes, as `name` is "max" or "min": a size, or a Function of those left.
+    """Return the maximum or minimum of sizes, as `name` is "max" or "min".
 
-    `covered(a, b)` returns whether `a` can be left out beside `b`. Raises TooComplex if too many are left.
+    Sizes that others cover are dropped. The result is the one size that is left, or a Function of several. `covered(a,
+    b)` returns whether `a` changes nothing beside `b`. Raises TooComplex if too many are left.
     """
     kept: list[Size] = []
     for size in dict.fromkeys(_flatten(name, sizes)):
@@ -568,8 +569,8 @@ def _bounds_of(size: Size) -> _Bounds:
 def _close_bounds_of(size: Size) -> _Bounds:
     """Return the (lower, upper) bound of a size, both inclusive; None for one that is not found.
 
-    It finds more than `_bounds_of`: N - floor(N/2) is at least 0, as floor(N/2) is at most N/2. Not so for a large
-    size.
+    It finds more than `_bounds_of`: N - floor(N/2) is at least 0, as floor(N/2) is at most N/2. For a size of more than
+    MAX_BOUND_SIZE parts, it finds the same.
     """
     low, high = _bounds_of(size)
     if isinstance(size, int) or size.size > MAX_BOUND_SIZE:
@@ -585,8 +586,8 @@ def _close_bounds_of(size: Size) -> _Bounds:
 def _close_lower_bound(size: Size, depth: int) -> int | None:
     """Return a lower bound of a size, or None if none is found.
 
-    For a floor, max or min in the size, their arguments are put in its place, up to `depth` times. Raises TooComplex if
-    that becomes too large.
+    If there is no plain bound, a floor, max or min in the size is replaced by its arguments, and these sizes are
+    bounded in the same way. `depth` is how often this may be repeated. Raises TooComplex if a size becomes too large.
     """
     low = _bounds_of(size)[0]
     if low is not None or depth == 0 or isinstance(size, int):
@@ -628,9 +629,9 @@ def _monomial_bounds(monomial: Monomial) -> _Bounds:
 
 
 def _function_bounds(atom: Function) -> _Bounds:
-    """Return the lower and the upper bound of a function of sizes; both may be reached, None is one that is not found.
+    """Return the (lower, upper) bound of a function of sizes, both inclusive; None for one that is not found.
 
-    They follow from the bounds of its arguments.
+    The bounds follow from the bounds of its arguments.
     """
     if atom.name == "floor":
         low, high = _bounds_of(atom.arguments[0])

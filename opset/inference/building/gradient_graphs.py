@@ -101,9 +101,10 @@ def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[
 
 
 def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str) -> list[int]:
-    """Return in order the indices of the nodes that depend on `inputs`, and on which `y` depends.
+    """Return, in order, the indices of the nodes that depend on `inputs`, and on which `y` depends.
 
-    `inputs` and `y` are names of values. Nodes after the node at index `gradient` count as depending on `inputs`.
+    `inputs` and `y` are names of values. A node after the Gradient node, which has the index `gradient`, always counts
+    as depending on `inputs`.
     """
     reads = [names_read([node]) - {""} for node in nodes]
     dependent = set(inputs)

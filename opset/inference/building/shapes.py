@@ -106,10 +106,11 @@ def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None
 
 
 def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None], shape: Sequence[Size]) -> None:
-    """Set in `sizes` the one size that Reshape's output leaves unknown: all elements divided by the known sizes.
+    """Set the one unknown size in `sizes`, a Reshape's output shape: all elements divided by the other sizes.
 
-    If no size is unknown, but exactly one in `wanted` is symbolic, this one is computed instead, and set if the
-    division leaves no remainder. Nothing is set if several sizes are unknown or symbolic, or if another size may be 0.
+    If no size is unknown, and exactly one size in `wanted` is symbolic, the size of the same axis is set instead, but
+    only if the division leaves no remainder. Nothing is set if several sizes are unknown or symbolic, or if another
+    size may be 0.
 
     Args:
         sizes: the output shape, changed in place; 0 and -1 are replaced by the sizes that they mean.
@@ -132,7 +133,7 @@ def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]
     """Return the quotient and the remainder of the product of `shape` divided by the product of `others`.
 
     Both are None if a size in `others` is unknown (None) or 0, or if one in `shape` is unknown. A symbolic size in both
-    lists is cancelled first, since the products may become too complex. Each result that still is so is None.
+    lists is cancelled first, which keeps the products small. A result that is too complex is None.
     """
     if None in others or 0 in others:
         return None, None
@@ -146,9 +147,9 @@ def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]
 
 
 def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None]) -> list[Size | None]:
-    """Return `sizes` in order without the first ones of each symbolic size, as many as `removed` counts of it.
+    """Return `sizes` in the same order without the symbolic sizes that `removed` counts.
 
-    Numbers and None stay.
+    If `removed` counts N twice, the first two N are removed. Numbers and None stay.
     """
     left = removed.copy()
     kept = []
@@ -260,7 +261,7 @@ def expand_shape(shape: Shape, wanted: Shape) -> Shape:
 def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
     """Return the size to which two sizes broadcast, or None if unknown. Raises ValueError if they cannot.
 
-    If one size is None, which means unknown, the result is the second size if that is certainly not 1, else None.
+    If one of the sizes is None, which means unknown, the result is the other one if this is certainly not 1, else None.
     """
     for one, other in ((have, want), (want, have)):
         if one is None:
@@ -279,8 +280,8 @@ def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequen
         mode: the mode of Pad, such as "constant" or "reflect".
 
     Raises:
-        Violation: C3 if negative pads certainly remove more elements than an axis has, C6 if they leave none, and a
-            mode other than "constant" would have to repeat some.
+        Violation: C3 if negative pads certainly remove more elements than an axis has; C6 if no elements are left along
+            an axis, and a mode other than "constant" has to repeat some there.
     """
     sizes: list[Size | None] = list(shape)
     for axis, begin, end in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):

@@ -290,16 +290,16 @@ def map_sizes(type_: Type | None, replace: Callable[[Size | None], Size | None])
 def combine_types(
     stated: Type | None, inferred: Type | None, better: Callable[[Size, Size], bool]
 ) -> tuple[Type | None, str]:
-    """Return the type that a stated and an inferred type state together, and how they contradict each other.
+    """Return the type that a stated and an inferred type state together, and how the two contradict each other.
 
-    A part that one of them leaves open comes from the other one. If they contradict each other in a part, the inferred
-    one is taken. The second result is "" if they do not.
+    A part that one of the two leaves open comes from the other one. A part in which they contradict each other is taken
+    from the inferred type. The second result is "" if there is no contradiction.
 
     Args:
         stated: the type that the model states, None if it states none.
         inferred: the inferred type, None if it is unknown.
         better: called as `better(stated_size, inferred_size)` for an inferred symbolic size beside a known stated size;
-            returns whether the inferred size is kept. An inferred number always is.
+            returns whether the inferred size is kept. An inferred number is always kept.
     """
     if stated is None or inferred is None or stated == inferred:
         return stated if inferred is None else inferred, ""

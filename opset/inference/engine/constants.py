@@ -70,9 +70,10 @@ class ConstantElements:
     def find_for_body(self, scope: Scope, name: str, type_: Type | None) -> Constant | None:
         """Return the elements of a value that is passed into or out of a subgraph or function, or None.
 
-        They are passed if a node computed them. Those of initializers and Constants are passed only if they can be
-        sizes: if they are int64, int32 or bool, and at most MAX_PASSED. The result is None if the elements are not
-        passed, are unknown or too many, or if half of the budget is used up. Raises BudgetExceeded if all of it is.
+        Elements that a node computed are passed. Elements of initializers and Constants are passed only if they may be
+        sizes: at most MAX_PASSED elements of type int64, int32 or bool. Returns None if the elements are not passed,
+        are unknown or too many, or if half of the budget is used up. Raises BudgetExceeded if all of the budget is used
+        up.
 
         Args:
             scope: the scope in which the value is visible.
@@ -92,8 +93,8 @@ class ConstantElements:
     ) -> tuple[Constant | None, ...]:
         """Return the elements of a node's outputs, computed by the operator's data function; () if nothing is computed.
 
-        An output is None if it is unknown, is large, or has a size that is no number. The first output decides whether
-        anything is computed.
+        Nothing is computed unless the first output is a small tensor of numbers or booleans with known sizes. An output
+        is None if it is unknown, is large, or has a size that is no number.
 
         Args:
             call: the node.

@@ -196,9 +196,9 @@ class NodeInference:
     ) -> Outcome:
         """Return what is known of the outputs of a node whose operator has no rule, as far as its signature shows it.
 
-        A type follows if the schema allows one alone, or from an input with the same type constraint. Without a schema,
-        only the first output of some com.microsoft operators has a type. The doubt of the result is why there is no
-        rule.
+        The type of an output is known if the schema allows only one, or if an input has the same type constraint.
+        Without a schema, only the first output of some com.microsoft operators has a type. The reason why there is no
+        rule is a doubt of the result.
         """
         count = len(scope.body.computes[index])
         if inference.schema is None:
@@ -369,12 +369,12 @@ def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | N
 def _memo_of(
     inference: OperatorInference, identities: tuple[Any, ...], names: Sequence[str], inputs: Sequence[Type | None]
 ) -> Memo:
-    """Return the Memo with the results for nodes of this signature, a new one if there is none yet.
+    """Return the Memo, which holds the results for nodes with the same attributes and input types; a new one is empty.
 
     Args:
         inference: how the operator is inferred; it holds the Memos.
         identities: (attributes, outputs, followed inputs, the id of each input type). If all input types are known, the
-            Memo is stored under this key, too, which is compared faster than the signature.
+            Memo is also stored under this key, which is compared faster than the types.
         names: the names of the inputs, "" for one that is left out.
         inputs: the types of the inputs, None if unknown.
     """

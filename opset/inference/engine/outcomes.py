@@ -236,10 +236,10 @@ def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]
 
 
 def _reason_of_malformed(call: Call, error: Exception) -> str:
-    """Return a message that says why a rule failed with `error`, one of MALFORMED.
+    """Return a message that says why a rule failed with `error`, one of the exception classes MALFORMED.
 
-    It is the text of a WrongAttributeType. If `zip` found lists of different lengths, it lists the attributes that the
-    rule has read with their lengths. Else it is the class and text of the exception.
+    For a WrongAttributeType, the message is its text. For a ValueError of `zip`, it lists the attributes that the rule
+    has read, with their lengths. For any other error, it is the class and the text.
     """
     if isinstance(error, WrongAttributeType):
         return safe_text(str(error))
@@ -260,9 +260,9 @@ def has_unnamed_sizes(types: Iterable[Type | None]) -> bool:
 
 
 def small_element_count(shape: Shape | None) -> int | None:
-    """Return the number of elements of a tensor of this shape if inference computes with so many, else None.
+    """Return the number of elements of a tensor of this shape, or None if inference does not compute with so many.
 
-    The result is also None if the rank (None) or a size is unknown.
+    The result is also None if the shape is None, or if a size in it is unknown, symbolic or negative.
     """
     if shape is None:
         return None

@@ -64,8 +64,8 @@ class Value:
     def coverage(self) -> str:
         """How much is known of the type: "known", "symbolic", "rank", "type" or "nothing".
 
-        "known" and "symbolic" mean all sizes, as numbers or some with variables; "rank" means that a size is unknown,
-        "type" that only the element type is known.
+        "known": all sizes are numbers; "symbolic": all sizes, some with variables; "rank": a size is unknown; "type":
+        only the element type; "nothing": not even that.
         """
         return _coverage_of(self.type)
 
@@ -176,7 +176,7 @@ class Inference:
 
     @property
     def scopes(self) -> list[Scope]:
-        """The types and elements by graph: of all graphs, the main graph first, then of called functions.
+        """The types and elements of all values by graph, the main graph first, called functions last.
 
         A function has one Scope for each call that differs from the others in more than names.
         """
@@ -396,10 +396,10 @@ def _coverage_of(type_: Type | None) -> str:
 
 
 def _findings_of(engine: Engine, certain: bool = True) -> Iterator[Finding]:
-    """Yield a finding for each contradiction and problem in graphs and functions that certainly run.
+    """Yield a finding for each contradiction and each problem of a node, in graphs and functions that certainly run.
 
-    If not `certain`, yield the findings in all others instead: a condition guards them, or nothing runs them. The model
-    may avoid their errors on purpose.
+    With `certain` False, yield the findings in all other graphs and functions instead: those that a condition guards,
+    and those that nothing runs.
     """
     for scope in engine.all_scopes():
         if (scope.unused or scope.guarded) == certain:

@@ -79,8 +79,8 @@ class Sizes:
     def name_unknown_sizes(self, scope: Scope, type_: Type | None, name: str) -> Type | None:
         """Return the type of the value `name` with a variable such as "y_d0" for each unknown size.
 
-        Variables that were bound to numbers give these numbers. Sizes in sequences and maps stay unknown. The variables
-        are added to `scope.local`.
+        If the caller bound such a variable to a number, this number is the size. Sizes in sequences and maps stay
+        unknown. The variables are added to `scope.local`.
         """
         if type_ is None or type_.kind in ("seq", "map"):
             return type_

@@ -51,8 +51,9 @@ class StatedTypes:
     def enter_initializers(self, scope: Scope, passed: Collection[str]) -> None:
         """Record in a scope the initializers of its graph, with their types and tensors.
 
-        `passed` has the names of inputs. An initializer with such a name may be replaced by a caller: only its element
-        type counts, if no type of the input is known. Of sparse initializers, the type counts, not the elements.
+        `passed` has the names of the graph's inputs. An initializer with such a name is only a default, which a caller
+        may replace: its tensor is not recorded, and its element type only if no type of the input is known. For a
+        sparse initializer, only the type is recorded.
         """
         types = scope.types
         tensors = scope.tensors
@@ -130,11 +131,11 @@ class StatedTypes:
         return type_
 
     def combine(self, scope: Scope, proto: Any, inferred: Type | None) -> tuple[Type | None, str]:
-        """Return the type that a TypeProto and an inferred type state together, and how they contradict each other.
+        """Return the type that a TypeProto and an inferred type state together, and how the two contradict each other.
 
-        A part that one of them leaves open comes from the other one. If they contradict each other in a part, the
-        inferred one is taken; the second result is "" if they do not. `proto` is in the graph or function of `scope`,
-        where its variables are recorded.
+        A part that one of the two leaves open comes from the other one. A part in which they contradict each other is
+        taken from the inferred type. The second result is "" if there is no contradiction. The TypeProto `proto` is in
+        the graph or function of `scope`, where its variables are recorded.
         """
 
         def is_better(stated: Size, inferred: Size) -> bool:

@@ -81,10 +81,12 @@ class SubgraphInference:
     def _open_scope(self, scope: Scope, index: int, request: GraphRequest) -> tuple[Scope, list[str]]:
         """Return a new scope for the subgraph that a node's rule requests, and the names of the subgraph's inputs.
 
-        `index` is the node's in `scope.body`. The scope has the initializers and inputs of the subgraph, with the types
-        that the rule passes and the graph states; contradictions are in its `conflicts`. An earlier scope of the
-        subgraph is removed from `scope`. Initializers that IR version 3 lists as inputs are left out of the names if
-        the rule passes nothing for them. Raises BudgetExceeded if the budget is used up.
+        `index` is the node's index in `scope.body`. The new scope has the initializers and inputs of the subgraph, with
+        the types that the rule passes and the graph states; contradictions are in its `conflicts`. An earlier scope of
+        the subgraph is removed from `scope`.
+
+        A subgraph of IR version 3 lists its initializers as inputs. If the rule passes fewer types than there are
+        inputs, the initializers are not among the returned names. Raises BudgetExceeded if the budget is used up.
         """
         around = scope.body
         node = around.nodes[index]

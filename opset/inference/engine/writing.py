@@ -55,10 +55,10 @@ def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
 
 
 def _graph_of(roots: Sequence[Any], key: Any) -> Any:
-    """Return the GraphProto that belongs to the `key` of a scope, from `roots` and the graphs in their nodes.
+    """Return the GraphProto to which the `key` of a scope leads, from `roots` and the graphs in their nodes.
 
-    A key is (index in `roots`,), or for a subgraph (key of the scope around, index of the node, attribute). The result
-    is None if the graph is in a function, or was passed to one by a call.
+    A key is (index in `roots`,), or for a subgraph (key of the scope around, index of the node, attribute). Returns
+    None for a graph in a function, and for a graph that a call passed to a function.
     """
     steps = []
     while len(key) == 3:
@@ -125,7 +125,10 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
 
 
 def _type_field(type_: Type | None) -> tuple[bytes, int]:
-    """Return the field `type` of a ValueInfoProto in bytes, with its header, and the length of the TypeProto in it."""
+    """Return the field `type` of a ValueInfoProto in bytes, with its header, and the length of the TypeProto in it.
+
+    The result is (b"", 0) if the type, or the element type inside it, is unknown.
+    """
     _, inside = unwrap_layers(type_)
     if type_ is None or inside is None or inside.element is None:
         return b"", 0

@@ -102,10 +102,10 @@ def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
 
 
 def _check_edited_type(before: Type, outputs: list[Type | None]) -> None:
-    """Raise Violation C5 unless a graph has one output, and its type may be `before`, the type of the graph's input.
+    """Raise Violation C5 if a graph does not have one output, or if this certainly has another type than `before`.
 
-    `outputs` are the types of the outputs, None if unknown. Kind, element type and shape are compared; an unknown part
-    fits.
+    `before` is the type of the graph's input; `outputs` are the types of the outputs, None if unknown. Kind, element
+    type and shape are compared; an unknown part fits.
     """
     if len(outputs) != 1:
         raise Violation("C5", f"the graph returns {len(outputs)} outputs")

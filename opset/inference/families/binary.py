@@ -33,9 +33,9 @@ LOGIC = ("And", "Or", "Xor", "Equal", "Greater", "Less")
 def add_1(call: Call) -> Shape:
     """Return the output shape of arithmetic, comparisons and logic before version 7, such as Add: the shape of A.
 
-    With the attribute `broadcast`, B must fit into A from axis `axis` on, by default at the last axes; its sizes of 1
-    fit all. Without, B must have the shape of A, and gives numbers for sizes that are symbolic in A. Raises Violation
-    C1 if the shapes certainly do not fit, Unknown if the rank of A is unknown.
+    With the attribute `broadcast`, the axes of B must fit those of A from axis `axis` on; by default, they are the last
+    axes of A. A size of 1 in B always fits. Without `broadcast`, B must have the shape of A, and a number in B replaces
+    a symbolic size of A. Raises Violation C1 if the shapes certainly do not fit, Unknown if the rank of A is unknown.
     """
     shape = call.require_shape(0)
     other = call.shape(1)
@@ -70,8 +70,8 @@ def mod_10(call: Call) -> Shape:
 def _divide(a: Any, b: Any) -> Element:
     """Return a / b, truncated toward zero for integers, or None if the quotient is unknown.
 
-    If a or b is symbolic, the quotient is unknown if one of them may be negative, or if one is a float, unless b is
-    1.0. Raises ZeroDivisionError for a divisor of 0.
+    If `a` or `b` is symbolic and neither is a float, the quotient is known only if neither may be negative. If one is
+    symbolic and the other one a float, it is known only for `b` 1.0. Raises ZeroDivisionError for a divisor of 0.
     """
     quotient: Element
     if isinstance(a, float) or isinstance(b, float):
@@ -112,9 +112,9 @@ def _add(a: Any, b: Any) -> Element:
 def _raise_to_power(a: Any, b: Any) -> Element:
     """Return a ** b, or None if it is unknown.
 
-    It is unknown if `a` is symbolic and `b` neither 1 nor 2, or if two integers have a `b` above 64. With a float or a
-    negative `b`, it is unknown unless it is exact in single precision, as libraries may round differently. Raises
-    TypeError if only `b` is symbolic, OverflowError if a float is beyond single precision.
+    If `a` is symbolic, it is known only for `b` 1 or 2. If `a` or `b` is a float, or `b` is negative, it is known only
+    if it is exact in single precision, as libraries may round differently. For two integers, it is unknown if `b` is
+    above 64. Raises TypeError if only `b` is symbolic, OverflowError if a float is beyond single precision.
     """
     if isinstance(a, Dim):
         if b == 1:
@@ -129,8 +129,8 @@ def _raise_to_power(a: Any, b: Any) -> Element:
 def _exact_power(a: float, b: float) -> Element:
     """Return a ** b as a float if it is exact in single precision, else None, as libraries may round differently.
 
-    The result is also None if `b` is not whole or not from -64 to 64, if `a` is not finite, and for 0 to a negative
-    power. Raises OverflowError if it is beyond single precision.
+    The result is also None if `a` is not finite, if `b` is not whole or not from -64 to 64, and for 0 to a negative
+    power. Raises OverflowError if the power is too large for single precision.
     """
     if not (math.isfinite(a) and float(b).is_integer() and abs(b) <= 64) or not (a or b >= 0):
         return None

@@ -40,13 +40,13 @@ _FOLLOWED = ("int64", "int32", "bool")  # element types of states whose elements
 def if_1(call: Call) -> GraphRule:
     """Yield requests to infer the branches; return the types and elements of the node's outputs.
 
-    If the condition is known, they are taken from the branch that runs. Otherwise, they are what both branches have in
-    common, and a branch with too few outputs counts as one that never runs. If the rank or type of an output is
-    unknown, as the branches differ, the reason is added to `call.doubts`.
+    If the condition is known, they are taken from the branch that runs. Otherwise, they are the parts that both
+    branches have in common. A branch with too few outputs counts as one that never runs. If the rank or type of an
+    output is unknown because the branches differ, the reason is added to `call.doubts`.
 
-    Raises Violation C1 if the condition cannot be a single boolean, C2 if no branch that may run has enough outputs, C3
-    for a branch with inputs, Violation without a label if both may run and give tensors of different element types.
-    Raises Unknown if a branch is missing.
+    Raises Unknown if a branch is missing. Raises Violation C1 if the condition cannot be a single boolean, C2 if no
+    branch that may run has enough outputs, C3 for a branch with inputs. Raises Violation without a label if both
+    branches may run, and an output has different element types in them.
     """
     branches = {name: _graph_of_attribute(call, name) for name in ("then_branch", "else_branch")}
     check_graphs("If", call.version, 0, 0, branches)
@@ -253,8 +253,8 @@ def _infer_iterations(
     """Infer the body of a loop repeatedly, until the types and elements of the loop-carried values no longer change.
 
     This generator yields requests to infer the body. Sizes, ranks and types that differ between iterations become
-    unknown. The result of the last iteration is kept in `call.memory`. A later inference of the same node starts with
-    the parts unknown that became unknown in this one, so that it needs fewer iterations.
+    unknown. The last result is kept in `call.memory`. If the same node is inferred again, the parts that became unknown
+    are unknown from the beginning, so that fewer iterations are needed.
 
     Args:
         call: the node.
@@ -315,11 +315,11 @@ def _infer_iterations(
 
 
 def _drop_lost_parts(type_: Type | None, before: Type | None, after: Type | None) -> Type | None:
-    """Return `type_` without each size, or the rank, that is known in the type `before`, but not in the type `after`.
+    """Return `type_` without each size, or the rank, that an iteration loses: known in `before`, unknown in `after`.
 
-    If `before` is [2, 3] and `after` is [2, ?], [4, 5] becomes [4, ?]. The rank is also dropped if the three types
-    differ in it. The result is None if `type_` is None, or if `before` is known and `after` is None. Otherwise, `type_`
-    is unchanged if `before` is None.
+    `before` and `after` are the types of a state before and after the iteration. If they are [2, 3] and [2, ?], the
+    type [4, 5] becomes [4, ?]. The rank is dropped, too, if the three types do not all have the same rank. `type_` is
+    returned unchanged if `before` is None. Returns None if `type_` is None, or if only `after` is None.
     """
     if type_ is None or before is None or before == after:
         return type_
@@ -370,11 +370,11 @@ def _common_elements(left: Constant | None, right: Constant | None) -> Constant 
 
 
 def _count_iterations(call: Call) -> tuple[Size | None, int]:
-    """Return how often a Loop runs by its input M alone, whatever its condition, and the least number of these runs.
+    """Return the number of iterations that a Loop's input M allows, and a lower bound of this number.
 
-    The first number is M, or 0 if M is negative; it may be symbolic, and is None if M is absent or unknown. The second
-    is the lower bound of the first. It is 1 if M is absent, since nothing then ends the loop before its first
-    iteration, and 0 if M is unknown. Raises Violation C2 if M certainly does not have one element.
+    The condition of the Loop is ignored. A negative M counts as 0. The first number may be symbolic. If M is unknown,
+    the result is (None, 0). If M is absent, it is (None, 1), since nothing then ends the loop before its first
+    iteration. Raises Violation C2 if M certainly does not have one element.
     """
     if not call.has(0):
         return None, 1
@@ -389,14 +389,15 @@ def _count_iterations(call: Call) -> tuple[Size | None, int]:
 def _limit_iterations(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
     """Return how often a Loop with a condition runs, and the least number of times that it certainly runs.
 
-    The condition before the first iteration is taken to be true. If the body's condition is always true, M alone
-    decides; if it is always false, there is at most one iteration. Otherwise, the first result is None, unless M is 1.
+    The first number is None if it is unknown. The condition before the first iteration is taken to be true. If the
+    body's condition is always true, both numbers are those by M; if it is always false, there is at most one iteration.
+    If the condition is unknown, the first number is known only if M is 1.
 
     Args:
         condition: the body's first output, which decides whether there is another iteration; None if its elements are
             unknown.
-        most: how often the Loop runs by its input M alone, None if unknown.
-        least: the least number of runs that M makes certain.
+        most: the number of iterations that the input M allows, None if unknown.
+        least: the least number of iterations that M makes certain.
     """
     holds = None if condition is None else condition.values
     if holds == (True,):
@@ -410,7 +411,10 @@ def _limit_iterations(condition: Constant | None, most: Size | None, least: int)
 
 
 def _true_constant(type_: Type | None) -> Constant | None:
-    """Return the Constant True with the shape of `type_`, such as [1, 1]; None unless this is certainly one element."""
+    """Return the Constant True with the shape of `type_`, such as [1, 1].
+
+    Returns None if the type is None, or if its shape may have another number of elements than one.
+    """
     if type_ is None or type_.shape is None or any(size != 1 for size in type_.shape):
         return None
     return Constant("bool", (1,) * len(type_.shape), (True,))
@@ -440,9 +444,9 @@ def _initial_elements(call: Call, index: int) -> Constant | None:
 def _count_scans_and_states(call: Call, body: Any, leading: int) -> tuple[int, int]:
     """Return the number of scan inputs and the number of states of a Scan, in this order.
 
-    The scan inputs are counted by the attribute `num_scan_inputs`; the states are the inputs between the `leading` ones
-    and the scan inputs. `leading` is 1 in version 8, for `sequence_lens`, and 0 later. Raises Unknown if the attribute
-    is not known, Violation C1 if the GraphProto `body` has another number of inputs, or too few outputs.
+    The inputs are the `leading` ones, then the states, then the scan inputs. `leading` is 1 in version 8, for
+    `sequence_lens`, and 0 later. The attribute `num_scan_inputs` is the number of scan inputs. Raises Unknown if it is
+    not known, Violation C1 if the GraphProto `body` has too few outputs, or a number of inputs that does not fit.
     """
     scans = call.attribute("num_scan_inputs")
     if scans is None:

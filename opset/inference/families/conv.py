@@ -42,9 +42,9 @@ def deform_conv_19(call: Call) -> Shape:
 def conv_transpose_1(call: Call) -> Shape:
     """Return the output shape of a transposed convolution, (N, number of filters, *spatial sizes).
 
-    The spatial sizes are the attribute `output_shape` if the node has it. Otherwise, they are the input's sizes times
-    the strides with SAME padding, and else follow from strides, filters, dilations, pads and `output_padding`. A size
-    is None if it is unknown.
+    The spatial sizes are the attribute `output_shape` if the node has it. Without it, SAME padding gives the input's
+    sizes times the strides; any other padding gives sizes that follow from strides, filters, dilations, pads and
+    `output_padding`. A size is None if it is unknown.
 
     Raises Violation C2 if a filter is empty, C4 if pads remove more elements than there are, Unknown if the number of
     spatial axes is unknown.

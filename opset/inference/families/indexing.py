@@ -138,9 +138,9 @@ def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
 def gather_nd_11(call: Call) -> Shape:
     """Return the shape of the indices without the last size, followed by the shape of the slices that they select.
 
-    The last size is the length of an index tuple. If it is unknown, it is taken to be 1 if the data has at most one
-    axis behind the batch axes. Raises Unknown if a rank or this length is not known, Violation C2 or C4 if indices do
-    not fit.
+    The last size is the length of an index tuple. An unknown length is taken to be 1 if the data has at most one axis
+    behind the batch axes. Raises Unknown if a rank is unknown, or an unknown length may be above 1. Raises Violation C2
+    or C4 if indices do not fit.
     """
     shape = call.shape(0)
     indices = call.shape(1)
@@ -227,9 +227,10 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _nonzero_flags(call: Call) -> list[bool] | None:
-    """Return for each element of the first input whether it is not zero, or None if this is unknown for one of them.
+    """Return for each element of the first input whether it is not zero.
 
-    The list is empty if the input has no elements, or if nothing at all is known of them, not even their number.
+    The result is None if this is not known of each element. It is an empty list if the input has no elements, or if not
+    even their number is known.
     """
     flags = []
     for element in call.elements(0) or ():
@@ -305,11 +306,11 @@ def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("ScatterND")
 def scatter_nd_11(call: Call) -> Shape:
-    """Return the shape of the data; if its rank is unknown, a shape that follows from indices and updates.
+    """Return the shape of the data, which the output has, too.
 
-    This has the size None for each axis that the index tuples address, followed by the updates' sizes behind the
-    tuples. Raises Unknown if the rank does not follow either. Raises Violation C2 if the updates' shape does not fit,
-    C3 for an index out of range.
+    If the rank of the data is unknown, the shape follows from indices and updates: None for each axis that an index
+    tuple addresses, then the updates' sizes behind these. Raises Unknown if it does not follow from them either. Raises
+    Violation C2 if the shape of the updates does not fit, C3 for an index out of range.
     """
     shape, indices, updates = call.shape(0), call.shape(1), call.shape(2)
     length = indices[-1] if indices is not None else None
@@ -346,12 +347,12 @@ def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Element, ...] | None:
-    """Return the data's `count` elements with the updates written to `offsets`; an unknown element is None.
+    """Return the data's `count` elements with the updates written at `offsets`; an unknown element is None.
 
-    If the attribute `reduction` is not "none", an update is combined with the element that is there; otherwise, it
-    replaces the element, and an element that gets several different updates is None. If the data or the updates are
-    unknown, so is each of their elements. Returns None if the data does not have `count` elements, or the updates are
-    not as many as the offsets.
+    If the attribute `reduction` is "none", an update replaces the element, and an element with several different
+    updates becomes None. Otherwise, an update is combined with the element that is there. Data and updates may be
+    unknown. Returns None if the number of elements is not `count`, or the number of updates is not the number of
+    offsets.
     """
     result = list(call.elements(0) or (None,) * count)
     updates = call.elements(2) or (None,) * len(offsets)
@@ -430,10 +431,10 @@ def top_k_1(call: Call) -> list[Shape]:
 def unique_11(call: Call) -> list[Shape | None]:
     """Return the shapes of the outputs Y, indices, inverse_indices and counts.
 
-    The number of distinct elements, or of distinct slices along `axis`, is 0 or 1 if there are 0 or 1 in all, else
-    None; it is the size of Y along `axis`, of indices and of counts. The size of inverse_indices is their number in
-    all. If the rank is unknown, and the node has `axis`, the shape of Y is None, and the reason is added to
-    `call.doubts`.
+    Without the attribute `axis`, elements are compared; with it, slices along it. The number of different ones is the
+    size of Y along `axis`, and the size of indices and counts. It is None unless there are only 0 or 1 elements or
+    slices. The size of inverse_indices is the number of all elements or slices, None if unknown. If the rank is unknown
+    and the node has `axis`, the shape of Y is None, and the reason is added to `call.doubts`.
     """
     shape = call.shape(0)
     axis = call.attribute("axis")

@@ -112,10 +112,10 @@ def space_to_depth_1(call: Call) -> Shape:
 
 @infer("Concat")
 def concat_1(call: Call) -> Shape:
-    """Return the shape of the joined inputs; the size along `axis` is None if an input's rank is unknown.
+    """Return the shape of the inputs joined along `axis`; inputs of unknown rank count for nothing along other axes.
 
-    Inputs of unknown rank are otherwise left out. Raises Unknown if no rank is known. Raises Violation C1 if `axis` is
-    out of range, C2 if shapes do not fit, and without a label if `axis` is absent from version 4 on.
+    If an input's rank is unknown, the size along `axis` is None. Raises Unknown if no rank is known. Raises Violation
+    C1 if `axis` is out of range, C2 if shapes do not fit, and without a label if `axis` is absent from version 4 on.
     """
     indices = [index for index in range(call.input_count) if call.has(index)]
     shapes = [call.shape(index) for index in indices]
@@ -141,8 +141,8 @@ def _concat_axis(call: Call, rank: int) -> int:
 def concat_1_data(call: Call) -> Any:
     """Return the joined elements in row-major order; an element that is unknown is None.
 
-    Elements of an input are unknown one by one if its shape is known in numbers. Without such a shape, the result is
-    None. It is None, too, if there are no inputs. Raises Violation C1 if `axis` is out of range.
+    If the elements of an input are unknown, each of them is None in the result. Returns None if the shape of such an
+    input is not known in numbers, or if there are no inputs. Raises Violation C1 if `axis` is out of range.
     """
     parts = [_elements_or_unknown(call, index) for index in range(call.input_count)]
     if any(part is None for part in parts) or not parts:

@@ -19,7 +19,10 @@ def det_11(call: Call) -> Shape:
 
 @infer("Gemm")
 def gemm_1(call: Call) -> Shape:
-    """Return (M, N), the rows of A and the columns of B, transposed if the node says so; a size is None if unknown."""
+    """Return (M, N): the rows of A and the columns of B, after the transpositions by `transA` and `transB`.
+
+    A size is None if it is unknown.
+    """
     return (call.size("M"), call.size("N"))
 
 

@@ -9,11 +9,11 @@ from opset.inference.registration import infer
 
 @infer("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 def negative_log_likelihood_loss_12(call: Call) -> list[Shape | None]:
-    """Return two shapes: that of the loss, and that of log_prob, which is None if its rank is unknown.
+    """Return two shapes: of the loss and of log_prob; the second one is None if its rank is unknown.
 
     The loss has the shape (N, d1, …) if the attribute `reduction` is "none", and else (); log_prob has (N, C, d1, …).
-    NegativeLogLikelihoodLoss has no output log_prob, and its second shape is ignored. Raises Unknown if the loss is not
-    reduced and its rank is not known.
+    NegativeLogLikelihoodLoss has no output log_prob: its second shape is ignored. Raises Unknown if `reduction` is
+    "none" and the rank is unknown.
     """
     reduction = call.attribute("reduction")
     run = call.run("D")

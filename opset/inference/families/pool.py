@@ -15,9 +15,9 @@ from opset.schemas.constraints.violation import Violation
 def max_unpool_9(call: Call) -> Shape:
     """Return the output shape: the input `output_shape`, or else the sizes of the tensor that was pooled.
 
-    Without `output_shape`, spatial sizes follow from windows and pads. A size is None if it is unknown. Raises
-    Violation C4 if `output_shape` does not fit or pads leave less than nothing, C2 for an empty window, and without a
-    label if `kernel_shape` is absent.
+    Without `output_shape`, each spatial size is the number of elements that the windows cover, less the pads. A size is
+    None if it is unknown. Raises Violation C2 for an empty window, C4 if `output_shape` does not fit or the pads remove
+    more elements than there are, and without a label if `kernel_shape` is absent.
     """
     kernel = required_attribute(call, "kernel_shape")
     windows = windows_of(call, kernel)

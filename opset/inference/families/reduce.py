@@ -75,10 +75,10 @@ def _sum(elements: Sequence[Any], type_: str | None) -> Element:
 
 
 def _product(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the product of whole elements, or None if it may be rounded.
+    """Return the product of whole elements, or None if it may be rounded in the element type `type_`.
 
-    In an integer type, it never is. In a float type, it may be if the absolute value of the product of its numbers
-    other than 0 is more than 2**24. Raises ValueError for a fraction.
+    It is never rounded in an integer type. In a float type, it may be if the numbers other than 0 have a product whose
+    absolute value is above 2**24. Raises ValueError for a fraction.
     """
     sizes = [as_size(element) for element in elements]
     if type_ in _FLOATS and math.prod(max(abs(size), 1) for size in sizes if isinstance(size, int)) > _EXACT:
@@ -87,11 +87,12 @@ def _product(elements: Sequence[Any], type_: str | None) -> Element:
 
 
 def _mean(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the mean of elements, truncated toward zero if `type_` is an integer type, or None if it is unknown.
+    """Return the mean of elements, or None if it is unknown.
 
-    It is unknown if the sum may be rounded in a float type, or is beyond 64 bits in an integer type. If the sum is
-    symbolic, the mean is known only of one element in a float type, or in an integer type if the sum is certainly not
-    negative. Raises ValueError for a fraction, ZeroDivisionError for no elements.
+    In an integer type, the mean is truncated toward zero. It is unknown if the sum is beyond 64 bits, or if the sum is
+    symbolic and may be negative. In a float type, it is unknown if the sum may be rounded, or if the sum of several
+    elements is symbolic. `type_` is the element type. Raises ValueError for a fraction, ZeroDivisionError for no
+    elements.
     """
     total = _sum(elements, type_)
     if type_ in _FLOATS:

@@ -170,9 +170,9 @@ def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], poli
 def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
     """Return floor(size * span * scale) in single precision, at least 0; None if it is unknown or cannot be expressed.
 
-    `span` is the part of the axis that a crop leaves, 1.0 for all, None if unknown. The product of a symbolic size can
-    be expressed only if there is no crop, and the scale is a size or a simple fraction such as 0.5. Raises Violation
-    without a label if a factor or the product is beyond the range of single precision.
+    `span` is the part of the axis that a crop leaves, 1.0 for all, None if unknown. A symbolic size can be multiplied
+    only without a crop, and only by a size or a simple fraction such as 0.5. Raises Violation without a label if a
+    factor or the product is beyond the range of single precision.
     """
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None
@@ -210,9 +210,9 @@ def _span_between(first: Element, last: Element) -> float | None:
 
 
 def _elements_of_input(call: Call, index: int) -> tuple[Element, ...] | None:
-    """Return the elements of the input at `index`, or () if it is absent; if only their number is known, each is None.
+    """Return the elements of the input at `index`, or () if it is absent.
 
-    Returns None if not even their number is known, or if they are unknown and more than 1024.
+    If the elements are unknown, each is None. Returns None if their number is unknown, too, or is above 1024.
     """
     if not call.has(index):
         return ()

@@ -118,10 +118,11 @@ def split_to_sequence_11(call: Call) -> Type:
 
 
 def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
-    """Return the size of the parts into which SplitToSequence splits a dimension of size `size`, None if unknown.
+    """Return the size of the parts into which SplitToSequence splits a dimension, or None if the parts may differ.
 
-    The parts have the size of the scalar `split`, or 1 without it. If the dimension is not larger, the result is
-    `size`. If the last part may be smaller than the others, the result is None.
+    The wanted size of the parts is the scalar `split`, or 1 without it; `size` is the size of the dimension. If the
+    dimension is certainly not larger than `split`, the result is `size`. The result is also None if `split` is unknown,
+    or if `size` is unknown and `split` is not 1.
     """
     step = (call.sizes(1) or (None,))[0] if call.has(1) else 1
     if step is None or step == 1:
@@ -152,9 +153,10 @@ def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
 
 @infer("Optional")
 def optional_15(call: Call) -> Type:
-    """Return the type of an optional that holds the input, or that the attribute `type` describes if there is no input.
+    """Return the type of an optional that holds the input.
 
-    A size in the attribute that is a name or negative is None: its names are not those of the graph.
+    Without an input, the attribute `type` describes the content of the optional. A size that the attribute states as a
+    name, or as a negative number, is then None: the name is no variable of the graph.
     """
     if call.has(0):
         return optional(call.type(0))

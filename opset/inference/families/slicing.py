@@ -44,9 +44,10 @@ def slice_1(call: Call) -> Shape:
 def _slice_bounds(call: Call, rank: int) -> _Bounds:
     """Return the starts, ends, axes and steps of a Slice, from inputs, or from attributes before version 10.
 
-    Each of the four is a list with a value for each axis that is sliced. A list is None if it is unknown; axes are
-    None, too, if one is unknown. A single start, end or step that is unknown is None. Axes are counted from 0 and by
-    default the first ones; steps are by default 1. `rank` is the rank of the data.
+    Each of the four is a list with a value for each axis that is sliced, or None if nothing is known of it. A single
+    start, end or step that is unknown is None in its list. A single axis that is unknown makes the whole list of axes
+    None. Axes are counted from 0, and are by default the first ones; steps are by default 1. `rank` is the rank of the
+    data.
     """
     starts: Sizes | None
     ends: Sizes | None
@@ -106,10 +107,10 @@ def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None
 
 
 def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
-    """Return whether a start or end of Slice counts from the end of the axis, and the bound itself.
+    """Return (whether a start or end of Slice counts from the end of the axis, the bound itself).
 
-    The result is None if variables decide whether it does. The bound may be replaced by another one with the same
-    meaning: in a dimension of N, N - 1 gives (True, -1).
+    The result is None if variables decide whether it does. The returned bound may be another one with the same meaning:
+    in a dimension of N, the bound N - 1 gives (True, -1).
 
     Args:
         bound: the start or the end.
@@ -267,11 +268,12 @@ def pad_1(call: Call) -> Shape:
 
 
 def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
-    """Return the first input's sizes padded by `pads`; all are None if `pads` is None, or axes or rank are unknown.
+    """Return the first input's sizes padded by `pads`; all are None if the pads or the padded axes are unknown.
 
-    `pads` has the padding before each axis, then the padding after each; a negative one removes elements. If the rank
-    is unknown, the number of pads gives it. Raises Unknown if the rank is unknown and `pads` is None or the node has
-    the input `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
+    `pads` has the padding before each padded axis, then the padding after each; a negative one removes elements. If the
+    rank is unknown, it is half the number of pads, and all sizes are None. Raises Unknown if the rank is unknown and
+    `pads` is None, or the rank is unknown and the node has the input `axes`. Raises Violation C1, C3 or C6 if the pads
+    do not fit.
     """
     shape = call.shape(0)
     mode = call.attribute("mode")
@@ -325,8 +327,8 @@ def pad_1_data(call: Call) -> Any:
 def center_crop_pad_18(call: Call) -> Shape:
     """Return the input's sizes, with the sizes of `axes`, by default all, replaced by the sizes in the second input.
 
-    A size is None if it is unknown. Raises Unknown if the rank of the input is unknown, and the node has the attribute
-    `axes`, or the second input does not show the rank.
+    A size is None if it is unknown. If the rank of the input is unknown, it is the number of sizes in the second input.
+    Raises Unknown if this number is unknown, too, or if the rank is unknown and the node has the attribute `axes`.
     """
     shape = call.shape(0)
     wanted = call.sizes(1)

@@ -73,16 +73,16 @@ def _clip_elements(call: Call, low: Any, high: Any) -> Any:
 
 
 def _limit_element(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, end: float) -> Any:
-    """Return `element` limited by `bound`: the larger of the two, or the smaller, as `plain` and `symbolic` do it.
+    """Return the larger, or the smaller, of `element` and `bound`; `plain` and `symbolic` decide which one.
 
-    A bound from `start` to `end` does not change a symbolic element: no size is so far away from 0. Raises ValueError
-    for a fraction if the other of the two is symbolic.
+    A symbolic element is returned unchanged if the bound is a number from `start` to `end`: no size is so far away from
+    0. Raises ValueError if one of the two is symbolic, and the other one a fraction.
 
     Args:
         element: a number or symbolic size.
         bound: a number or symbolic size.
-        plain: `max` or `min`, for two numbers.
-        symbolic: `maximum` or `minimum`, if one is symbolic.
+        plain: `max` or `min`, called for two numbers.
+        symbolic: `maximum` or `minimum`, called if one of them is symbolic.
         start: the least bound that changes no size: minus infinity for `max`.
         end: the greatest bound that changes no size: infinity for `min`.
     """

@@ -107,8 +107,8 @@ def filter_sizes(call: Call, x: int, w: int) -> tuple[Size | None, ...]:
 def rank_by_attributes(call: Call) -> int:
     """Return the number of spatial axes by the attributes of a convolution or pool, 0 if they do not show it.
 
-    It is the length of the first that is not empty of `kernel_shape`, `strides` and `dilations`, else half the length
-    of `pads`.
+    It is the length of `kernel_shape`, else of `strides`, else of `dilations`, else half the length of `pads`; an empty
+    attribute counts as absent.
     """
     lengths = {name: len(call.attribute(name) or ()) for name in ("kernel_shape", "strides", "dilations", "pads")}
     return lengths["kernel_shape"] or lengths["strides"] or lengths["dilations"] or lengths["pads"] // 2

@@ -99,7 +99,7 @@ def decode(data_type: int, data: bytes, count: int) -> list[Any]:
         wide = bytearray(4 * count)
         wide[2::4], wide[3::4] = data[::2], data[1::2]
         return list(struct.unpack(f"<{count}f", wide))
-    table, bits = _pattern_values(data_type), ELEMENTS[data_type].bits
+    table, bits = pattern_values(data_type), ELEMENTS[data_type].bits
     padded, mask = data + b"\0", (1 << bits) - 1
     ends = ((position >> 3, position & 7) for position in range(0, count * bits, bits))
     return [table[(padded[byte] | padded[byte + 1] << 8) >> shift & mask] for byte, shift in ends]
@@ -143,7 +143,7 @@ def pack(patterns: Iterable[int], bits: int) -> bytes:
 
 
 @cache
-def _pattern_values(data_type: int) -> tuple[Any, ...]:
+def pattern_values(data_type: int) -> tuple[Any, ...]:
     """Return the value of every bit pattern of a type of at most 8 bits, in order."""
     element = ELEMENTS[data_type]
     if element.small_float is None:
@@ -171,7 +171,7 @@ def _pattern_values(data_type: int) -> tuple[Any, ...]:
 @cache
 def _nonnegative_numbers(data_type: int) -> tuple[list[float], list[int]]:
     """Return the numbers of a small float type that are not below zero, ascending, and their bit patterns."""
-    table = _pattern_values(data_type)
+    table = pattern_values(data_type)
     patterns = range(len(table) if _is_power(data_type) else len(table) // 2)
     numeric = [pattern for pattern in patterns if not math.isnan(table[pattern])]
     return [table[pattern] for pattern in numeric], numeric
@@ -179,7 +179,7 @@ def _nonnegative_numbers(data_type: int) -> tuple[list[float], list[int]]:
 
 def _pattern(data_type: int, value: Any) -> int:
     """Return the bit pattern of the nearest number in a type of at most 8 bits; raise ValueError out of range."""
-    table = _pattern_values(data_type)
+    table = pattern_values(data_type)
     if ELEMENTS[data_type].small_float is None:
         if value not in table:
             raise ValueError(f"{value} is out of range")

@@ -88,8 +88,8 @@ def compare(sign: str, value: Any, bound: Any, algebra: Algebra = NUMBERS) -> bo
     """Return whether `value sign bound` is true, such as `3 >= 2`; None if it is undecided.
 
     It is undecided if `value` or `bound` is unknown, if one is text and the other is not, or if the algebra cannot
-    tell. `sign` is "=", "!=", "<", "<=", ">", ">=" or "multiple" (`value` is a multiple of `bound`). Two texts are only
-    compared by "=" and "!=".
+    tell. `sign` is "=", "!=", "<", "<=", ">", ">=" or "multiple" (`value` is a multiple of `bound`). For two texts, any
+    other sign than "=" counts as "!=".
     """
     if isinstance(value, _NUMBER) and isinstance(bound, _NUMBER):
         return _COMPARISONS[sign](NUMBERS, value, bound)
@@ -113,9 +113,9 @@ def combine(function: Callable[..., Any], values: Sequence[Any], algebra: Algebr
 
 
 def decide(results: Iterable[bool | None], decisive: bool) -> bool | None:
-    """Return whether any of `results` is True if `decisive` is True, and whether all are True if it is False.
+    """Return whether any of the results is True (`decisive` is True), or whether all are True (`decisive` is False).
 
-    A result of None is undecided. If such results leave the answer open, it is None.
+    A result of None is undecided. Returns None if the other results leave the answer open.
     """
     is_undecided = False
     for result in results:

@@ -78,10 +78,9 @@ class Plan(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def plan_of(schema: OpSchema) -> Plan | None:
-    """Return the checks on nodes of an operator version; cached.
+    """Return the checks on nodes of an operator version, None if there is nothing to check. Cached.
 
-    The result is None if no constraint of the version can be checked: none is declared as a condition, or by an
-    attribute.
+    There is nothing to check if the version declares no conditions and none of its attributes names a constraint.
     """
     positions = {parameter.name: index for index, parameter in enumerate(schema.inputs)}
     names = {name for name, attribute in schema.attributes.items() if attribute.constraint}
@@ -107,7 +106,7 @@ def plan_of(schema: OpSchema) -> Plan | None:
 def names_of(check: Check) -> set[str]:
     """Return the names of inputs, attributes and sizes that the result of a check depends on.
 
-    The subject is one of them only for the kinds "values", "distinct" and "given".
+    The name of the check's subject is returned only for the kinds "values", "distinct" and "given".
     """
     names = {name for _, name in terms_of((check.rule, check.premises))}
     if check.kind == SHAPE:
@@ -138,7 +137,16 @@ class Match:
         given: Callable[[str], bool | None],
         algebra: Algebra = NUMBERS,
     ) -> None:
-        """Take the facts about one node, which the docstring of the class describes; `check` compares them."""
+        """Take the facts about one node that `check` compares with the constraints of its operator.
+
+        Args:
+            plan: The checks of the operator version.
+            shapes: The shapes of the inputs, None for one that is unknown or absent.
+            attribute: Returns the value of an attribute by name, None if it is unknown.
+            elements: Returns the elements of an input by index, None if they are unknown.
+            given: Returns whether the node has an input or attribute of this name, None if that is unknown.
+            algebra: Compares and combines sizes.
+        """
         self.plan, self.shapes = plan, list(shapes)
         self.sizes: dict[str, Any] = {}
         self.runs: dict[str, Run] = {}
@@ -179,8 +187,8 @@ class Match:
     def _indices_of(self, position: int) -> Iterable[int]:
         """Return the indices of the node's inputs that belong to the schema's input at `position`.
 
-        A variadic input has several, an input beyond the node's last one has none. If `position` is -1, since the
-        subject of a check is no input, the result is (-1,).
+        There are several for a variadic input, and none if the node has fewer inputs. A `position` of -1 stands for a
+        subject that is no input; then the result is (-1,).
         """
         if position < 0 or position != self.plan.variadic:
             return (position,) if position < len(self.shapes) else ()
@@ -204,10 +212,10 @@ class Match:
                     raise Violation(check.label, self._detail(check, index, value))
 
     def _values_of(self, check: Check, index: int) -> Iterable[Any]:
-        """Return the values of a check's subject, each of which has to meet the condition of the check.
+        """Return the values that have to meet the condition of a check, such as the rank of the input at `index`.
 
-        An unknown value is None; an input with unknown elements has no values. If the check is that an input has one
-        element, its sizes are returned, each of which has to be 1.
+        A value is None if it is unknown. An input with unknown elements has no values. If the condition is that an
+        input has one element, the values are its sizes, each of which has to be 1.
         """
         if check.kind == GIVEN:
             return (self._given(check.subject),)
@@ -244,7 +252,7 @@ class Match:
         """Raise Violation if two elements of the check's subject name the same axis.
 
         The subject is the input at `index`, or an attribute if `index` is -1. A negative axis counts from the last
-        dimension, if the rank is known. An unknown element is passed over.
+        dimension, if the rank is known. Unknown elements are not compared.
         """
         rank = self._evaluate(check.rule)
         axes = [axis % rank if rank else axis for axis in self._elements_of(check, index) if isinstance(axis, int)]
@@ -252,11 +260,11 @@ class Match:
             raise Violation(check.label, f"{check.subject} {_shape_text(axes[:20])}")
 
     def _check_broadcast(self, check: Check, index: int) -> None:
-        """Raise Violation if the input at `index` certainly does not broadcast to the shape that a check names.
+        """Raise Violation if the input at `index` certainly does not broadcast to the shape that a check requires.
 
-        The check names another input, or a pattern of sizes. If the input may broadcast to it, unknown sizes of that
-        shape are filled in from the input: in `self.shapes` for another input, in `self.sizes` for a pattern. If one of
-        the two shapes is unknown, nothing is raised.
+        The required shape is the shape of another input, or a pattern of sizes. If one of the two shapes is unknown,
+        nothing is raised. If the input may broadcast, its sizes fill in unknown sizes of the required shape: in
+        `self.shapes` for another input, in `self.sizes` for a pattern.
         """
         shape, is_input = self.shapes[index], isinstance(check.rule, Expression)
         target = self._find_shape(str(check.rule)) if is_input else self._complete_shape(None, check.rule[0])
@@ -304,11 +312,11 @@ class Match:
             self._matched.append((index, pattern))
 
     def _fits(self, shape: Shape, pattern: Pattern) -> Iterator[bool | None]:
-        """Yield the results of comparing a shape with a pattern, of the rank first, then of the sizes.
+        """Yield the results of comparing a shape with a pattern: one for the rank, then one for each compared size.
 
-        A result is True, False, or None if it is undecided. A size for which the pattern has no condition has no
-        result. As they are compared, names in the pattern get the sizes as their values, or the defaults of sizes that
-        the shape lacks.
+        A result is True, False, or None if it is undecided. Iterating also stores the sizes for which names in the
+        pattern stand, in `self.sizes` and `self.runs`. If the shape lacks a size, the default in the pattern stands for
+        it.
         """
         before, after = pattern.before, pattern.after
         end = len(shape) - len(after)
@@ -400,9 +408,9 @@ class Match:
         return value if isinstance(value, int | float) else None
 
     def _find_value(self, name: str) -> Any:
-        """Return the value of an attribute or, for an input with one element, of the element; None if unknown.
+        """Return the value of the attribute or input `name`; None if it is unknown.
 
-        None is also returned for an input with several elements. Bytes are returned as text.
+        The value of an input is its only element; None if it does not have exactly one. Bytes are returned as text.
         """
         if name in self.plan.schema.attributes:
             value = self._attribute(name)

@@ -88,8 +88,8 @@ def type_misfits(
         schema: The operator version.
         inputs: The types of the node's inputs: "tensor(float)", "" for an absent value, None if unknown.
         outputs: The types of the node's outputs in the same form.
-        bare_optionals: Whether a type T passes if `optional(T)` is allowed; then types of a constraint that allows an
-            optional type need not be equal.
+        bare_optionals: Whether a type T is legal if `optional(T)` is. If so, types of the same constraint may differ if
+            the constraint allows an optional type.
     """
     bound: dict[str, tuple[str, str]] = {}
     for word, formals, given in (("input", schema.inputs, inputs), ("output", schema.outputs, outputs)):
@@ -172,7 +172,7 @@ def node_misfits(
     """Yield a misfit for each wrong number of inputs or outputs, absent required input, and wrong attribute.
 
     An attribute is wrong if it is unknown, of the wrong type, or required and absent. Types of inputs and outputs are
-    not compared; neither are facts that `schema.unknown` says are not known.
+    not compared. Nothing is compared with parts of the signature that are not known (`schema.unknown`).
 
     Args:
         schema: The operator version.
@@ -216,11 +216,11 @@ def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[i
 def constraint_misfits(
     schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each illegal value of an attribute that, as its declaration says, breaks a constraint.
+    """Yield a misfit for each illegal attribute value that breaks a constraint.
 
     `values` are the values of the node's attributes by name. `ranks` are the ranks of its inputs in order, None if
-    unknown. An illegal value of an attribute that names no constraint is no misfit: some flags take any number but 0 as
-    true.
+    unknown. An illegal value breaks a constraint only if the declaration of the attribute names one: some flags take
+    any number but 0 as true.
     """
     return (misfit for misfit in value_misfits(schema, values, ranks) if misfit.constraint)
 
@@ -228,8 +228,8 @@ def constraint_misfits(
 def check_constraints(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()) -> None:
     """Raise Violation for the first illegal attribute value that breaks a constraint.
 
-    `values` are the values of the node's attributes by name. `ranks` are the ranks of its inputs in order, None if
-    unknown. Illegal values of attributes that name no constraint pass.
+    An illegal value breaks a constraint only if the declaration of the attribute names one. `values` are the values of
+    the node's attributes by name. `ranks` are the ranks of its inputs in order, None if unknown.
     """
     for misfit in constraint_misfits(schema, values, ranks):
         raise Violation(misfit.constraint, misfit.detail)

@@ -39,9 +39,9 @@ def check_graphs(
     scans: int | None = None,
     strict: bool = False,
 ) -> None:
-    """Raise Violation unless the subgraphs of a node take as many inputs, and have as many outputs, as the node needs.
+    """Raise Violation if a subgraph of a node takes a wrong number of inputs, or has a wrong number of outputs.
 
-    Nothing is checked for other operators than If, Loop, Scan and SequenceMap.
+    Only nodes of If, Loop, Scan and SequenceMap are checked.
 
     Args:
         op_type: The name of the operator.
@@ -49,9 +49,9 @@ def check_graphs(
         inputs: The number of the node's inputs.
         outputs: The number of its outputs.
         graphs: The GraphProtos of the node by the names of their attributes.
-        scans: `num_scan_inputs` of a Scan; if it is None, nothing is checked for a Scan.
-        strict: Whether each subgraph must have exactly the outputs that the node needs. If not, it may have more, as
-            runtimes accept this, and of the two branches of an If, only one must have enough.
+        scans: `num_scan_inputs` of a Scan; if it is None, a Scan is not checked.
+        strict: Whether surplus outputs of a subgraph are wrong. If not, one branch of an If that has enough outputs is
+            sufficient, too. Runtimes accept both.
     """
     passed = passed_count(op_type, version, inputs)
     if passed is None:
@@ -80,7 +80,7 @@ def check_graphs(
 def _check_bodies(
     label: str, passed: str, graphs: Mapping[str, Any], inputs: int, least: int, exact: int | None
 ) -> None:
-    """Raise Violation `label` if a graph cannot take `inputs` inputs, or has a wrong number of outputs.
+    """Raise Violation for the constraint `label` if a graph cannot take the inputs, or has a wrong number of outputs.
 
     Args:
         label: The label of the constraint, such as "C1".
@@ -88,7 +88,7 @@ def _check_bodies(
         graphs: The GraphProtos by the names of their attributes.
         inputs: The number of inputs that each graph gets.
         least: The smallest number of outputs that a graph may have.
-        exact: The number of outputs that each graph must have, None if `least` or more are right.
+        exact: The number of outputs that each graph must have; None if any number from `least` on is right.
     """
     for body in graphs.values():
         given = len(body.output)

@@ -26,8 +26,8 @@ from opset.schemas.model import Condition, OpSchema
 def conditions_text(conditions: Iterable[Condition], schema: OpSchema) -> str:
     """Return the conditions of one constraint as text: "rank(X) >= 2, if mode is linear"; "" if there are none.
 
-    Conditions with equal premises (their `where`) make one phrase: "A, B and C, if PREMISES". Phrases are joined by ";
-    ". `schema` is the version that has the conditions.
+    Conditions with equal premises (their `where`) make one phrase: "A, B and C, if PREMISES". Phrases are separated by
+    semicolons. `schema` is the version that has the conditions.
     """
     ones = (RANK, "0"), (SIZE, "1")
     single = {name for name, attribute in schema.attributes.items() if not attribute.type.endswith("s")}
@@ -63,8 +63,8 @@ def _phrases_of_kind(kind: str, members: Sequence[Condition], single: Collection
     """Yield phrases for the conditions of one kind, such as "rank", among `members`.
 
     Subjects with the same condition share a phrase if the wording of the kind allows several subjects: "X and Y are
-    scalars". `single` has the names of inputs and attributes with one element; of the elements of all others, a phrase
-    says "each of axes >= 0".
+    scalars". `single` has the names of inputs and attributes with one element. A condition on the values of any other
+    name is about each element: "each of axes >= 0".
     """
     forms: dict[str, list[str]] = {}
     for condition in members:

@@ -77,7 +77,10 @@ def check_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
 
 
 def _check_body(use: _PlacedBody, versions: Versions) -> Iterator[Finding]:
-    """Yield the findings S233 to S236 on one function body; if it cannot be read, only S233."""
+    """Yield the findings S233 to S236 on one function body; if it cannot be read, only S233.
+
+    `versions` returns the versions of an operator by domain and name.
+    """
     try:
         nodes = body_nodes(use.body.nodes)
     except SchemaError as error:
@@ -93,7 +96,7 @@ def _check_body(use: _PlacedBody, versions: Versions) -> Iterator[Finding]:
 def _value_name_faults(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any]) -> Iterator[str]:
     """Yield a message for each value that a body uses too early, defines twice, does not compute, or does not use.
 
-    An operator with a variadic input or output gives a message, too.
+    There is a message, too, if the operator has a variadic input or output, since it cannot have a body.
     """
     if any(each.option == VARIADIC for each in (*schema.inputs, *schema.outputs)):
         yield "an operator with a variadic input or output has no body in text"
@@ -118,10 +121,11 @@ def _value_name_faults(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any
 
 
 def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions) -> Iterator[Finding]:
-    """Yield a finding S235 for each node whose operator is missing, or does not fit, at an opset of the body.
+    """Yield a finding S235 for each node that does not fit its operator at an opset at which the body is used.
 
-    Only the first fault of a node is a finding. A node has to fit even if an optional input of the body is left out,
-    unless `where` says that it is given. A body that is used at no opset is skipped.
+    An operator that does not exist there is a fault, too. Only the first fault of a node is a finding. Optional inputs
+    of the body count as absent, unless `where` says that they are given. A body that is used at no opset is skipped.
+    `versions` returns the versions of an operator by domain and name.
     """
     absent = {name for name, form in use.body.where if form == "absent"}
     optional = {each.name for each in use.schema.inputs if each.option != SINGLE}
@@ -138,7 +142,8 @@ def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: V
     """Yield a message for each respect in which a node of a body does not fit its operator, such as a missing input.
 
     A node with a subgraph, or of a domain other than ai.onnx and the body's own, gives one message only. `inputs` are
-    the names of the node's inputs; an input that may be left out is "".
+    the names of the node's inputs; an input that may be left out is "". `versions` returns the versions of an operator
+    by domain and name.
     """
     name, domain = node.op_type, normalize_domain(node.domain)
     if domain not in ("", use.schema.domain):
@@ -164,8 +169,8 @@ def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: V
 def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[OpSchema]) -> Sequence[OpSchema]:
     """Return the versions of an operator that are in force at the opsets at which a body is used.
 
-    `known` are all versions of the operator, oldest first. The result is () if it does not exist at the body's first
-    opset. For operators in REPLACED, CastLike and Constant, only the newest version is returned.
+    `known` are all versions of the operator, oldest first. The result is () if the operator does not exist at the first
+    of these opsets. For CastLike and Constant, which are replaced before use, only the newest version is returned.
     """
     if not domain and name in REPLACED:
         return known[-1:]
@@ -177,10 +182,11 @@ def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[
 
 
 def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Finding]:
-    """Yield a finding S236 for each wrong reference of a node to an attribute of the operator, written `@name`.
+    """Yield a finding S236 for each wrong `@name` in a body, by which a node refers to an attribute of the operator.
 
-    It is wrong if the operator does not have the attribute, if the attribute has another type, or if a Constant needs
-    its value and it may have none. A Constant that has not exactly one `value` attribute is a finding, too.
+    It is wrong if the operator does not have the attribute, or if the attribute has another type. In a Constant, it is
+    also wrong if the attribute may have no value. A Constant that has not exactly one `value` attribute is a finding,
+    too.
     """
     given = {name for name, form in use.body.where if form == "given"}
     for node in nodes:
@@ -204,10 +210,10 @@ def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Findin
 
 @LINT.rule("S237", OperatorBodies)
 def check_order_of_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
-    """Yield a finding S237 for each version whose bodies are not sorted by opset, highest first.
+    """Yield a finding S237 for function bodies that are in a wrong order, repeated or never used.
 
-    A body is a finding, too, if it is for the same nodes and opset as an earlier body, or if it is never used, since
-    other bodies or versions are used at all opsets from its own on.
+    The bodies of a version have to be sorted by opset, highest first. A body is repeated if an earlier one is for the
+    same nodes and opset. It is never used if other bodies or versions are used at all opsets from its own on.
     """
     operator = bodies.operator
     for schema in operator.schemas:

@@ -52,15 +52,15 @@ def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> I
 def _first_misfit(
     schema: OpSchema, body: FunctionBody, bound: Mapping[str, str], free: set[str], versions: Versions
 ) -> str:
-    """Return why a node of a body does not take the types that reach it from the body's inputs; "" if all nodes do.
+    """Return why a node of a function body does not allow a type that reaches it from the body's inputs; "" if all do.
 
-    The first node whose operator is unknown ends the check, and so does a body that cannot be read.
+    The check ends at the first node whose operator is unknown. A body that cannot be read gives "", too.
 
     Args:
         schema: The version that has the body.
         body: The function body.
         bound: A type for each type constraint of the version, such as {"T": "tensor(float)"}.
-        free: The type constraints whose type counts as unknown, in spite of `bound`.
+        free: The type constraints whose types count as unknown, even if `bound` has them.
         versions: Returns the versions of an operator by domain and name.
     """
     known: dict[str, str | None] = {}

@@ -105,11 +105,11 @@ def check_example_types(operator: Operator, context: LintContext) -> Iterator[Fi
 
 
 def missing_types(operator: Operator, schema: OpSchema, older: OpSchema | None) -> dict[str, list[str]]:
-    """Return the types, by kind, that are new in the version `schema` and that none of its examples shows.
+    """Return the new types of the version `schema` that none of its examples shows, by kind.
 
-    New are the types of inputs and outputs that the `older` version does not have; if that is None, all of them. An
-    example of one type shows all types of its kind, such as "a signed integer". A type that the `change:` block has in
-    `emulate`, since another type computes it, needs no example.
+    New are the types of inputs and outputs that the version `older` does not have; if `older` is None, all types. A
+    kind is a phrase such as "a signed integer". It is left out if an example has a value of one of its new types. Types
+    with an entry in `emulate` of the `change:` block need no example.
     """
     used = {parameter.type for parameter in (*schema.inputs, *schema.outputs)}
     added = {each for name, types in schema.types.items() if name in used for each in types}

@@ -54,9 +54,9 @@ def check_inference(operator: Operator, context: LintContext) -> Iterator[Findin
 
 
 def _inference_version(schema: OpSchema, inferred: InferenceHooks) -> int | None:
-    """Return the version of the inference function that a schema uses: the newest that is not newer than the schema.
+    """Return the version of the inference function that a schema uses; None if there is none.
 
-    None if there is none; 0 stands for a function for all versions.
+    It uses the newest function that is not newer than the schema itself. 0 stands for a function for all versions.
     """
     key = schema.domain, schema.name
     fitting = [since for *name, since in inferred.functions if tuple(name) == key and since <= schema.since_version]
@@ -103,8 +103,8 @@ def check_lost_kernels(folder: LintedFolder, context: LintContext) -> Iterator[F
 def check_lost_functions(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S228 for each inference function that no version of its operator uses.
 
-    Each version has a rule in its YAML, uses a newer function, or is older than the function. Nothing is yielded if
-    `context.inferred` is None.
+    A version does not use it if the version has a rule in its YAML, uses a newer function, or is older than the
+    function. Nothing is yielded if `context.inferred` is None.
     """
     if context.inferred is None:
         return

@@ -50,7 +50,8 @@ def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple
 def check_lock(locked: LockedOperators) -> Iterator[Finding]:
     """Yield a finding S241 for each version that has to be in lock.json and is not.
 
-    Versions up to the newest version of their domain in the lock have to be there; if `locked.released`, all versions.
+    If `locked.released`, all versions have to be there. Else a version has to be there unless it is newer than all
+    versions that the lock has of its domain.
     """
     lock = locked.lock
     for operator, since in unlocked_versions(locked.operators, lock):

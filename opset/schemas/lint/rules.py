@@ -131,7 +131,11 @@ class _TargetCheck:
     """Applies the lint rules to the operators of one folder; `lock` is None if it cannot be read."""
 
     def __init__(self, folder: LintedFolder, sets: TypeSets, lock: Lock | None, hooks: Hooks) -> None:
-        """Collect the facts that rules need, such as the names of all operators in the folder and the standard."""
+        """Collect the facts that rules need, such as the names of all operators in the folder and the standard.
+
+        `sets` are the named type sets that the files may use, `lock` the hashes of released versions (None if there is
+        no lock), `hooks` the functions registered for the operators.
+        """
         self.folder = folder
         target = folder.target
         listed = [*target.files]
@@ -207,7 +211,7 @@ class _TargetCheck:
 
 
 def _independent_findings(operator: Operator, found: Iterable[Finding], faults: Collection[str]) -> Iterator[Finding]:
-    """Yield the findings in `found` about parts of an operator's file in which no fault lies.
+    """Yield the findings in `found` about parts of an operator's file that have no faults.
 
     `faults` are the locations of faults, as path:line:column.
     """
@@ -226,9 +230,10 @@ def _independent_findings(operator: Operator, found: Iterable[Finding], faults: 
 
 @LINT.fix("S201")
 def declare_differences(operator: Operator, document: dict[str, Any], sets: TypeSets) -> None:
-    """Write the differences of signatures into the `change:` blocks of an operator's YAML document: the fix of S201.
+    """Correct the `change:` blocks in an operator's YAML document to declare how the signatures really differ.
 
-    `document` is the document as plain data, and is changed. `sets` are the type sets that the YAML may name.
+    This is the fix of S201. `document` is the document as plain data, and is changed. `sets` are the type sets that the
+    YAML may name.
     """
     versions = {version["since"]: version for version in document["versions"]}
     for step in operator.transitions:
@@ -237,10 +242,10 @@ def declare_differences(operator: Operator, document: dict[str, Any], sets: Type
 
 
 def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) -> dict[str, Any]:
-    """Return a `change:` block that declares the real difference of the signatures, as S201 demands.
+    """Return a copy of a `change:` block that declares how the signatures really differ, as S201 demands.
 
-    All other declarations in `change`, the author's block, stay. If the block declares the difference already, `change`
-    itself is returned.
+    Other declarations in `change`, the block as its author wrote it, stay. If the block declares the difference
+    already, `change` itself is returned. `step` has the two versions. `sets` are the type sets whose names may be used.
     """
     fixed = dict(change)
     for key in step.undeclared_keys:
@@ -257,7 +262,10 @@ def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) ->
 
 @LINT.rule("S201", Operator)
 def check_declared_difference(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S201 for each key in which a `change:` block does not declare how the signatures differ."""
+    """Yield a finding S201 for each key of a `change:` block that does not declare how the signatures differ.
+
+    A missing key is a finding, too, if the signatures differ in it.
+    """
     for step in operator.transitions:
         for key in step.undeclared_keys:
             difference = compact_diff(step.difference, sets_of_domain(operator.domain, context.sets))
@@ -292,9 +300,9 @@ def check_released_signatures(operator: Operator, context: LintContext) -> Itera
 
 @LINT.rule("S205", Operator)
 def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S205 for a version with an unchanged signature that has neither `meaning` nor `clarified`.
+    """Yield a finding S205 for each `change:` block that has both `meaning` and `clarified`, or neither of them.
 
-    A version that has both of these keys is a finding, too, even if its signature changed.
+    A block with neither is a finding only if the signature of the version is unchanged.
     """
     for step in operator.transitions:
         place = operator.place(step.new.since_version, "change")
@@ -333,7 +341,7 @@ def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding
 def check_removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S208 for each removed attribute that is not declared as ignored, renamed or turned into an input.
 
-    A version is skipped if its adapter up, from the version before, is not "derived".
+    A version is skipped if its `change:` block declares another adapter `up` than "derived".
     """
     for name, declared, step in changed_attributes(operator):
         renamed = (change.renamed for change in step.change.attributes.values())
@@ -349,7 +357,7 @@ def check_removed_attributes(operator: Operator, context: LintContext) -> Iterat
 def check_added_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S209 for each added attribute that is required and has neither `old` nor `renamed` declared.
 
-    A version is skipped if its adapter up, from the version before, is not "derived".
+    A version is skipped if its `change:` block declares another adapter `up` than "derived".
     """
     for name, declared, step in changed_attributes(operator):
         is_new = name in step.new.attributes and name not in step.old.attributes and not declared.renamed
@@ -361,9 +369,9 @@ def check_added_attributes(operator: Operator, context: LintContext) -> Iterator
 
 @LINT.rule("S210", Operator)
 def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S210 for each declaration in a `change:` block that contradicts the two signatures.
+    """Yield a finding S210 for each declaration in a `change:` block that contradicts the signatures of its versions.
 
-    Checked are the declarations on attributes, such as `old` and `input`, and `renamed` of the operator.
+    Checked are the declarations about attributes, such as `old` and `input`, and `renamed` of the operator.
     """
     for step in operator.transitions:
         since = step.new.since_version
@@ -385,7 +393,7 @@ def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 
 def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Iterator[str]:
-    """Yield a message for each declaration about an attribute that does not fit the two versions in `step`.
+    """Yield a message for each declaration about an attribute if the declaration does not fit the versions in `step`.
 
     `name` is the attribute. `declared` has the declarations: `old`, `ignored`, `input` and so on. The names in `input`
     and `renamed` are not looked up.
@@ -556,9 +564,9 @@ def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[F
 
 @LINT.rule("S230", Operator)
 def check_repeated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S230 for each list of types with a superfluous item: other items have all of its types.
+    """Yield a finding S230 for each list of types with a superfluous item.
 
-    Only the first superfluous item of a list is named.
+    An item is superfluous if each of its types is in another item, too. Only the first one of a list is named.
     """
     for version, constraint, node in _stated_entries(operator, "types"):
         parts = [each.value for each in node.value] if isinstance(node.value, list) else []

@@ -24,7 +24,10 @@ class _GroundedText(NamedTuple):
 
 @LINT.rule("S242", Operator)
 def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S242 for each text without `chosen` that says the standard leaves something open."""
+    """Yield a finding S242 for each special case or example whose text says that the standard leaves a result open.
+
+    One with the key `chosen` is no finding. The text says this by words such as "undefined".
+    """
     for each in _grounded_texts(operator):
         if is_open(each.text) and not each.chosen:
             help = "add 'chosen', with what is open, or say it in another way"
@@ -34,10 +37,10 @@ def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 @LINT.rule("S243", Operator)
 def check_clauses(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S243 for each `stated` that names neither a section of a document nor a part of a version.
+    """Yield a finding S243 for each text at `stated` that is no clause of the standard, or one of a version too new.
 
-    The version that it names must not be newer than the version from which the example holds, or the last one for which
-    the special case holds.
+    A clause is a section of a document, or a part of the text of a version. The version must not be newer than the
+    first one for which the example holds, or the last one for which the special case holds.
     """
     for each in _grounded_texts(operator):
         if each.stated and (why := clause_fault(each.stated, operator.schemas, each.newest, operator.whole)):

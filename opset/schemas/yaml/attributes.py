@@ -37,10 +37,10 @@ class Attributes(Fields):
     def read_declarations(
         self, node: YamlNode, fields: dict[str, YamlNode], attribute: Attribute, schema: OpSchema
     ) -> Attribute:
-        """Return a copy of `attribute` with what its YAML says of legal values: in `choices`, `range` and `kind`.
+        """Return a copy of `attribute` with the legal values that its YAML declares by `choices`, `range` and `kind`.
 
-        The label in `constraint` is added as well. A finding is added for each fault in these keys, and if the default
-        is not legal.
+        The copy also gets the label in `constraint`. A finding is added for each fault in these keys, and if the
+        default is not legal.
 
         Args:
             node: The YAML node of the attribute.
@@ -97,10 +97,10 @@ class Attributes(Fields):
         return choices
 
     def range(self, node: YamlNode, attribute: Attribute, inputs: Sequence[Parameter]) -> tuple[Expression, ...]:
-        """Return the comparisons in the `range` of an attribute, such as ">= 0"; () if they are malformed.
+        """Return the comparisons in the `range` of an attribute, such as ">= 0".
 
-        The result is () for an attribute that is no number, too; in both cases, a finding is added. For each name that
-        is none of `inputs`, a finding is added, and the comparisons are returned nevertheless.
+        If they are malformed, or the attribute has no numbers, a finding is added, and () is returned. A name in the
+        range that is none of `inputs` is only a finding: the comparisons are returned.
         """
         if attribute.type.removesuffix("s") not in ("int", "float"):
             self.report_wrong(node, f"nothing (an attribute of type {attribute.type} has no range)")

@@ -32,16 +32,19 @@ class TypeFields(Fields):
     """
 
     def __init__(self, findings: Findings, sets: TypeSets, complete: bool = True) -> None:
-        """Take the named type sets that the YAML may use; faults are added to `findings`."""
+        """Take the named type sets that the YAML may use; faults are added to `findings`.
+
+        If `complete` is False, there may be further type sets, and an unknown name is no finding.
+        """
         super().__init__(findings)
         self.sets, self.complete, self.unknown = sets, complete, 0
 
     def types(self, node: YamlNode) -> tuple[str, ...]:
         """Return the types, sorted, for which a type expression such as "floats", or a list of them, stands.
 
-        Type expressions are described at `expand`. An unknown one is left out, with a finding if `self.complete`. For
-        an empty list, or one with more than MAX_TYPES types, a finding is added, and () is returned. If the node is the
-        name of a set, the types of the set are returned as they are.
+        An unknown type expression is left out, with a finding if `self.complete`. For an empty list, or one with more
+        than MAX_TYPES types, a finding is added, and () is returned. If the node is the name of a set, the types of the
+        set are returned as they are.
         """
         if isinstance(node.value, str) and node.value in self.sets:
             return self.sets[node.value]
@@ -146,7 +149,8 @@ class Changes(TypeFields):
     def parameter_change(self, node: YamlNode) -> dict[str, Any]:
         """Return the declared changes of inputs, or of outputs, by key, such as {"added": ["axes"]}.
 
-        The form of each change is described in opset/schemas/diff.py. Faults are added as findings.
+        "added", "removed" and "order" are lists of names. "renamed" maps old names to new ones. The other keys, such as
+        "retyped", map a name to [old, new]. Faults are added as findings.
         """
 
         def names(each: YamlNode) -> list[str]:
@@ -168,18 +172,18 @@ class Changes(TypeFields):
     def attribute_change(
         self, name: str, node: YamlNode, attribute: Attribute | None, up: str, declared: dict[str, AttributeChange]
     ) -> dict[str, Any]:
-        """Return the part of an attribute's entry in a `change:` block that `signature_diff` has, too.
+        """Return the keys of an attribute's entry in a `change:` block that `signature_diff` has, too.
 
-        The result has the keys "added", "removed", "type", "default" and "required" that the entry has. All else that
-        the entry says, such as `old` or `ignored`, is added to `declared`. Faults are added as findings.
+        These are "added", "removed", "type", "default" and "required". The other keys of the entry, such as `old` or
+        `ignored`, are added to `declared`. Faults are added as findings.
 
         Args:
             name: The attribute.
             node: Its entry in the `change:` block.
             attribute: The attribute as the newer version has it, None if the newer version does not have it.
             up: How the adapter to the newer version is made: "derived", "written" or "impossible: REASON".
-            declared: Gets the AttributeChange, by name, if the attribute is new or the entry says anything else. If the
-                attribute is new and no `old` value is stated, its default is taken as the `old` value, unless `up` is
+            declared: Gets the AttributeChange, by the attribute's name, if the attribute is new or the entry has other
+                keys. The default of a new attribute is taken as its `old` value if none is stated and `up` is not
                 "written".
         """
         fields = self.mapping(node, ATTRIBUTE_CHANGE_KEYS)
@@ -208,10 +212,10 @@ class Changes(TypeFields):
         return {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
 
     def old_value(self, node: YamlNode, attribute: Attribute | None) -> Any:
-        """Return the declared `old` value of an attribute; if the type of the attribute forbids it, add a finding.
+        """Return the declared `old` value of an attribute; if it does not have the attribute's type, add a finding.
 
-        For an attribute that is a list, {"all": element} stands for any list of this element, and is returned as a
-        mapping. If the attribute is None, the value may have any type.
+        For a list, the value may be {"all": element}, which stands for any list of this element; this mapping is
+        returned. If the attribute is None, the value may have any type.
         """
         if attribute is None or attribute.type not in ATTRIBUTE_TYPES:  # reported elsewhere
             return self.any_value(node)
@@ -234,7 +238,8 @@ class Changes(TypeFields):
         """Return the declared change of a type constraint: "new", "gone", or a list such as ["+tensor(bool)"].
 
         The list has first the added types (+), then the removed ones (-), each sorted; names of type sets are replaced
-        by their types. For anything else, a finding is added, and it is left out, or "" returned.
+        by their types. A wrong item of a list is left out, with a finding. For any other wrong node, a finding is
+        added, and "" is returned.
         """
         if not isinstance(node.value, list):
             return self.choice(node, ("new", "gone"))

@@ -80,10 +80,10 @@ class Fields:
         return text
 
     def grounds(self, fields: dict[str, YamlNode]) -> tuple[str, str]:
-        """Return the texts of the keys `stated` and `chosen`, "" for a missing one; if both exist, add a finding.
+        """Return the texts (stated, chosen) of an entry, "" for a missing key; if it has both keys, add a finding.
 
-        `stated` is the clause of the standard that says so, `chosen` the reason for a choice that the standard leaves
-        open.
+        `fields` are the keys of an example or a special case. `stated` names the clause of the standard from which it
+        follows, `chosen` the reason for a choice that the standard leaves open.
         """
         stated, chosen = self.phrase(fields.get("stated")), self.phrase(fields.get("chosen"))
         if stated and chosen:
@@ -253,9 +253,10 @@ class Fields:
         return {} if node is None else {key: read_one(value) for key, value in self.mapping(node).items()}
 
     def pair(self, read_one: Callable[[YamlNode], Any]) -> Callable[[YamlNode], list[Any]]:
-        """Return a function that reads a list `[old, new]` from a YAML node, and each of the two items by `read_one`.
+        """Return a function that reads a YAML list of two items, `[old, new]`.
 
-        If the node is no list of two items, the function adds a finding and returns [].
+        The function returns the two items as a list, each read by `read_one`. If its node is no list of two items, it
+        adds a finding and returns [].
         """
 
         def read_pair(node: YamlNode) -> list[Any]:

@@ -58,15 +58,15 @@ class Likeness(Fields):
     ) -> dict[str, YamlNode]:
         """Return the keys in `fields`, and the keys that only `other` has.
 
-        A null in `fields` leaves its key out; if nothing would be inherited there, finding S107 is added. The size of
-        the inherited keys is charged to the budget; raises SchemaError if that is used up.
+        A key that is null in `fields` is left out; finding S107 is added if `other` has no such key to inherit. The
+        size of the inherited keys is charged to the budget. Raises SchemaError if the budget is used up.
 
         Args:
             fields: The keys of a version or example in YAML, `like` included.
             other: All keys of the version or example that it is like.
             own: The keys that are never inherited.
-            depths: Keys whose entries are merged if both have the key, with the number of levels; entries in `fields`
-                win. For any other key, the value in `fields` counts alone.
+            depths: The number of levels to which the entries of a key are merged if both have it; entries in `fields`
+                win. A key that is missing here is not merged: its value in `fields` is returned.
         """
         shared = {key: each for key, each in other.items() if key not in own}
         self.findings.charge(sum(each.size() for each in shared.values()), fields["like"])
@@ -102,11 +102,10 @@ class Likeness(Fields):
         return found
 
     def _parameters(self, key: str, node: YamlNode, other: YamlNode | None) -> YamlNode:
-        """Return the list of inputs or outputs at `node`, each completed by the parameter of the same name in `other`.
+        """Return the list of inputs or outputs at `node`, completed by the parameters in the list `other`.
 
-        An item may be a bare name: then the parameter in `other` is taken as a whole; if there is none of this name,
-        the item is left out, and a finding is added. A mapping gets the keys that it lacks. `key` is "inputs" or
-        "outputs".
+        A mapping gets the keys that it lacks from the parameter of the same name. A bare name is replaced by the
+        parameter of this name; if there is none, it is left out, with a finding. `key` is "inputs" or "outputs".
         """
         others = [] if other is None else self.items(other)
         known = {name: each for each in others if (name := _parameter_name(each))}
@@ -197,9 +196,9 @@ def _shorten(
     Args:
         own: A mapping.
         other: The mapping with which it is compared.
-        always: Keys of which the entries in `own` are returned even if they do not differ, and not those in `other`.
-        depths: Keys of entries that are mappings, with the number of levels at which only inner entries that differ are
-            returned.
+        always: Keys that are not compared: all their entries in `own` are returned, and none from `other`.
+        depths: For keys whose entries are mappings, the number of levels that are compared: of such an entry, only the
+            inner entries that differ are returned.
     """
     found: dict[str, Any] = {key: each for key, each in own.items() if key in always}
     for key, each in own.items():

@@ -156,9 +156,9 @@ class Operator:
     def place(self, since: int, *keys: str) -> str:
         """Return "path:line:column" of an entry in the version `since`.
 
-        `keys` lead to the entry, such as "inputs", "X", "doc". If the file lacks a key, the place of the last entry
-        that it has on this way is returned. The key "special_cases", with the text of a special case after it, leads to
-        this special case.
+        `keys` lead to the entry, such as "inputs", "X", "doc". At the first key that the file lacks, the place of the
+        entry before it is returned. The key "special_cases", with the text of a special case after it, leads to this
+        special case.
         """
         at = self.root if keys[:1] == ("special_cases",) else self._nodes[since]
         for key in keys:
@@ -356,8 +356,8 @@ def read_sets(
 def add_sets(root: YamlNode, sets: dict[str, tuple[str, ...]], findings: Findings) -> None:
     """Add each faultless type set that a YAML mapping declares to `sets`; faults are added to `findings`.
 
-    A set may use the sets that are in `sets` already, also those above it. It is a fault if a set has the name of a
-    type or of a set in `sets`. Raises SchemaError if there are MAX_FINDINGS.
+    A set may use the sets that are in `sets` already, and the sets that stand above it in the mapping. A set that has
+    the name of a type, or of a set in `sets`, is a fault. Raises SchemaError if there are MAX_FINDINGS.
     """
     if not isinstance(root.value, dict):
         findings.add("S105", "a file of type sets is a mapping from names to lists of types", root)
@@ -373,7 +373,7 @@ def add_sets(root: YamlNode, sets: dict[str, tuple[str, ...]], findings: Finding
 
 
 def _keep_versions(root: YamlNode, versions: list[_Version]) -> YamlNode:
-    """Return a copy of an operator's YAML document in which only `versions` are left of its versions."""
+    """Return a copy of an operator's YAML document that has only the given versions."""
     known = {id(each.node) for each in versions}
     listed = root.value["versions"]
     kept = [each for each in listed.value if id(each) in known]
@@ -515,9 +515,10 @@ class _Reading(Attributes, Changes, Likeness):
     def version(self, node: YamlNode, name: str, family: str, newer: dict[int, dict[str, YamlNode]]) -> _Version | None:
         """Return one version of the operator; None if it has no legal `since`.
 
-        Faults are added as findings. The number of a version with faults is added to `self.broken`; to `self.unchanged`
-        if they are in `change:`; to `self.unclear` if only names of types are unknown, and there may be further type
-        sets.
+        Faults are added as findings, and the version's number is added to a set: to `self.unchanged` for faults in its
+        `change:`, to `self.broken` for faults elsewhere. It is added to `self.unclear` instead of `self.broken` if it
+        only names unknown types, and there may be further type sets. Faults in `function` leave only the function
+        bodies out.
 
         Args:
             node: The YAML node of the version.
@@ -607,8 +608,8 @@ class _Reading(Attributes, Changes, Likeness):
     def docs(self, version: _Version, cases: Sequence[SpecialCase], notes: Sequence[ImplementationNote]) -> Docs:
         """Return the prose of a version: its texts in YAML, `cases`, `notes`, and the texts of its constraints.
 
-        A constraint without a text in YAML gets one derived from its conditions. If the key `doc` is missing, and
-        `like`, too, a finding is added.
+        A constraint without a text in YAML gets one derived from its conditions. If both keys `doc` and `like` are
+        missing, a finding is added.
         """
         fields, said = version.fields, version.docs
         if "doc" not in fields and "like" not in version.node.value:
@@ -671,8 +672,8 @@ class _Reading(Attributes, Changes, Likeness):
     ) -> None:
         """Add a special case or note to each version from `since` to `until`, which are keys in `fields`.
 
-        Both ends are included; a missing key sets no bound, nor does one that names no version, about which a finding
-        is added. If a version has an item with this `key` already, a finding about `node` is added, and the new item
+        Both ends are included. A missing key sets no bound. A key that names no version sets none either, and is a
+        finding. If a version has an item with this `key` already, a finding about `node` is added, and the new item
         takes its place.
 
         Args:

@@ -241,7 +241,7 @@ def _node(event: Any, findings: Findings | None = None) -> YamlNode:
 def _attach(
     parent: YamlNode, key: YamlNode | None, node: YamlNode, findings: Findings
 ) -> tuple[YamlNode, YamlNode | None]:
-    """Add a node to its parent: as an item of a list, as a key of a mapping, or as the value of `key`.
+    """Add a node to its parent, as an item of a list or as the value of `key`; a key is only checked.
 
     Faults are added to `findings`: a key that is no text, too long or duplicate. The value of a duplicate key is
     dropped.
@@ -253,7 +253,7 @@ def _attach(
         findings: Gets the faults.
 
     Returns:
-        The parent, and the key that waits for its value, None if no key does.
+        The parent, and the key that waits for its value: `node` if it is a key, else None.
     """
     if isinstance(parent.value, list):
         parent.value.append(node)

@@ -81,8 +81,9 @@ def compare_with_lock(name: str, domain: str | None = None, folder: Path | None 
 
 
 def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockComparison:
-    """Return an operator compared with the lock: a version with another hash there was edited, one with none is new.
+    """Compare the versions of an operator with the lock, and return which were edited and which are new.
 
+    A version with another hash in the lock was edited since its release. A version that the lock does not have is new.
     `lock` is the content of lock.json, `sets` are the type sets that the operator's file may name.
     """
     versions = lock.get(domain_name(operator.domain), {}).get(operator.name, {})
@@ -106,9 +107,10 @@ def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockCom
 def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> Iterator[OpSchema]:
     """Yield copies of an edited version with one part changed; one of them may be the version as it was released.
 
-    Each type constraint gets each type set, its types in each other version, and its types without one. Each attribute
-    is removed, and replaced by the attribute in each other version. Inputs and outputs lose the last one, and become
-    those of each other version. The flags `deprecated` and `experimental` are reversed, one at a time.
+    - Each type constraint gets each type set, its types in each other version, and its own types without one of them.
+    - Each attribute is removed, or replaced by the attribute in each other version.
+    - The last input or output is removed, or all of them are replaced by those in each other version.
+    - One of the flags `deprecated` and `experimental` is reversed.
     """
     others = [each for each in operator.schemas if each.since_version != schema.since_version]
     for name, types in schema.types.items():
@@ -202,8 +204,11 @@ def bump(
 def _is_incomplete(operator: Operator, data: bytes) -> bool:
     """Return whether the author still has to complete the newest version; False if the operator has one version only.
 
-    That is so if its `change:` block does not declare all changes, if nothing changed and the block does not say why
-    there is a version, or if the file still has guidance for authors. `data` are the bytes of the file.
+    The version is incomplete in each of these cases:
+
+    - its `change:` block does not declare all changes;
+    - nothing changed, and the block does not say why there is a version;
+    - the file, whose bytes are `data`, still has guidance for authors.
     """
     guidance = GUIDANCE.encode() in data
     steps = operator.transitions
@@ -264,8 +269,8 @@ def _newest_lines(operator: Operator, lines: list[str]) -> VersionLines:
 def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callable[[Operator], bool]) -> None:
     """Raise UsageError U103 if an edited file cannot be read, or if the edit changed more than it should.
 
-    `data` are the bytes of the edited file. `same` is called with the operator that they declare, and returns whether
-    everything else is the same.
+    `data` are the bytes of the edited file. `same` is called with the operator that is read from them, and returns
+    whether everything else is the same.
     """
     try:
         kept = same(parse_operator(data, operator.path, sets))
@@ -282,9 +287,10 @@ def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callabl
 def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """Return the bytes of an operator's file with the changes of its newest version in the `change:` block.
 
-    The operator must have at least two versions. If the block then says all that it has to, guidance for the author is
-    removed, and the version before is shortened: `like` names the newest, and keys that both share are left out. Raises
-    UsageError U103 if comments or the layout would be lost.
+    If the block then says all that it has to, two more things are done. Guidance for the author is removed. The version
+    before is shortened: its key `like` names the newest, and keys that both share are left out.
+
+    The operator must have at least two versions. Raises UsageError U103 if comments or the layout would be lost.
     """
     step = operator.transitions[-1]
     change = step.change
@@ -341,8 +347,8 @@ def _change_lines(
 ) -> list[str]:
     """Return the lines below the key `change:` for the entries `new`; an entry that does not change keeps its lines.
 
-    Entries of the present block that are not in `new` are dropped. Comments on lines of their own always stay. An added
-    entry stands before the first present one that comes later in the order of the guide.
+    Present entries that are not in `new` are dropped, but comments on lines of their own stay. Present entries keep
+    their order. Entries that are added stand in the order of CHANGE_KEYS.
 
     Args:
         operator: The operator, for messages.
@@ -395,10 +401,13 @@ def _has_comments(lines: list[str], node: YamlNode) -> bool:
 
 
 def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
-    """Return the bytes of a file in which the second newest version is `like` the newest, without keys that both share.
+    """Return an operator file in which the second newest version is `like` the newest, without keys that both share.
 
-    `data` are the bytes now. They are returned unchanged if the second newest version has `like` already, if the texts
-    `doc` of the two versions differ, or if a comment or the meaning of the file would change.
+    `data` are the bytes now. They are returned unchanged in each of these cases:
+
+    - the second newest version has `like` already;
+    - the texts `doc` of the two versions differ;
+    - a comment or the meaning of the file would change.
     """
     lines = lines_of(data.decode())
     written = sorted(locate_versions(operator.path, operator.root, lines), key=lambda each: -each.since)
@@ -429,7 +438,7 @@ def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
 
 
 def _like_lines(key: str, value: Any, pad: str, end: str) -> list[str]:
-    """Return the YAML lines of one key of a version with `like`, which names the version that all other keys come from.
+    """Return YAML lines for one key of a version that has `like`, and so takes over the keys of another version.
 
     Args:
         key: The key, such as "inputs".

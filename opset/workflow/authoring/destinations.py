@@ -103,8 +103,8 @@ class Destination(NamedTuple):
     def newest_version(self, sets: TypeSets) -> int:
         """Return the newest version of any operator of the domain in the folder's files; 0 if there is none.
 
-        Files that cannot be read are left out without a finding; `opset lint` reports them. For the standard, it is the
-        newest opset of the domain as this program has it, and `sets` is not used.
+        Files that cannot be read are left out without a finding; `opset lint` reports them. For the standard, the
+        result is the newest opset of the domain in this package, and `sets` is not used.
         """
         if self.standard:
             return default_registry().domains.get(self.domain, 0)
@@ -155,11 +155,12 @@ def destination_of(domain: str, folder: Path | None) -> Destination:
 def split_name(name: str, domain: str | None) -> tuple[str, str]:
     """Return (domain, name) of an operator that is given as "com.acme.Thin", or as "Thin" with a domain.
 
-    If `domain` is None, all before the last dot of `name` is the domain, and "" is the standard's. "ai.onnx" becomes
-    "".
+    If `domain` is None, all before the last dot of `name` is the domain; it is "" if there is no dot. The domain
+    "ai.onnx" becomes "".
 
     Raises:
-        UsageError: S215 if the name is no identifier of at most 100 characters, or the domain no such words with dots.
+        UsageError: S215 if the name is no identifier, if the domain does not consist of words and dots, or if either
+            has more than 100 characters.
     """
     if domain is None:
         domain, _, name = name.rpartition(".")
@@ -178,9 +179,10 @@ def split_name(name: str, domain: str | None) -> tuple[str, str]:
 def next_version(newest: int, released: int, own: int) -> int:
     """Return the since_version of the next version of an operator; 0 if it needs none.
 
-    A released version is never changed, so that the number is above `released`. While a version of the operator set is
-    in development (`newest` > `released` > 0), it is `newest`, or 0 if the operator has this version already.
-    Otherwise, it is `newest` + 1, except that a new operator of a domain without releases gets `newest`.
+    - A version of the operator set is in development (`newest` > `released` > 0): it is `newest`, or 0 if the operator
+      has this version already.
+    - The operator is new, and no version of the operator set is released: it is `newest`.
+    - Otherwise, and if `newest` is 0, it is `newest` + 1.
 
     Args:
         newest: Newest version of the operator set, 0 for none.

@@ -144,7 +144,7 @@ def new_operator(
 def add_hooks(
     destination: Destination, schema: OpSchema, stubs: Mapping[Layer, Iterable[Stub]]
 ) -> tuple[dict[str, bytes], dict[str, tuple[str, ...]]]:
-    """Return Python files with functions as they are after stubs were added; nothing is written.
+    """Add stubs to the Python files with functions of a domain, and return the new contents; nothing is written.
 
     A stub is left out if a function for its operator and version is registered in the file already.
 
@@ -154,7 +154,7 @@ def add_hooks(
         stubs: Stubs by the kind of functions: kernels, inference functions or adapters.
 
     Returns:
-        Two mappings, of changed files alone: their bytes by path below the destination's root, and the names of the
+        Two mappings, of changed files only: their bytes by path below the destination's root, and the names of the
             added stubs by whole path.
 
     Raises:
@@ -240,9 +240,9 @@ def _initial_document(original: Operator | None, domain: str, sets: TypeSets, sh
 
 
 def _type_set_names(expression: Any) -> list[str]:
-    """Return the type sets of single domains that a type expression, or a list of them, names: ["ml_labels"].
+    """Return the names in a type expression, or in a list of them, that are type sets of one domain: ["ml_labels"].
 
-    They are told by the name alone: a domain's prefix before the first "_".
+    A name is such a type set if it begins with a prefix of SETS_OF_DOMAINS and "_".
     """
     texts = expression if isinstance(expression, list) else [expression]
     return [each for each in map(str, texts) if each.partition("_")[0] in SETS_OF_DOMAINS and "_" in each]

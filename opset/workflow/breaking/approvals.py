@@ -49,8 +49,8 @@ class Approval(NamedTuple):
     def matches(self, each: Break) -> bool:
         """Return whether the entry is about a finding; False for every notice.
 
-        Rule, operator or domain, and message must be equal, and the finding's version one of the entry's. An entry
-        whose last day is over matches, too.
+        Both must have the same rule, the same message, and the same operator or domain. The finding's version must be
+        one of the entry's. The last day of the entry does not matter.
         """
         name = f"{domain_name(each.domain)}.{each.operator}" if each.operator else domain_name(each.domain)
         versions = self.versions or (0,)
@@ -144,7 +144,7 @@ class _EntryReader(Fields):
     """Reads one entry of approved.yaml, and collects findings."""
 
     def read_entry(self, node: YamlNode, place: str) -> Approval | None:
-        """Return an entry of approved.yaml; None if it is no mapping.
+        """Return the Approval that an entry of approved.yaml describes; None if the entry is no mapping.
 
         Each part that is malformed or missing is empty in the result, and adds a finding to `findings`. `place` is the
         entry's path:line:column.

@@ -32,8 +32,8 @@ from opset.workflow.breaking.states import Version
 def _constraint_added(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each constraint that only the newer version has.
 
-    Constraints are compared by label. One whose text and checked conditions stand in the older version under another
-    label is left out.
+    Constraints are compared by label. A new label is left out if the older version has the same text and checked
+    conditions under another label.
     """
     for label, text in pair.new.docs.constraints.items():
         if label not in pair.old.docs.constraints and not _labels_of_same_constraint(pair.old, pair.new, label):
@@ -44,8 +44,8 @@ def _constraint_added(pair: VersionPair) -> Iterator[RuleFinding]:
 def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each constraint that only the older version has.
 
-    Constraints are compared by label. One whose text and checked conditions stand in the newer version under another
-    label is left out.
+    Constraints are compared by label. An old label is left out if the newer version has the same text and checked
+    conditions under another label.
     """
     for label, text in pair.old.docs.constraints.items():
         if label not in pair.new.docs.constraints and not _labels_of_same_constraint(pair.new, pair.old, label):
@@ -56,8 +56,9 @@ def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each constraint whose checked conditions changed, or that only one version checks.
 
-    Only constraints that both versions have under the same label are compared. Without a condition, a constraint still
-    counts as checked if an attribute declares it. If only the newer version checks it, the finding is a warning.
+    Constraints that both versions have under the same label are compared. It is a warning if only the newer version
+    checks the constraint. There is no finding if one version checks it by conditions, and the other by the declaration
+    of an attribute.
     """
     for label in pair.new.docs.constraints:
         old, new = _condition_texts(pair.old, label), _condition_texts(pair.new, label)
@@ -79,7 +80,7 @@ def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
 def _constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each constraint whose text was edited, while its checked conditions stayed the same.
 
-    Only versions that both states have are looked at.
+    Only versions that both states have are compared.
     """
     if not pair.in_place:
         return
@@ -95,7 +96,7 @@ def _constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
 def _constraint_label(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each constraint that has another label (C1, C2 …) since a version was edited.
 
-    Only versions that both states have are looked at.
+    Only versions that both states have are compared.
     """
     for label in pair.new.docs.constraints:
         if pair.in_place and (old := _labels_of_same_constraint(pair.old, pair.new, label)):
@@ -120,8 +121,8 @@ def _is_declared_by_attribute(version: Version, label: str) -> bool:
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
     """Return the labels under which `other` has the constraint that `version` calls `label`.
 
-    The constraint is the same if text and checked conditions are equal. The result is [] if `other` does not have it,
-    or if `label` has the same text there.
+    Only other labels than `label` are returned, with the same text and the same checked conditions. The result is [] if
+    there is none, or if `other` has the same text under `label`.
     """
     text = version.docs.constraints[label]
     if other.docs.constraints.get(label) == text:
@@ -210,9 +211,9 @@ def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
 def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding if descriptions of an edited version differ: of the version, its inputs, outputs or attributes.
 
-    One finding names all of them. It is a warning if in any of them more than two words differ, or a word that may
-    decide the meaning: a number, "not", "each"; otherwise a notice. Names of equal calls in other libraries
-    (`counterparts`) that differ are another notice.
+    One finding names all of them. It is a warning if one of the texts may have another meaning: more than two words
+    differ, or a number, or a word such as "not" or "each". Otherwise, it is a notice. Yield another notice if the names
+    of equal calls in other libraries (`counterparts`) differ.
     """
     if not pair.in_place:
         return
@@ -330,7 +331,7 @@ def _meaning_changed(pair: VersionPair) -> Iterator[RuleFinding]:
 def _example_result(operators: OperatorPair) -> Iterator[RuleFinding]:
     """Yield a finding for each example with the same inputs and attributes as before, but another result.
 
-    The result are the outputs, or the constraint that the example breaks.
+    The result is the outputs, or the constraint that the example breaks.
     """
     for old, new, versions in _match_examples(operators):
         if new is not None and _result_text(old) != _result_text(new):
@@ -360,8 +361,8 @@ def _example_renamed(operators: OperatorPair) -> Iterator[RuleFinding]:
 def _example_tolerance(operators: OperatorPair) -> Iterator[RuleFinding]:
     """Yield a finding for each example whose tolerance changed: how far outputs may be from the stated ones.
 
-    An old example is compared with the new one that has the same inputs and attributes, whatever its name; examples
-    without such a partner are passed over.
+    An old example is compared with the new one that has the same inputs and attributes, whatever its name. An old
+    example without such a partner yields nothing.
     """
     for old, new, versions in _match_examples(operators):
         if new is not None and old.tolerance != new.tolerance:
@@ -373,7 +374,7 @@ def _example_tolerance(operators: OperatorPair) -> Iterator[RuleFinding]:
 def _example_finding(
     operators: OperatorPair, message: str, versions: list[int], help: str | None = None
 ) -> RuleFinding:
-    """Return a finding about an example; `versions` are the numbers of the versions at which it holds.
+    """Return a finding about an example: `message`, followed by `versions`, those at which the example holds.
 
     If `help` is None, the help says how to restore a released version.
     """
@@ -386,16 +387,19 @@ COMPARED = 20
 
 
 def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
-    """Return (older example, newer example, versions) for each older example of a version in which any example changed.
+    """Pair each older example with the newer example that has the same inputs and attributes.
 
-    The newer example has the same inputs and attributes. Of several, it is the one with the same name, else the first
-    with the same result, else the first; without any, None. `versions` are the numbers of the versions in both states
-    with this match. An example with different matches in two versions is listed twice.
+    Returns (older example, newer example, versions) for each pair; `versions` are the numbers of the versions with this
+    pair. Only versions of both states in which any example changed are compared. An older example with different
+    partners in two versions is listed twice.
+
+    Of several partners, the one with the same name is taken, else the first with the same result, else the first. The
+    newer example is None if there is no partner.
     """
     matches: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
     for since, old in operators.old.versions.items():
         new = operators.new.versions.get(since)
-        if new is None or old.examples == new.examples:
+        if new is None or repr(old.examples) == repr(new.examples):  # -0.0 is not 0.0
             continue
         by_content: dict[str, list[Example]] = {}
         for new_example in new.examples.values():
@@ -429,13 +433,13 @@ def _canonical_value(value: Any) -> Any:
     """Return a value as plain data that is the same for all ways to write the value in YAML.
 
     An integer below 2**53 in a tensor of floats or doubles becomes a float. A tensor of equal elements becomes one
-    element with the shape; 0.0 and -0.0 are equal here. NaN and infinities become text.
+    element with the shape; 0.0 and -0.0 are not equal. NaN and infinities become text.
     """
     if isinstance(value, ExampleValue):
         content = _canonical_value(value.content)
         if value.type.startswith("tensor(") and isinstance(content, list):
             content = [float(each) if _is_float(each, value.type) else each for each in content]
-            content = content[0] if content and all(each == content[0] for each in content) else content
+            content = content[0] if len({*map(repr, content)}) == 1 else content
         elif _is_float(content, value.type):
             content = float(content)
         return [value.type, content, None if value.shape is None else list(value.shape)]

@@ -106,10 +106,11 @@ def _withdrawn_raised(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B184", StateComparison, requires=NONE, clause=TYPES, severity=WARN)
 def _siblings_differ(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield findings on operators of one family whose inputs and outputs allowed the same types before, and do not now.
+    """Yield findings on operators of one family that had the same types before, and differ now.
 
-    The operators of such a group are compared with the types that most of them allow now. Only newest versions count.
-    Operators that are in one state alone, or withdrawn in either, are left out.
+    Types are those that inputs and outputs of the newest version allow. The operators of such a group are compared with
+    the types that most of them allow now. Operators that only one state has, or that are withdrawn in either, are left
+    out.
     """
     groups: dict[Any, list[Key]] = {}
     for key, operator in comparison.old.operators.items():

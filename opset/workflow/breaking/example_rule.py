@@ -26,8 +26,8 @@ NOT_COMPUTED = "T112"
 def _examples_fail(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for each fault that examples of new or edited versions show in the newer state.
 
-    Kernels, inference and function bodies are tested. If kernels.py or adapters.py of the domain changed, so are
-    conversions and claims. A kernel that is missing counts only if kernels.py changed. Nothing is run if the comparison
+    Kernels, inference and function bodies are tested. If kernels.py or adapters.py of the domain changed, conversions
+    and claims are tested, too. A missing kernel is a fault only if kernels.py changed. Nothing is run if the comparison
     has no registry, or if more than MOST operators changed. Raises BudgetExceeded if the comparison's budget is used
     up.
     """
@@ -54,9 +54,9 @@ def _examples_fail(comparison: StateComparison) -> Iterator[RuleFinding]:
 def changed_versions(comparison: StateComparison) -> dict[Key, list[OpSchema]]:
     """Return the versions whose examples have to run, by (domain, name) of the operator.
 
-    They are new ones, and ones whose signature, declarations or examples were edited. If Python files beside the YAML
-    of a domain changed, all versions of the domain are returned. If the older state is a release, the result is {},
-    since only the signatures of a release are known.
+    These are all new versions, and all with an edited signature, declaration or example. If Python files beside the
+    YAML of a domain changed, all versions of the domain are returned. If the older state is a release, the result is
+    {}, since only the signatures of a release are known.
     """
     versions: dict[Key, list[OpSchema]] = {}
     if comparison.old.released:

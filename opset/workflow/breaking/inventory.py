@@ -61,14 +61,15 @@ def _version_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
     for since in operators.old.versions:
         if since not in operators.new.versions and since not in operators.version_renumbering:
             restore = operators.old.restore or "restore it"
-            yield RuleFinding(f"version {since} is gone", version=since, help=restore, place=operators.new.place())
+            yield RuleFinding(f"version {since} is gone", version=since, help=restore)
 
 
 @BREAKING.rule("B104", OperatorPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
     """Yield a finding for each version that seems to have another number now.
 
-    Only the older state has its number, and the newer state has a new version of the operator with the same signature.
+    Only the older state has the old number, and only the newer state has a version with the new number and the same
+    signature.
     """
     for old, new in operators.version_renumbering.items():
         restore = operators.old.restore or "restore the number"
@@ -80,9 +81,8 @@ def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
 def _lock_contradicted(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for each version in a lock of released versions that the states contradict.
 
-    Such a version is in neither state, or it has another signature than the lock says. Facts that other rules report
-    are left out: operators and versions that only the older state has, and signatures that were edited since the older
-    state.
+    Such a version is in neither state, or its signature is not the one that the lock has. Other rules report operators
+    and versions that only the older state has, and signatures that were edited since; these are left out here.
     """
     for lock in (comparison.new.lock, comparison.old.lock):
         for domain, operators in (lock or {}).items():
@@ -99,10 +99,10 @@ def _lock_contradicted(comparison: StateComparison) -> Iterator[RuleFinding]:
 def _lock_findings(
     key: Key, since: int, digest: str, new_operator: OperatorState | None, old_operator: OperatorState | None
 ) -> Iterator[RuleFinding]:
-    """Yield a finding if neither state has a version of the lock, or if the newer one has it with another hash.
+    """Yield a finding if neither state has a version of the lock, or if its signature is not the one in the lock.
 
-    Another hash is left out if both states have the version with different signatures, which other rules report.
-    Nothing is yielded for a version that only the older state has.
+    A signature that differs between the two states is left out, since other rules report it. Nothing is yielded for a
+    version that only the older state has.
 
     Args:
         key: The domain and name of the operator.
@@ -171,9 +171,9 @@ def _addition(comparison: StateComparison, operator: OperatorState, since: int, 
 
 @BREAKING.rule("B107", StateComparison, requires=NONE, clause=OPSETS, severity=WARN)
 def _opset_gap(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each domain whose first new opset is not the number after its newest released opset.
+    """Yield a finding for each domain with a gap before its first new opset.
 
-    That is a gap: the first new opset is above this number. Without a released opset, the number is 1.
+    This opset is more than 1 above the newest released opset. If no opset is released, the first new one has to be 1.
     """
     for domain, opsets in _new_opsets(comparison).items():
         newest = comparison.newest_released((domain, ""))

@@ -28,9 +28,9 @@ _RESTORE = (
 
 @cache
 def fixtures() -> dict[str, dict[str, str]]:
-    """Return the fixture of each rule, the texts and examples of its page, by its code, such as "B121".
+    """Return the fixtures of all rules, by code of the rule, such as "B121".
 
-    The head of fixtures.yaml describes the keys of a fixture.
+    A fixture has the texts and examples of the rule's page. The head of fixtures.yaml describes its keys.
     """
     plain: dict[str, dict[str, str]] = read(FIXTURES.read_bytes(), Findings(str(FIXTURES))).plain()
     return plain
@@ -69,10 +69,10 @@ def _report_text(rule: Rule[Any]) -> str:
 
 
 def _good_text(fixture: dict[str, str]) -> str:
-    """Return the good example of the page of a rule, from `fixture`, which has texts by key.
+    """Return the good example of a rule's page, from `fixture`, the texts of the rule by key.
 
-    Without the key "version", it is the text "shown". With it, it is this text, the head of a new
-    version, and below it the lines of "bad" that an edit would leave: neither its first line nor removed lines.
+    Without the key "version", the example is the text "shown". With this key, the example is a new version: the text
+    "version", and below it the lines of "bad" after the edit. Removed lines and the file's name are left out.
     """
     if "version" not in fixture:
         return fixture["shown"]

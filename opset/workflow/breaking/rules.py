@@ -100,8 +100,8 @@ class VersionPair:
     def renamed_attributes(self) -> dict[str, str]:
         """The new name of each renamed attribute, by its old name.
 
-        A removed attribute is renamed if the `change:` block says so. Otherwise, it is renamed if exactly one added
-        attribute, not taken by another one, differs from it only in the name.
+        A removed attribute is renamed if the `change:` block of a new version says so. Otherwise, it is renamed if
+        exactly one added attribute differs from it only in the name; an added attribute is the new name of at most one.
         """
         before, after = self.old.schema.attributes, self.new.schema.attributes
         gone = [name for name in before if name not in after]
@@ -109,7 +109,8 @@ class VersionPair:
         declared = {} if self.in_place else {each.renamed: name for name, each in self.new.change.attributes.items()}
         renamed = {old: declared[old] for old in gone if declared.get(old) in came}
         for old in gone:
-            alike = [name for name in came if name not in renamed.values() and after[name][1:] == before[old][1:]]
+            same = repr(before[old][1:])  # -0.0 is not 0.0
+            alike = [name for name in came if name not in renamed.values() and repr(after[name][1:]) == same]
             if old not in renamed and len(alike) == 1:
                 renamed[old] = alike[0]
         return renamed
@@ -126,8 +127,8 @@ class OperatorPair:
     def version_renumbering(self) -> dict[int, int]:
         """The new number of each renumbered version, by its old number.
 
-        A version is renumbered if only the older state has its number, and only the newer state has the number of a
-        version with the same signature. If several fit, each is used once, in the order of the versions.
+        The old number is only in the older state. The new number is only in the newer state, and has the same
+        signature. If several new numbers fit, each is used once, in the order of the versions.
         """
         came: dict[str, list[int]] = {}
         for since, version in self.new.versions.items():
@@ -257,10 +258,10 @@ class StateComparison:
         return newest
 
     def is_released(self, key: Key, since: int) -> bool:
-        """Return whether a version of an operator of the old state is released.
+        """Return whether a version of an operator of the old state counts as released.
 
-        If `locked`, and the old state has a lock, only versions in the lock are; else all versions are, even unknown
-        ones. `key` is (domain, name).
+        If `locked` is set and the old state has a lock, a version is released if the lock has it. Otherwise, every
+        version is, even an unknown one. `key` is (domain, name).
         """
         if not self.locked or self.old.lock is None:
             return True
@@ -269,9 +270,9 @@ class StateComparison:
     def is_in_development(self, finding: Break) -> bool:
         """Return whether a finding is about a version that is not released yet, so that it may be edited or removed.
 
-        That is a version of the old state that its lock does not have. A finding about a whole operator (version 0)
-        counts if none of its versions is released. The result is False if not `locked`, or if the old state lacks the
-        operator or version.
+        Such a version is in the old state, but not in its lock. A finding about a whole operator (version 0) counts if
+        none of its versions is released. The result is False if not `locked`, or if the old state lacks the operator or
+        version.
         """
         key = finding.domain, finding.operator
         old = self.old.operators.get(key)
@@ -285,8 +286,8 @@ class StateComparison:
 def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
     """Yield the pairs of versions of an operator to compare.
 
-    A version of both states is compared with itself if it may have been edited, that is if it is not the same Python
-    object in both. A new version is compared with the version before it; the oldest one has none.
+    A version of both states is compared with itself, unless it is the same Python object in both and so cannot have
+    been edited. A new version is compared with the version before it; the oldest one has none.
     """
     old, new = operators.old, operators.new
     before = None
@@ -300,8 +301,9 @@ def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
 
 
 def breaks(comparison: StateComparison, codes: Set[str] | None) -> Iterator[Break]:
-    """Yield the findings of rules about two states, in the order of the rules; they may repeat.
+    """Yield the findings of rules about two states; they may repeat.
 
+    First come the findings about the states as a whole, then about each operator, then about each pair of versions.
     `codes` are the rules to apply, such as {"B121"}; None applies all.
     """
     for rule, finding in BREAKING.apply(comparison, codes=codes):
@@ -319,8 +321,8 @@ def breaks(comparison: StateComparison, codes: Set[str] | None) -> Iterator[Brea
 def _pair_break(rule: Rule[RuleFinding], pair: VersionPair, finding: RuleFinding) -> Break:
     """Return a rule's finding about two versions as a Break, with the operator, its version and the place.
 
-    If the pair is not an edit, but a new version beside the one before it, the finding becomes a notice, unless its
-    field `always` is set.
+    The pair is an edit of one version, or a new version and the one before it. For a new version, the finding becomes a
+    notice, unless its field `always` is set.
     """
     schema = pair.new.schema
     since = schema.since_version

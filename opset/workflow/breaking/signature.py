@@ -53,7 +53,7 @@ def _parameter_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 def _parameter_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each input or output that has another name at the same position.
 
-    It counts as renamed only if the other version has neither the old nor the new name elsewhere.
+    It is renamed only if its old name is nowhere in the newer version, and its new name nowhere in the older version.
     """
     for side in SIDES:
         for old, new in pair.side_difference(side, "renamed").items():
@@ -64,8 +64,8 @@ def _parameter_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
 def _parameter_reordered(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding if the inputs that both versions have are in another order; the same for outputs.
 
-    Yield another for the first input or output that was added before one that is not new, since this moves the position
-    of the latter.
+    Yield another finding if an input or output was added before an old one, since the position of the old one moves.
+    This finding names only the first such addition.
     """
     for side in SIDES:
         if order := pair.side_difference(side, "order"):
@@ -89,7 +89,7 @@ def _parameter_option(pair: VersionPair) -> Iterator[RuleFinding]:
 def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each variadic input or output whose least number of values changed.
 
-    Yield another one if its values must have one common type in only one of the two versions.
+    Yield another finding for each one whose values must have one common type in only one of the two versions.
     """
     for side in SIDES:
         for name, (fewest, least) in pair.side_difference(side, "min_arity").items():
@@ -102,9 +102,9 @@ def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B117", VersionPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _differentiable(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output that became differentiable, or is no longer, without a new version.
+    """Yield a finding for each input or output of an edited version that became differentiable, or is no longer.
 
-    Inputs and outputs are matched by name. Nothing is yielded if the newer state is a new version.
+    Inputs and outputs are matched by name. A new version is not compared.
     """
     if not pair.in_place:
         return
@@ -156,7 +156,7 @@ def _attribute_type(pair: VersionPair) -> Iterator[RuleFinding]:
 def _attribute_default(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each attribute of both versions whose default value changed, was added or was removed.
 
-    If the attribute's type changed as well, defaults that are equal numbers, such as 2 and 2.0, are left out.
+    If the attribute's type changed as well, equal numbers, such as 2 and 2.0, are the same default.
     """
     for name, old, new in _changed_properties(pair, "default"):
         if "type" in pair.attribute_differences[name] and old == new:  # 2.0 is 2 where the attribute is an int
@@ -196,10 +196,10 @@ def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute) -> bool:
-    """Return whether an attribute's choices changed only as type constraints of inputs or outputs did.
+    """Return whether an attribute's choices of types changed only because type constraints did.
 
-    Such choices are names of type constraints. There must be as many as before, and each new one must be the constraint
-    that an input or output now has in place of the old one. Rule B133 reports these inputs and outputs.
+    Such choices name type constraints. There must be as many as before, and each must be the constraint that an input
+    or output now has in place of the old choice at the same position. Rule B133 reports these inputs and outputs.
     """
     if old.kind != DATA_TYPE or new.kind != DATA_TYPE or not (old.choices and new.choices):
         return False
@@ -249,9 +249,9 @@ def _values_text(value: Any) -> str:
 def _legality_change(key: str, old: Attribute, new: Attribute) -> str:
     """Return how the legal values of an attribute changed: "was tightened", "was loosened" or "changed".
 
-    `key` is the property that changed: "choices", "range" or "kind". Fewer legal values are tightened, more are
-    loosened; some that came while others went, and any other kind, are "changed". No choices and no range allow every
-    value.
+    `key` is the property that changed: "choices", "range" or "kind". Fewer legal values are "was tightened", more are
+    "was loosened". If values both came and went, or if the kind changed, it is "changed". An attribute without choices
+    or range allows every value.
     """
     if key == "choices":
         before, after = set(map(repr, old.choices)), set(map(repr, new.choices))
@@ -278,10 +278,10 @@ def _change_word(fewer: bool, more: bool) -> str:
 
 
 def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
-    """Return those of the tried numbers that the range `text` allows, as a set of (number, rank).
+    """Return the numbers that the range `text` allows, of those that are tried, as a set of (number, rank).
 
-    Each bound of the ranges `both`, the older and the newer one, is tried, and so are the numbers 0.5 above and below
-    it. A bound may depend on the rank of an input, as in rank(X) - 1: so each is tried at every rank below MOST_RANK.
+    `both` are the older and the newer range. Each of their bounds is tried, and so are the numbers 0.5 above and below.
+    A bound may depend on the rank of an input, as in rank(X) - 1, so each is tried at every rank below MOST_RANK.
     """
     comparisons = parse_range(text)
     bounds = [comparison.operands[0] for one in both for comparison in parse_range(one)]
@@ -352,9 +352,9 @@ def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
 def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield findings on inputs and outputs whose types must be equal now and could differ before, or the reverse.
 
-    Two types must be equal if both refer to the same type constraint. One finding names an input or output and all
-    later ones that are now tied to it, or no longer tied. A pair is left out if both allow only one and the same type,
-    or if one allows no type in both versions. Inputs and outputs that were added or removed are left out, too.
+    Two types must be equal if both name the same type constraint. Each finding names one input or output, and all later
+    ones that are now tied to it, or no longer are. A pair is left out if its types cannot differ: both versions allow
+    only the same one type for both, or none. Inputs and outputs that were added or removed are left out, too.
     """
     old, new = _parameters(pair)
     both = [key for key in new if key in old]
@@ -376,10 +376,10 @@ def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B135", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output whose type constraint was renamed, and allows the same types as before.
+    """Yield a finding for each input or output whose type constraint has another name now, and allows the same types.
 
-    It is left out if other inputs or outputs keep the old name. Another finding is yielded for each type constraint
-    that was added or removed, and that no input or output uses in either version.
+    There is no such finding if another input or output still has the old name. Yield another finding for each type
+    constraint that was added or removed without any input or output that uses it.
     """
     old, new = pair.old.schema.types, pair.new.schema.types
     before_all, after_all = _parameters(pair)

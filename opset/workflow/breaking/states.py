@@ -84,8 +84,8 @@ class OperatorState:
     def place(self, since: int = 0, *keys: str) -> str:
         """Return file:line:column of a key in the operator's YAML file; "" if no file is known.
 
-        `since` is the version with the key, `keys` lead to it: `place(13, "attributes", "axis")`. For a version that
-        the operator does not have, it is the first line of the file. If lines are not known, it is the path alone.
+        `keys` lead to the key in the version `since`: `place(13, "attributes", "axis")`. If the operator does not have
+        this version, the result is the first line of the file. If lines are not known, it is the path only.
         """
         if since not in self.versions:
             return f"{self.path}:1:1" if self.path else ""
@@ -186,8 +186,8 @@ def registry_state(registry: Registry, name: str) -> State:
 def _place_finder(path: str) -> PlaceFinder | None:
     """Return a function that finds keys in a YAML file of the standard, as path:line:1; None if `path` is "".
 
-    The function takes a since_version and the keys that lead to the key, such as "attributes" and "axis". Without a key
-    on the way, it is the line of the last one before it that exists; without the version, line 1 stands for it.
+    The function takes a since_version and the keys that lead to the key, such as "attributes" and "axis". If a key is
+    missing, the result has the line of the last key before it. If the version is missing, line 1 stands for it.
     """
 
     def place(since: int, *keys: str) -> str:
@@ -232,7 +232,7 @@ def standard_state() -> State:
 
 
 def release_state(release: Release, present: State) -> State:
-    """Return the state of a release of the standard: of the present operators, the versions up to the release's opsets.
+    """Return the state of a release of the standard: the present operators, with versions up to the release's opsets.
 
     What they contain is read from the present files. The state has the lock of the standard, which tells the signatures
     as they were released.
@@ -335,9 +335,10 @@ def merge_states(states: Sequence[State]) -> State:
 
 
 def base_type_sets(complete: bool) -> TypeSets | None:
-    """Return the type sets that files in a folder may name beside those of its own types.yaml.
+    """Return the type sets that files in a folder may name in addition to its own types.yaml.
 
-    They are the standard's; None if the folder is `complete`: a copy of the standard's folder, with all type sets.
+    They are the standard's. The result is None if the folder is `complete`: a copy of the standard's folder, with all
+    type sets.
     """
     from opset.schemas.yaml.loader import standard_sets
 

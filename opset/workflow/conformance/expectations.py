@@ -108,12 +108,12 @@ def _parse_entry(path: str, node: YamlNode) -> Expectation:
 def compare_expectations(
     expectations: Iterable[Expectation], results: Sequence[Result], file: str
 ) -> ExpectationReport:
-    """Compare the results of a run with a list of expected disagreements, and return the differences.
+    """Compare the results of a run with a list of expected disagreements, and return an ExpectationReport.
 
-    A case that the list names must have exactly the result of its entry. If not, a finding T226 is made: for each name
-    or pattern, one for each other result, about the first such case. A case whose result the standard leaves open may
-    have any result. Names and patterns without a case are listed as unused. Cases that the list does not name are not
-    looked at.
+    A case that the list names must have the result of its entry. Each other result of the cases of a name or pattern is
+    one finding T226, about the first such case. There is no finding for a case whose result the standard leaves open,
+    or for an entry with the result "varies". Names and patterns without a case are listed as unused. Cases that the
+    list does not name are ignored.
 
     Args:
         expectations: Entries of the list. If several name a case, the first one counts.

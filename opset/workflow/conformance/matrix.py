@@ -123,15 +123,19 @@ def corpus_results(
 
 
 def _count_results(results: Iterable[Result]) -> dict[str, int]:
-    """Return the number of cases with each result, such as {"pass": 10, "wrong": 2}; without results of no case."""
+    """Return the number of cases with each result, such as {"pass": 10, "wrong": 2}.
+
+    A result that no case has is not a key.
+    """
     counts = Counter(each.result for each in results)
     return {name: counts[name] for name in RESULTS if counts[name]}
 
 
 def _operator_results(results: Sequence[Result]) -> list[OperatorResults]:
-    """Return for each operator how many cases had each result, for each version; sorted by domain, then operator.
+    """Return the results of each operator, sorted by domain and operator.
 
-    Cases of the kind "invalid" are not counted by version; a field of their own has the number of each result.
+    They are the number of cases with each result, by version. Cases of the kind "invalid" are not counted by version,
+    but together, in a field of their own.
     """
     groups: dict[tuple[str, str], list[Result]] = {}
     for each in results:
@@ -162,8 +166,8 @@ def _type_counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
 def _judged_case(result: Result, expected: str) -> JudgedCase:
     """Return a result in the form that a report shows.
 
-    `expected` is the reason that the list of expected disagreements states for the case, else "". The form has the
-    reason only if the result is bad or "accepted", and the standard does not leave the result open.
+    `expected` is the reason that the list of expected disagreements states for the case, else "". This reason is kept
+    only if the result is bad or "accepted", and the standard does not leave the result open.
     """
     case = result.case
     greatest = result.difference

@@ -250,13 +250,14 @@ def _read_case_values(folder: str, declared: Sequence[ValueInfo], case: Case, ro
 
 
 def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Result:
-    """Return the result of a case: compare a runtime's answer with `expected`, the expected outputs by name.
+    """Compare a runtime's answer to a case with `expected`, the expected outputs by name, and return the result.
 
-    The answers "crash", "timeout" and "refused" are results as they are. Otherwise, a case that breaks a constraint is
-    "rejected" if the runtime reports an error, and "accepted" if it computes outputs. For other cases, an error is
-    "error". Only floats and complex numbers have a tolerance. The result "wrong" has the first output that differs, or
-    says that the number of outputs does; "pass" has the greatest difference. Random outputs are judged by
-    `_judge_random`.
+    - The answers "crash", "timeout" and "refused" are results as they are.
+    - A case that breaks a constraint is "rejected" if the answer is an error, else "accepted".
+    - For any other case, an error is "error". Outputs are "pass" or "wrong".
+
+    Only floats and complex numbers have a tolerance. The result "wrong" has the first output that differs, or says that
+    the number of outputs does; "pass" has the greatest difference. Random outputs are judged by `_judge_random`.
     """
     why = shorten_reason(answer.why)
     if answer.kind in ("crash", "timeout", REFUSED):

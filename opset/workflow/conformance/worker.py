@@ -154,9 +154,10 @@ def _decode_text(element: Any) -> str:
 
 
 def _encode_tensor(number: int, shape: Any, elements: bytes, found: bytearray) -> dict[str, Any]:
-    """Return a tensor in the form of a message's header, and append its bytes, `elements`, to `found`.
+    """Return a tensor as {"tensor": number, "shape": […], "at": [start, end]}, the form of a message's header.
 
-    `number` is the number of its element type in TensorProto.
+    The bytes of the tensor, `elements`, are appended to `found`; "at" is their place there. `number` is the number of
+    the element type in TensorProto.
     """
     start = len(found)
     found += elements
@@ -203,9 +204,10 @@ class OnnxRuntime(WorkerRuntime):
         onnxruntime.set_default_logger_severity(4)
 
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
-        """Run a model, and return its outputs in the form of a message's header, as WorkerRuntime does.
+        """Run a model, and return its outputs in the form of a message's header, as the method of WorkerRuntime does.
 
-        An error of onnxruntime whose text contains one of REFUSALS is raised as NotRun.
+        The parameters are those of that method. Raises NotRun if onnxruntime refuses the model: its error contains one
+        of the texts in REFUSALS. Other errors of onnxruntime are raised unchanged.
         """
         try:
             return super().outputs(model, inputs, data, found)
@@ -232,7 +234,7 @@ class OnnxRuntime(WorkerRuntime):
 
     @classmethod
     def error_text(cls, error: Exception) -> str:
-        """Return the message of an error without what differs between runs and builds.
+        """Return the message of an error without the parts that differ between runs and builds.
 
         These are the error number of onnxruntime, empty names of nodes, and places in its C++ source.
         """
@@ -298,14 +300,20 @@ class Onnx(WorkerRuntime):
         self.version = onnx.__version__
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
-        """Run a model on the evaluator of onnx; raise NotRun if it says that it does not implement a node."""
+        """Run a model on the evaluator of onnx, and return its outputs.
+
+        Raises NotRun if the evaluator says that it does not implement a node.
+        """
         try:
             return self._module.reference.ReferenceEvaluator(self._module.load_from_string(model)).run(None, feeds)
         except self._refusals as error:
             raise NotRun(f"{type(error).__name__}: {error}") from error
 
     def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
-        """Return a tensor of an element type that numpy lacks as an array, as onnx represents it."""
+        """Return a tensor as the array with which the package onnx represents it.
+
+        `number` is the number of its element type, which numpy lacks; `elements` are its bytes as in raw_data.
+        """
         tensor = self._module.TensorProto(data_type=number, dims=shape, raw_data=elements)
         return self._module.numpy_helper.to_array(tensor)
 
@@ -329,7 +337,7 @@ class Opset(WorkerRuntime):
         self.version = opset.__version__
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
-        """Run a model on opset's kernels.
+        """Run a model on opset's kernels, and return its outputs.
 
         Raises NotRun if an operator cannot be computed (R201), or if a Python package that it needs is missing (R205).
         """
@@ -341,15 +349,15 @@ class Opset(WorkerRuntime):
             raise
 
     def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
-        """Return an array of a type of ml_dtypes, which is how opset holds element types that numpy lacks.
+        """Return a tensor as an array of a type of ml_dtypes, by which opset represents element types that numpy lacks.
 
-        The parameters are as in the base class: `elements` are the bytes of raw_data, in which 4-bit elements are
+        `number` is the number of its element type, and `elements` are the bytes of raw_data, with 4-bit elements
         packed.
         """
         return self._array_of(None, self._message(data_type=number, dims=shape, raw_data=elements))
 
     def _tensor_parts(self, array: Any) -> tuple[int, bytes]:
-        """Return (number of the element type, bytes as in raw_data) of an array of opset."""
+        """Return (number of the element type, bytes as in raw_data) of an array by which opset represents a tensor."""
         tensor = self._tensor_of("", array)
         return tensor.data_type, tensor.raw_data
 
@@ -383,8 +391,8 @@ def answer(runtime: WorkerRuntime, request: dict[str, Any], data: bytes) -> tupl
 def requests(stream: BinaryIO) -> Iterator[tuple[dict[str, Any], bytes]]:
     """Yield (header, bytes of tensors) of each message in a stream, until the stream ends.
 
-    A stream that ends within the two lengths before a message ends as if it were complete. If it ends later, the header
-    is no JSON (ValueError) or the bytes are too few.
+    A message begins with two lengths. If the stream ends before them or within them, nothing more is yielded. If it
+    ends later, the header is no JSON, and ValueError is raised, or the yielded bytes are too few.
     """
     while len(head := stream.read(LENGTHS.size)) == LENGTHS.size:
         header, data = LENGTHS.unpack(head)
@@ -399,9 +407,10 @@ def send(stream: BinaryIO, header: dict[str, Any], data: bytes = b"") -> None:
 
 
 def main(name: str, options: list[str]) -> None:
-    """Serve a runtime, `name` in RUNTIMES: send its version, then answer requests from stdin until it ends.
+    """Serve a runtime: send its version, then answer requests from stdin until it ends.
 
-    If the runtime cannot be imported, {"absent": why} is sent, and nothing more. `options` are for the runtime's class.
+    `name` is a key of RUNTIMES, and `options` are for its class. If the runtime cannot be imported, {"absent": why} is
+    sent, and nothing more.
     """
     coming = os.fdopen(os.dup(0), "rb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -103,10 +103,11 @@ def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None)
 
 
 def _apply_statement(check: Rule[Evidence], evidence: Evidence, text: str) -> Evidence:
-    """Return evidence in the state "stated", with the author's text as its reason, in place of a missing or open one.
+    """Return a copy of evidence in the state "stated", with the author's text as its reason.
 
-    Evidence in another state is returned unchanged. `check` is the rule that yielded it. Raises UsageError U103 if the
-    evidence is missing and a statement is not enough for this rule: files or examples have to show it.
+    Only missing or open evidence is replaced in this way; any other is returned unchanged. `check` is the rule that
+    yielded the evidence. Raises UsageError U103 if the evidence is missing and a statement is not enough for this rule:
+    files or examples have to show it.
     """
     if evidence.state == MISSING and check.requires != STATEMENT:
         message = f"the point {check.code} cannot be stated"

@@ -113,7 +113,7 @@ def check_numpy(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_attributes(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence that is OPEN for each input that can hold only integers, flags or text: should it be an attribute?
 
-    The first input, and inputs with the type of the first, are not looked at. If there is no such input, the evidence
+    The first input, and inputs with the same type as the first, are left out. If there is no such input, the evidence
     is PASSED.
     """
     kinds = ("int", "uint", "bool", "string")
@@ -222,8 +222,9 @@ def check_kernel(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_computed_examples(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether the kernel computes the outputs of the examples, as `opset test` finds.
 
-    It is MISSING for each finding, and if there are no examples; PASSED once for all that are computed; NOT_APPLICABLE
-    for each reason why examples were not run.
+    - MISSING for each finding, and if the version has no examples;
+    - PASSED once, for all examples that are computed, if any is;
+    - NOT_APPLICABLE for each reason why examples were not run.
     """
     yield from _test_results(version, "kernel", "computed by the kernel")
 
@@ -231,8 +232,9 @@ def check_computed_examples(version: ReviewedVersion) -> Iterator[Evidence]:
 def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Evidence]:
     """Yield evidence from one part of `opset test` on the version.
 
-    It is MISSING for each finding, and if the version has no examples; one PASSED with the number of tests that passed,
-    if any did; and NOT_APPLICABLE for each reason why tests were not run.
+    - MISSING for each finding, and if the version has no examples;
+    - PASSED once, with the number of tests that passed, if any did;
+    - NOT_APPLICABLE for each reason why tests were not run.
 
     Args:
         version: The version under review.
@@ -318,11 +320,12 @@ def check_lint_rules(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("adapters", ReviewedVersion, clause=CONVERSION, applies=is_any, phrase="Adapters up and down")
 def check_adapters(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence for the adapter up, then for the adapter down: each is PASSED or MISSING.
+    """Yield evidence for the adapter up, then for the adapter down.
 
-    It is MISSING if the `change:` block declares the adapter as written, and no function is registered for it. It is
-    PASSED if one is, or if the adapter is declared as derived or impossible. For the first version of the operator, the
-    only evidence is NOT_APPLICABLE.
+    - PASSED if the `change:` block declares the adapter as derived or impossible;
+    - PASSED or MISSING if it is declared as written: whether a function is registered for it.
+
+    For the first version of the operator, the only evidence is NOT_APPLICABLE.
     """
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
@@ -343,9 +346,10 @@ def check_adapters(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether examples of the version before, converted to this version, give the same outputs.
 
-    It is MISSING for each example whose outputs change or on which an adapter fails, PASSED once if any example keeps
-    its outputs. If none does, it is MISSING, or NOT_APPLICABLE if the adapter is declared impossible. For the first
-    version of the operator, it is NOT_APPLICABLE.
+    - MISSING for each example whose outputs change, or on which an adapter fails;
+    - PASSED once, if any example keeps its outputs;
+    - one if no example is converted: NOT_APPLICABLE for an adapter that is declared impossible, else MISSING;
+    - NOT_APPLICABLE for the first version of the operator.
     """
     if version.transition is None:
         why = "it is the first version; its examples go up once there is a newer one"
@@ -358,9 +362,10 @@ def check_upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether examples of this version, converted to the version before, give the same outputs.
 
-    It is MISSING for each example whose outputs change or on which an adapter fails, PASSED once if any example keeps
-    its outputs. If none does, it is MISSING, or NOT_APPLICABLE if the adapter is declared impossible. For the first
-    version of the operator, and for a withdrawn one, it is NOT_APPLICABLE.
+    - MISSING for each example whose outputs change, or on which an adapter fails;
+    - PASSED once, if any example keeps its outputs;
+    - one if no example is converted: NOT_APPLICABLE for an adapter that is declared impossible, else MISSING;
+    - NOT_APPLICABLE for the first version of the operator, and for a withdrawn one.
     """
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
@@ -375,31 +380,35 @@ def _conversion_results(
 ) -> Iterator[Evidence]:
     """Yield evidence of whether examples of `source`, converted to the version `target`, give the same outputs.
 
-    It is MISSING for each example on which an adapter fails, or whose outputs change; and PASSED once if any example
-    keeps its outputs. If none does, it is NOT_APPLICABLE for an adapter that is declared impossible, else MISSING.
-    Conversions that are refused are only counted in the reason.
+    - MISSING for each example whose outputs change, or on which an adapter fails;
+    - PASSED once, if any example keeps its outputs;
+    - one if no example is converted: NOT_APPLICABLE for an adapter that is declared impossible, else MISSING.
 
-    `declared` is how the `change:` block says that the adapter is made: "derived", "written" or "impossible: REASON".
+    Refused conversions are only counted in the reason. `declared` is how the `change:` block says that the adapter is
+    made: "derived", "written" or "impossible: REASON".
     """
     way = f"{source.since_version} -> {target.since_version}"
     same: list[Example] = []
+    wrong = False
     refused: Counter[str] = Counter()
     for example in version.runner.examples(source):
         converted = conversion(version.runner, model_of(source, example), source, target.since_version)
         if failed := adapter_failure(converted):
             why = f"{way}: an adapter fails on {example.name}: {failed}"
             yield Evidence(MISSING, why, version.example_place(example), "correct the adapter: opset explain T110")
+            wrong = True
             continue
         if converted.model is None:
             refused.update({each.code for each in converted.refusals})
             continue
         try:
-            wrong = disagreements(example, version.runner.run(converted.model.proto, example))
+            differences = disagreements(example, version.runner.run(converted.model.proto, example))
         except RunError as error:
-            wrong = [f"{error.message}: {error.why}"]
-        if wrong:
-            why = f"{way}: {example.name} computes something else: {wrong[0]}"
+            differences = [f"{error.message}: {error.why}"]
+        if differences:
+            why = f"{way}: {example.name} computes something else: {differences[0]}"
             yield Evidence(MISSING, why, version.example_place(example), "correct the adapter")
+            wrong = True
         else:
             same.append(example)
     left = "".join(f"; {count} refused ({code})" for code, count in sorted(refused.items()))
@@ -407,9 +416,9 @@ def _conversion_results(
         yield Evidence(
             PASSED, f"{way}: {count_text(len(same), 'example')} computed alike{left}", version.example_place(same[0])
         )
-    elif declared.startswith("impossible"):
+    elif declared.startswith("impossible") and not wrong:
         yield Evidence(NOT_APPLICABLE, f"{way}: {declared}", version.place_of("change", "adapters"))
-    else:
+    elif not wrong:
         help = f"add an example with outputs that holds at version {source.since_version} and can be converted"
         yield Evidence(MISSING, f"{way}: no example is converted{left}", version.examples_place, help)
 
@@ -432,8 +441,8 @@ def check_documentation(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_test_data(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether `opset testgen` can write test cases from the examples of the version.
 
-    It is MISSING for each example from which it cannot, and PASSED once if there are cases, with their number by kind.
-    A version without examples yields one that is MISSING.
+    - MISSING for each example that cannot be written as a case, and if the version has no examples;
+    - PASSED once, if there are cases, with their number by kind.
     """
     schema = version.schema
     versions = version.registry.versions(schema.name, schema.domain)
@@ -471,18 +480,22 @@ def check_inferred_examples(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether inference agrees with the examples, as `opset test` finds.
 
     Inference runs on each example twice: with the sizes of inputs as numbers, and with names (dim_params) in their
-    place. The evidence is MISSING for each finding, and if there are no examples; PASSED once for all that agree;
-    NOT_APPLICABLE for each reason why examples were not run.
+    place. The evidence is
+
+    - MISSING for each finding, and if the version has no examples;
+    - PASSED once, for all examples that agree, if any does;
+    - NOT_APPLICABLE for each reason why examples were not run.
     """
     yield from _test_results(version, "inference", "inferred, with sizes and with dim_params")
 
 
 @POINTS.rule("rank", ReviewedVersion, clause=INFERENCE, phrase="The rank at least")
 def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence that is OPEN for each example in which inference does not know the rank of an output.
+    """Yield evidence of whether inference knows the rank of each output in each example.
 
-    If there is none, it is PASSED; if no example is inferred, NOT_APPLICABLE. OPEN stands for evidence that the author
-    has to state.
+    - OPEN for each example in which it does not: the author has to state why;
+    - PASSED once, if it knows all ranks;
+    - NOT_APPLICABLE if inference agrees with no example.
     """
     report = version.test_part("inference")
     gaps = {each.example: each for each in report.gaps if "[" not in each.known}
@@ -491,7 +504,7 @@ def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
             why = f"the rank of an output is not known in the example {each.name} ({gaps[each.name].form})"
             yield Evidence(OPEN, why, version.example_place(each), "state why data alone decides it")
     if not report.passed["inference"]:
-        yield Evidence(NOT_APPLICABLE, "no example is inferred", version.place_of("shape"))
+        yield Evidence(NOT_APPLICABLE, "inference agrees with no example", version.place_of("shape"))
     elif not gaps:
         yield Evidence(PASSED, "the rank of every output is known", version.place_of("shape"))
 

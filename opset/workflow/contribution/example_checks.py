@@ -60,11 +60,11 @@ def check_constraints(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("uses", ReviewedVersion, clause=TESTS, phrase="Examples of every attribute, choice and optional input")
 def check_uses(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence that is MISSING for each attribute, value of an attribute or optional input that no example uses.
+    """Yield evidence that is MISSING for each attribute, choice or optional input that no example uses.
 
-    Of an attribute's values, those in its list of choices are looked for, except element types; the default is used by
-    an example with outputs that leaves the attribute out. An optional input must be given by one example with outputs,
-    and left out by another. If nothing is missing, one piece of evidence is PASSED.
+    A choice is a value in an attribute's list of choices, unless it is an element type. An example with outputs that
+    leaves the attribute out uses the default. An optional input must be given by one example with outputs, and left out
+    by another. If nothing is missing, one piece of evidence is PASSED.
     """
     gaps = [*_unused_attributes(version), *_unused_inputs(version)]
     for why, place in gaps:
@@ -76,8 +76,8 @@ def check_uses(version: ReviewedVersion) -> Iterator[Evidence]:
 def _unused_attributes(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
     """Yield (message, path:line:column) for each attribute that no example sets, and each choice that no example uses.
 
-    An attribute that a `change:` block declares as ignored may be unset. An example with outputs that leaves an
-    attribute out uses the default. Choices of element types are not looked at.
+    An example with outputs that leaves an attribute out uses the default. Nothing is yielded for choices of element
+    types, or for an unset attribute that a `change:` block declares as ignored.
     """
     steps = version.operator.transitions
     ignored = {name for step in steps for name, each in step.change.attributes.items() if each.ignored}
@@ -98,9 +98,9 @@ def _unused_attributes(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
 
 
 def _unused_inputs(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
-    """Yield (message, path:line:column) for each optional input that no example gives, or that all examples give.
+    """Yield (message, path:line:column) for each optional input that no example gives, or that no example leaves out.
 
-    Both are told of each optional input if there are no examples with outputs.
+    Only examples with outputs count. If there are none, both messages are yielded for each optional input.
     """
     for index, formal in enumerate(version.schema.inputs):
         if formal.option == OPTIONAL:
@@ -113,9 +113,10 @@ def _unused_inputs(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
 
 
 def _edge_evidence(version: ReviewedVersion, name: str, examples: Iterable[Example], help: str) -> Evidence:
-    """Return evidence that is PASSED, with the first of `examples`, which show an edge case; MISSING if there are none.
+    """Return evidence on an edge case: PASSED with the first of `examples`, or MISSING if there are none.
 
-    `name` is the edge case in messages, such as "an empty tensor"; `help` says how to add an example of it.
+    `examples` are all that show the edge case. `name` is the edge case in messages, such as "an empty tensor"; `help`
+    says how to add an example of it.
     """
     example = next(iter(examples), None)
     if example is not None:
@@ -165,9 +166,9 @@ def check_scalars(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
-    """Return the constraint, as "C1: TEXT", that a scalar as the input at `index` breaks.
+    """Return the constraint, as "C1: TEXT", that forbids a scalar as the input at `index`; "" if none forbids it.
 
-    The result is "" if the scalar breaks none, or if the version has no constraints on shapes.
+    Only constraints on shapes can. If several do, the first one is returned.
     """
     plan = plan_of(version.schema)
     if plan is None:
@@ -184,9 +185,9 @@ def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
 def check_negative_axes(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence for each attribute or input that may hold a negative axis: whether an example has one.
 
-    It is PASSED or MISSING; NOT_APPLICABLE if there is no such attribute or input. Attributes count by their `kind`,
-    unless their range forbids negative numbers; an example that leaves one out uses the default. Inputs count if they
-    are called "axis" or "axes". Only examples with outputs count.
+    It is PASSED or MISSING; NOT_APPLICABLE if there is no such attribute or input. An attribute counts if its `kind` is
+    an axis or axes, unless its range forbids negative numbers. An example that leaves the attribute out uses the
+    default. An input counts if it is called "axis" or "axes". Only examples with outputs count.
     """
     declared = [each for each in version.schema.attributes.values() if each.kind in (AXIS, AXES)]
     axes = [each.name for each in declared if ">= 0" not in each.range and "0 <=" not in each.range]
@@ -213,10 +214,12 @@ def _has_negative(value: Any) -> bool:
     "not_numbers", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of NaN and infinities"
 )
 def check_nan_and_infinities(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield one piece of evidence: PASSED if an example of this version has NaN or an infinity in an input.
+    """Yield one piece of evidence: whether an example has NaN or an infinity in an input.
 
-    Without such an example, it is MISSING if the text of a special case names NaN or infinities, else OPEN, for the
-    author to state why none is needed. It is NOT_APPLICABLE if no input may hold floats.
+    - PASSED if an example has one;
+    - MISSING if none has, although the text of a special case names NaN or infinities;
+    - OPEN if none has, and no special case names them: the author has to state why none is needed;
+    - NOT_APPLICABLE if no input may hold floats.
     """
     schema = version.schema
     if not any(type_.startswith(FLOATS) for each in schema.inputs for type_ in schema.allowed_types(each)):

@@ -55,8 +55,10 @@ def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether the kernel computes every type that the version allows, with the same values in each.
 
     A type is tried with an example that has it, or else with an example that is cast to it. The evidence is
+
     - MISSING for each type that the kernel does not compute, or computes with other values;
-    - OPEN for the types of a constraint that no example can be cast to, and again for those computed but not compared;
+    - OPEN for each type constraint with types that no example can be cast to, and again if its types were computed
+      but not compared;
     - PASSED once, if at least one type was tried with success;
     - NOT_APPLICABLE if there is no kernel, or if no input has a type constraint.
     """
@@ -95,7 +97,10 @@ def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _example_of_type(version: ReviewedVersion, indices: Iterable[int], type_: str) -> Example | None:
-    """Return the first example with outputs that has a value of `type_` at an input of `indices`; None if none has."""
+    """Return the first example with outputs that has a value of `type_` at one of some inputs; None if no example has.
+
+    `indices` are the positions of these inputs in the operator's declaration.
+    """
     for example in version.examples_with_outputs:
         for index in indices:
             variadic = version.schema.inputs[index].option == VARIADIC
@@ -107,8 +112,8 @@ def _example_of_type(version: ReviewedVersion, indices: Iterable[int], type_: st
 def _try_type(version: ReviewedVersion, indices: Sequence[int], type_: str) -> CastResult:
     """Run the kernel on each example with outputs, its inputs at `indices` cast to a type, and return the CastResult.
 
-    An example that cannot be cast to the type is passed over. An output of another type than `type_` ends the trial as
-    a fault. One example whose outputs agree in value is enough: values of others that differ are then no fault.
+    Examples that cannot be cast to the type are left out. An output of another type than `type_` is a fault, and ends
+    the trial. Another value in an output is a fault only if no example has outputs that agree.
     """
     refused = wrong = ""
     computed = compared = False
@@ -142,8 +147,12 @@ def _compare_with_cast(
     """Return (how outputs in a new type differ from those in the old type, whether any could be compared).
 
     Both are computed by the kernel from the values of `cast`. The text is "" if they agree. The result is ("", False)
-    if they cannot be compared: if outputs are random, if the old type has integers and the new one floats, if the
-    kernel fails in the old type, or if an output differs that is of another type constraint than the cast inputs.
+    in these cases:
+
+    - the outputs are random;
+    - the old type has integers, and the new one floats;
+    - the kernel fails in the old type;
+    - an output differs whose type constraint is not one of the cast inputs.
 
     Args:
         version: The version under review.
@@ -183,7 +192,8 @@ def _compare_with_cast(
 def _has_like_values(base: str, type_: str) -> bool:
     """Return whether outputs computed in the type `base` can confirm outputs computed in the type `type_`.
 
-    If `base` is a tensor of floats, always; if it is one of integers, for tensors of integers and bools; else never.
+    Outputs in a tensor of floats confirm every type. Outputs in a tensor of integers confirm tensors of integers and
+    bools. No other outputs confirm any.
     """
     whole = "tensor(int", "tensor(uint"
     return base.startswith(FLOATS) or (base.startswith(whole) and type_.startswith((*whole, "tensor(bool")))
@@ -192,9 +202,9 @@ def _has_like_values(base: str, type_: str) -> bool:
 def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
     """Yield (index of the output, array in `base`, array in `outputs`) for the arrays at the same place of two lists.
 
-    Arrays in sequences are yielded, too, with the index of the sequence; a surplus on either side is left out. Pairs
-    are left out if the array in `base` has text or complex numbers. If the other one has complex numbers, its real part
-    is yielded.
+    Arrays in a sequence are yielded with the index of the sequence. If one list or sequence is longer, its surplus is
+    left out. So are arrays in `base` of text or complex numbers. Of a complex array in `outputs`, the real part is
+    yielded.
     """
     for index, pair in enumerate(zip(base, outputs, strict=False)):
         lists = [each if isinstance(each, list) else [each] for each in pair]
@@ -204,10 +214,11 @@ def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[
 
 
 def _cast_example(version: ReviewedVersion, example: Example, indices: Sequence[int], type_: str) -> Example | None:
-    """Return an example with the inputs at `indices` cast to a type, such as "tensor(int8)"; None if it cannot be cast.
+    """Return a copy of an example with some inputs cast to a type, such as "tensor(int8)"; None if it cannot be cast.
 
-    The inputs have one type constraint. All inputs and outputs of this constraint get the type; the elements of outputs
-    stay. The inputs must be numbers, and the type is not text. An example with a graph as an attribute cannot be cast.
+    All inputs and outputs with the type constraint of the inputs at `indices` get the type. Elements of inputs are
+    cast, elements of outputs stay. The inputs must be tensors of numbers, and at least one must get the type. An
+    example cannot be cast to text, or with a graph as an attribute.
     """
     element = type_[7:-1]
     constraint = version.schema.inputs[min(indices)].type

@@ -122,9 +122,9 @@ def build_corpus(
 ) -> Corpus:
     """Check examples by their kernels, function bodies and lowerings, and return the corpus of their test cases.
 
-    An example is no case but a finding of the corpus if an implementation contradicts it (T211, T212), or if it cannot
-    be written as a case, or has the name of an earlier case (T213). An example that nothing can compute is still a
-    case.
+    Some examples become findings of the corpus in place of cases: T211 or T212 if an implementation contradicts the
+    example, T213 if it cannot be written as a case or has the name of an earlier case. An example that nothing can
+    compute is still a case.
 
     Args:
         registry: Operators with their kernels.
@@ -162,7 +162,7 @@ def build_corpus(
 def write_corpus(folder: str, corpus: Corpus) -> WriteCounts:
     """Write a corpus to a folder, and return the counts of files written and removed.
 
-    Files with the same content already are left alone. Files of an earlier corpus that are not in the new one are
+    Files that have the same content already are not written. Files of an earlier corpus that are not in the new one are
     removed. Raises UsageError U102 if files that `opset testgen` did not write are in the way, U103 if the manifest is
     damaged, U104 if writing fails.
     """
@@ -233,7 +233,7 @@ def _add_case(corpus: Corpus, registry: Registry, judge: Judge, judgements: Judg
 
 
 def _value_types(values: Iterable[ExampleValue | None]) -> Iterator[str]:
-    """Return an iterator of the types of values, such as "tensor(float)"; None among the values is passed over."""
+    """Return an iterator of the types of values, such as "tensor(float)"; each None among the values is left out."""
     return (each.type for each in values if each is not None)
 
 
@@ -252,8 +252,8 @@ def _tensor_bytes(name: str, value: Any, type_: str) -> bytes:
 def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
     """Add the types of outputs to the ModelProto of an example, in place, and return the model.
 
-    An output without a known type stays without. If the operator's domain is not one of onnx, the IR version becomes
-    the lowest one, from 3 on, that the features of the model need.
+    An output whose type is not known gets none. If the operator's domain is not one of onnx, the IR version becomes the
+    lowest one, from 3 on, that the features of the model need.
     """
     from opset.reference.example_models import type_proto
 
@@ -276,9 +276,14 @@ def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
 def _output_types(model: Any, schema: OpSchema, example: Example) -> Iterator[str]:
     """Yield the type of each declared output of an operator, for an example that states no outputs.
 
-    It is the type of an input with the same type constraint, or the only allowed type, or the element type that an
-    attribute `to` or `dtype` names. It is "" if none of these is known, or the output does not allow it. `model` is the
-    ModelProto of the example, whose first node is the operator's.
+    It is the first of these that is known:
+
+    - the type of an input with the same type constraint;
+    - the only allowed type;
+    - the type whose elements the attribute `to` or `dtype` names.
+
+    The type is "" if none is known, or if the output does not allow it. `model` is the ModelProto of the example; its
+    first node is the operator's.
     """
     bound = {}
     for index, value in enumerate(example.inputs):

@@ -122,10 +122,11 @@ class Judgements:
         return agreeing
 
     def _operator_entry(self, domain: str, name: str) -> Mapping[str, Any] | None:
-        """Return the entry of an operator in judgements.json: the digest of its examples, and disagreements by judge.
+        """Return the entry of an operator in judgements.json; None if the entry is missing or outdated.
 
-        The result is None if there is no entry, if the registry's operator is not the standard's, or if examples or
-        versions of the operator changed after the judges were run.
+        An entry is {"digest": hash of the examples, JUDGE: versions that it does not confirm, by example}. It is
+        outdated if examples or versions of the operator changed after the judges were run. The result is also None if
+        the operator is not the standard's.
         """
         key = domain, name
         if key not in self._known:

@@ -199,7 +199,8 @@ class ClaimTests:
     def convert_example(self, example: Example) -> Any:
         """Return the ModelProto of an example of the older version, converted to the newer version.
 
-        It is None if the conversion is refused. The ModelProto is kept for the next call, and must not be changed.
+        The result is None if the conversion is refused. The ModelProto is kept for the next call, and must not be
+        changed.
         """
         if example.name not in self._converted:
             converted = conversion(self.runner, model_of(self.older, example), self.newer, self.newer.since_version)
@@ -209,7 +210,7 @@ class ClaimTests:
     def operator_nodes(self, model: Any) -> list[Any]:
         """Return the nodes of a ModelProto that call the operator whose claims are tested, in order.
 
-        Only its main graph is searched: not subgraphs, and not functions.
+        Only the model's main graph is searched: not subgraphs, and not functions.
         """
         operator = self.newer.name, self.newer.domain
         return [each for each in model.graph.node if (each.op_type, normalize_domain(each.domain)) == operator]
@@ -217,7 +218,8 @@ class ClaimTests:
     def has_same_defaults(self, example: Example) -> bool:
         """Return whether each attribute that an example leaves out has the same default in both versions.
 
-        Attributes that only one of the versions has are not compared. No default is equal to no default.
+        Attributes that only one of the versions has are not compared. Two attributes without a default count as the
+        same.
         """
         pairs = ((self.older.attributes.get(name), each) for name, each in self.newer.attributes.items())
         return all(old is None or old.default == new.default or new.name in example.attributes for old, new in pairs)
@@ -247,11 +249,11 @@ class ClaimTests:
     def contradiction(
         self, example: Example, converted: Any, results: Sequence[Any], others: Iterable[Sequence[Any] | None]
     ) -> str:
-        """Return how outputs with the value that a claim states differ from the example's; "" if the claim may hold.
+        """Return how outputs with the value of a claim differ from an example's outputs; "" if the claim may hold.
 
-        The claim is blamed only if the example's outputs come out without its value: from `converted`, or from one of
-        `others`. Otherwise, the result is "", since something else may be wrong. Raises RunError if a limit is
-        exceeded, BudgetExceeded if the runner's budget is used up.
+        A difference counts only if the example's outputs can be had without the value: from `converted`, or among
+        `others`. Otherwise, something other than the claim may be wrong, and the result is "". Raises RunError if a
+        limit is exceeded, BudgetExceeded if the runner's budget is used up.
 
         Args:
             example: Example of the older version.
@@ -326,7 +328,7 @@ class ClaimTests:
         """Return a copy of an example in which inputs and outputs have the type `type_`, such as "tensor(float16)".
 
         A value changes only if the newer version allows the type there, and if both the old and the new type have
-        floats, or both integers. Elements of inputs stay as they are, those of all outputs become unknown.
+        floats, or both integers. Elements of inputs stay as they are, and elements of all outputs become unknown.
         """
         kinds = {name for name, types in self.newer.types.items() if type_ in types}
 
@@ -392,10 +394,11 @@ def states_old_value(claim: Claim) -> bool:
 
 @CLAIMS.rule("clarified", Claim)
 def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield one result for the claim `clarified`, that both versions compute the same outputs for an example of either.
+    """Yield one result for the claim `clarified`: both versions compute the same outputs.
 
-    An example that holds at both versions confirms it. Any other is computed by the other version's kernel, if this
-    version has all attributes of the example and the same defaults for those that it leaves out.
+    An example that holds at both versions confirms the claim. An example of only one version is computed by the kernel
+    of the other version. Other outputs contradict the claim. An example is not computed if the other version lacks one
+    of its attributes, or has another default for an attribute that the example leaves out.
     """
     tests = claim.tests
     against = []
@@ -416,9 +419,9 @@ def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("derived moved", Claim)
 def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `up: derived`, `down: derived` or `renamed: true`: some example can be converted.
+    """Yield one result for the claim `up: derived`, `down: derived` or `renamed: true`: some example can be converted.
 
-    The outputs of the converted example are not compared.
+    The outputs of the converted example are not compared, so that nothing contradicts the claim.
     """
     tests = claim.tests
     source, target = (tests.older, tests.newer) if claim.name == "up" else (tests.newer, tests.older)
@@ -442,10 +445,10 @@ def check_ignored(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("only_for", Claim)
 def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield one result for the claim `only_for: [types]`, that the attribute has no effect without these element types.
+    """Yield one result for the claim `only_for: [types]`: without these element types, the attribute has no effect.
 
-    The kernel computes the examples whose inputs and outputs have none of the types again, with other values of the
-    attribute. A change of an output contradicts the claim.
+    Examples with one of the types in an input or output are left out. For each other example, the kernel computes the
+    outputs again, with other values of the attribute. A change of an output contradicts the claim.
     """
     tests = claim.tests
     types = frozenset(claim.value)
@@ -462,9 +465,9 @@ def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
 def check_old(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for `old: value`, the claim that with this value the newer version does what the older one did.
 
-    Examples of the older version are converted to the newer, get the value, and must give the same outputs. Examples
-    that set the attribute in the older version are left out. A doubt remains if other values give the same outputs in
-    all examples, unless the claim is limited by `only_for`.
+    Each example of the older version is converted to the newer, gets the value, and must give the same outputs.
+    Examples that set the attribute in the older version are not used. The result notes a doubt if other values give the
+    same outputs in all examples, unless the claim is limited by `only_for`.
     """
     tests = claim.tests
     name = claim.name
@@ -496,9 +499,9 @@ def check_old(claim: Claim) -> Iterator[ClaimResult]:
 def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `renamed` (an attribute has a new name) or `values` (its values have new names).
 
-    Examples of the older version that set the attribute are converted to the newer one. There, they must have the same
-    outputs with the new name, and with the value that `values` has in place of the old one. A doubt remains for values
-    that no example has.
+    Each example of the older version that sets the attribute is converted to the newer one. The attribute then gets the
+    new name, and the new name of its value. The outputs must be the same as before. A doubt remains about values that
+    no example has.
     """
     tests = claim.tests
     name = claim.name
@@ -529,7 +532,7 @@ def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("undefined", Claim)
 def check_undefined(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `undefined: value`: the value has no defined meaning in the older version.
+    """Yield one result for the claim `undefined: value`: the value has no defined meaning in the older version.
 
     Each example of the older version that sets the attribute to this value contradicts the claim.
     """
@@ -545,9 +548,9 @@ def check_undefined(claim: Claim) -> Iterator[ClaimResult]:
 def check_input(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `input: name`, that an attribute became the input of this name.
 
-    Each example of the older version, with its value or the default, is converted to the newer one. With this value as
-    the input, it must give the same outputs. Examples without a value, or with an input that is no constant there, are
-    left out.
+    Each example of the older version has a value of the attribute: its own or the default. The example is converted to
+    the newer version, and gets this value as the input. It must give the same outputs. Examples are not used if they
+    have no value, or if the input is no constant after the conversion.
     """
     tests = claim.tests
     name = claim.name
@@ -574,9 +577,9 @@ def check_input(claim: Claim) -> Iterator[ClaimResult]:
 def check_negative(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `negative: true`, that an axis counted from the end gives the same outputs.
 
-    The kernel computes each example of the newer version again, with all of its axes counted from the other end. The
-    rank is that of the first input that an example gives. Examples without its shape, with rank 0 or without an axis
-    are left out. An error contradicts the claim, too.
+    The kernel computes each example of the newer version again, with each of its axes counted from the other end. Other
+    outputs or an error contradict the claim. The rank is the number of dimensions of the first input that is given.
+    Examples are left out if this rank is unknown or 0, or if they have no axis.
     """
     tests = claim.tests
     name = claim.name
@@ -613,7 +616,7 @@ def check_emulate(claim: Claim) -> Iterator[ClaimResult]:
 
     Each example of the type `new` is computed twice: as it is, and with these inputs cast to `old` and outputs cast
     back. An example contradicts the claim if outputs are not the same to the last digit. Examples that cannot be
-    computed are passed over; if none is left, the result says that nothing tests the claim.
+    computed are left out; if none remains, the result says that nothing tests the claim.
     """
     tests = claim.tests
     new = claim.name
@@ -646,8 +649,7 @@ def _is_number(type_: str) -> bool:
 def _is_representable(example: Example) -> bool:
     """Return whether the inputs of an example can be built with their types; False if an integer is out of range.
 
-    A float that is rounded, or becomes infinite, counts as representable. So does an integer beyond a type of 2 or 4
-    bits. Outputs are not considered.
+    A float that is rounded, or becomes infinite, counts as representable. Outputs are not considered.
     """
     try:
         return all(each is None or value_of(each) is not None for each in example.inputs)
@@ -666,10 +668,10 @@ def _cast_node(source: str, target: str, element: str) -> Any:
 
 
 def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
-    """Return the length of the list attribute `name` of the first of `nodes` that has it.
+    """Return the length of the list attribute `name`, from the first of `nodes` that has it.
 
     If no node has it, return the number of spatial dimensions: the rank of the model's first input minus 2, at least 0.
-    A rank that is unknown counts as 0, and so does a missing input.
+    The number is 0 if the rank is unknown, or if there is no input.
     """
     stated = [each for node in nodes for each in node.attribute if each.name == name]
     if stated:

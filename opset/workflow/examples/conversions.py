@@ -66,9 +66,12 @@ def _why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) ->
 def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> list[int]:
     """Return the versions to which an example of a version is converted, in ascending order.
 
-    These are the operator's next older and next newer version. If the version is the first or the last for which the
-    example holds, the operator's first and last version are added. So is the number below the first version, if other
-    operators can express the operator. If this number is 0, it stands for other operators at the same opset.
+    These are the operator's next older and next newer version. More are added if the version is the first or the last
+    for which the example holds:
+
+    - the operator's first and last version;
+    - if other operators can express the operator, the number below its first version. The number 0 stands for these
+      operators at the same opset.
     """
     numbers = [each.since_version for each in runner.registry.versions(schema.name, schema.domain)]
     at = numbers.index(schema.since_version)
@@ -123,10 +126,10 @@ def _check_conversion(
 
 
 def conversion(runner: ExampleRunner, model: Any, schema: OpSchema, target: int) -> Conversion:
-    """Return the conversion of a ModelProto to the opset `target` of an operator's domain.
+    """Convert a ModelProto to the opset `target` of the domain of `schema`, and return the conversion.
 
-    If `target` is 0, opsets stay, and the nodes of the operator are replaced by its function body or lowering; an
-    import of ai.onnx is then added to `model` itself if it has none. A refused conversion has None as its model. Raises
+    If `target` is 0, the opsets stay. Instead, nodes of the operator are replaced by its function body or lowering, and
+    `model` itself gets an import of ai.onnx if it has none. A refused conversion has None as its model. Raises
     BudgetExceeded if the runner's budget is used up.
     """
     runner.budget.charge()
@@ -219,7 +222,7 @@ class BodyRoutes(Routes):
         )
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        """Return CONVERT for nodes of the operator whose function body is tested, KEEP for all others.
+        """Return a Route: CONVERT for nodes of the operator whose function body is tested, KEEP for all others.
 
         `op_type` and `domain` name the operator of the nodes; `versions` and `opsets` do not matter.
         """
@@ -237,10 +240,10 @@ class BodyRoutes(Routes):
 
 
 def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int) -> Conversion:
-    """Return the conversion of a ModelProto that replaces the nodes of an operator by its function body.
+    """Convert a ModelProto so that an operator's function body replaces its nodes, and return the conversion.
 
-    `opset`, of ai.onnx, decides which body is used. The conversion has no model if no body can express a node. Raises
-    OpsetError if the body cannot be read.
+    `opset`, the version of ai.onnx, decides which body is used. The conversion has no model if no body can express a
+    node. Raises OpsetError if the body cannot be read.
     """
     target = Target({"": opset}, lowered=frozenset(((schema.name, schema.domain),)))
     return convert_model(load(model), target, registry, routes=BodyRoutes(registry, schema, opset))
@@ -249,9 +252,9 @@ def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int
 def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
     """Return the opsets of ai.onnx at which a version's function bodies are tested, in ascending order.
 
-    The version must have a body. They are the first and the last opset of each body; its last is before the next body's
-    first. The last opset of the newest body is the newest opset of ai.onnx. For an operator of ai.onnx it is the opset
-    before the operator's next version, and the opset before the version's own is added if a body applies there.
+    They are the first and the last opset of each body. A body ends before the next body begins. The newest body ends at
+    the newest opset, or for an operator of ai.onnx, before the operator's next version. For an operator of ai.onnx, the
+    opset before this version is added if a body exists there. The version must have a body.
     """
     last = RELEASES[-1].opset
     keys = sorted({body.opset for body in schema.function})
@@ -264,11 +267,14 @@ def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
 
 
 def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
-    """Count in a report whether the function bodies of a version compute the same outputs as its kernel for an example.
+    """Compare a version's function bodies with its kernel on an example, and count the result in a report.
 
-    All bodies together are one test; the first difference is the finding T106. A version without bodies counts nothing.
-    Without a kernel, the bodies have to compute the outputs that the example states, and the test fails with T112 if no
-    body can be used. With one, the test is skipped if no body can be used, or if the kernel contradicts the example.
+    All bodies together are one test. The first difference, or a body that cannot be read, is the finding T106. Nothing
+    is counted for a version without bodies.
+
+    If the version has no kernel, the outputs that the example states take its place; the test fails with T112 if no
+    body can be used. If the version has a kernel, the test is skipped if no body can be used, or if the kernel does not
+    compute the stated outputs.
     """
     if not schema.function:
         return
@@ -307,9 +313,9 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
 def _body_difference(runner: ExampleRunner, example: Example, model: Any, expected: Sequence[Any] | None) -> str:
     """Return how the outputs of a model that has the function body differ from `expected`; "" if they do not.
 
-    `expected` are the outputs of the kernel, from which floats may be ULP units of the last digit apart. If it is None,
-    or the outputs are random, the outputs are compared with those that the example states. If the model fails, the text
-    says so.
+    `expected` are the outputs of the kernel; floats that are at most ULP units of the last digit apart count as equal.
+    If `expected` is None, or the outputs are random, the outputs are compared with the stated ones of the example. If
+    the model fails, the text says so.
     """
     try:
         actual = runner.run(model, example)

@@ -64,11 +64,12 @@ _NEEDS = {
 
 
 def _versions_in_use(kind: str, versions: Sequence[OpSchema], sinces: Sequence[int]) -> set[int]:
-    """Return the versions that a function's decorator may name so that some version of the operator calls the function.
+    """Return the versions that a function's decorator may name: some version of the operator then calls the function.
 
-    An adapter is called by the version that it names, if this declares it as written, and a lowering by the first
-    version. A kernel or inference function is called by each version from its own to the next one in `sinces`; an
-    inference function not by versions with a shape rule.
+    - "up" and "down": each version that declares this adapter as written.
+    - "lower": the first version.
+    - Other kinds: each number in `sinces` that applies to some version of the operator. It applies to versions from
+      itself on, up to the next number. For "infer", versions with a shape rule do not count.
 
     Args:
         kind: The name of the decorator, such as "kernel", "infer", "up" or "lower".

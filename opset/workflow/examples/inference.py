@@ -25,12 +25,12 @@ Structure = Any
 
 
 def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
-    """Add to a report whether inference agrees with an example of a version.
+    """Test whether inference agrees with an example of a version, and add the result to a report.
 
-    Inference runs with the sizes of inputs as numbers, and again with names (dim_params) in their place. Together,
-    these are one test, and only the first finding is added. Outputs that are not fully known go to `report.gaps`, a
-    broken constraint that inference does not see to `report.unseen`. The test is skipped if inference has no rule for
-    the version.
+    Inference runs with the sizes of inputs as numbers, and again with names (dim_params) in their place. All runs are
+    one test, and only the first finding is added. Outputs that are not fully known are added to `report.gaps`. If
+    inference does not see a broken constraint, this is added to `report.unseen`. The test is skipped if inference has
+    no rule for the version.
     """
     if why := runner.why_not_inferred(schema):
         report.skip("inference", why)
@@ -75,7 +75,7 @@ def _has_whole_numbers(value: ExampleValue) -> bool:
 def _is_small(value: ExampleValue) -> bool:
     """Return whether an input is a tensor with stated elements from which sizes of outputs may follow, such as scales.
 
-    These are tensors of int64, int32 or bool, of any shape, and tensors of other types with rank 0, 1 or unknown.
+    A tensor of int64, int32 or bool may have any shape. A tensor of another type must have rank 0, 1 or unknown.
     """
     return is_dense(value) and (value.type in _WHOLE or value.shape is None or len(value.shape) < 2)
 
@@ -88,7 +88,11 @@ class _InferenceRun:
     """
 
     def __init__(self, runner: ExampleRunner, schema: OpSchema, example: Example, form: str) -> None:
-        """Create a run without results; `form` is VALUES, SYMBOLIC or OPEN, which findings and gaps name."""
+        """Create a run without results.
+
+        `form` is how inputs are given, in findings and gaps: VALUES (as constants), SYMBOLIC (sizes as dim_params, but
+        integers and flags as constants) or OPEN (only sizes, as dim_params).
+        """
         self.runner = runner
         self.schema = schema
         self.example = example
@@ -129,8 +133,8 @@ class _InferenceRun:
     def _check_constraint(self, result: Inference) -> Iterator[Finding]:
         """Yield a finding T105 if inference reports another fault than the constraint that the example breaks.
 
-        No report is no fault. Set `unseen` to True if inference reports nothing although it knows the values of all
-        inputs, else to False.
+        Nothing is yielded if inference reports nothing. `unseen` is then set to True if inference knows the values of
+        all inputs, and in any other case to False.
         """
         label = self.example.error
         # A contradiction (I101) follows from the broken constraint.
@@ -145,8 +149,8 @@ class _InferenceRun:
     ) -> str:
         """Return how an inferred type contradicts `value`, the output at an index in the example; "" if it does not.
 
-        `sizes` are the numbers for which the dim_params of the model stand; other dim_params contradict nothing. Nor
-        does an `inferred` of None.
+        `sizes` are the numbers for which the dim_params of the model stand. A size that depends on other dim_params
+        contradicts nothing, and neither does an `inferred` of None.
         """
         if inferred is None:
             return ""
@@ -220,8 +224,8 @@ def disagreement(type_: Type | None, value: Structure, sizes: dict[str, int], bi
         type_: Inferred type; None, if nothing is known, contradicts nothing.
         value: Type and shape of the value, as `structure_of` returns them; None for a value that is left out.
         sizes: The numbers for which dim_params stand, by name.
-        bind: Whether a size that is one dim_param, not in `sizes`, is added to them, with the value's size as its
-            number.
+        bind: Whether dim_params are added to `sizes`. A size that is only a dim_param, without a number yet, then gets
+            the value's size as its number.
     """
     if type_ is None:
         return ""

@@ -65,10 +65,10 @@ class RecordingRoutes(Routes):
         return step
 
     def _call(self, step: RouteStep, op: Builder, node: Node) -> Result:
-        """Call the adapter of a step on a node, add an Event for the call, and return the adapter's result.
+        """Call the adapter of a step on a node, record the call as an Event, and return the adapter's result.
 
         If the adapter refuses the node, the Event has the code and the reason, and the Refusal is raised again. If the
-        result lacks an output that the node uses, an Event with the code C204 is added, too.
+        result lacks an output that the node uses, an Event with the code C204 is recorded, too.
         """
         assert step.adapter is not None
         subject = step.source.domain, step.source.name, transition_id(step)
@@ -93,9 +93,9 @@ class RecordingRoutes(Routes):
 def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
     """Convert the examples of a version by its adapters, and return an Event for each call of one of its adapters.
 
-    They are converted to each target that the adapters reach. An example that gives an Event that no earlier one gave
-    is converted again with less known about its inputs, to the nearest targets alone, for up to MOST_VARIED examples.
-    The result is empty if no written adapter or lowering converts the version.
+    Each example is converted to every target that the adapters reach. An example with an Event that no earlier one has
+    is also converted to the nearest targets with less known about its inputs. This is done for up to MOST_VARIED
+    examples. The result is empty if no written adapter or lowering converts the version.
     """
     calls: set[Event] = set()
     routes = RecordingRoutes(registry, calls)
@@ -118,8 +118,8 @@ def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
 def summarize(events: Iterable[Event]) -> dict[str, RecordedOutcome]:
     """Return what adapters did with the nodes of one operator, by transition, such as "13-11" or "20-lowered".
 
-    `events` are all recorded calls of the operator's adapters. Refusals that any node may get (GENERAL_CODES) are left
-    out.
+    `events` are all recorded calls of the operator's adapters. An outcome has the operators that replaced nodes,
+    whether any node stayed as it was, and the refusals. Refusals that any node may get (GENERAL_CODES) are left out.
     """
     results: dict[str, list[set[str]]] = {}
     refused: dict[str, set[tuple[str, str]]] = {}
@@ -148,7 +148,7 @@ def stale_tables(registry: Registry, operators: Iterable[tuple[str, str]], event
     """Return a finding T113 for each operator whose entry in conversions.json does not say what `events` say.
 
     `operators` are (domain, name) of each operator; `events` are the recorded calls of adapters. Operators of a domain
-    whose adapters.py was not run are passed over. Raises SchemaError T113 if a file cannot be read.
+    whose adapters.py was not run are left out. Raises SchemaError T113 if a file cannot be read.
     """
     findings = []
     for (file, operator), outcomes in _outcomes_by_file(registry, operators, events).items():
@@ -182,10 +182,10 @@ def write_tables(registry: Registry, operators: Iterable[tuple[str, str]], event
 def _outcomes_by_file(
     registry: Registry, operators: Iterable[tuple[str, str]], events: Set[Event]
 ) -> dict[tuple[Path, str], dict[str, RecordedOutcome]]:
-    """Return what adapters did, by transition, for each (path of conversions.json, name of the operator).
+    """Return what adapters did, by (path of conversions.json, operator), then by transition.
 
-    Operators without recorded calls have {}. Operators without a YAML file, and operators of a domain whose adapters.py
-    was not run, are left out.
+    `operators` are (domain, name) of each operator; `events` are the recorded calls of adapters. An operator without
+    calls has {}. Operators without a YAML file, and operators of a domain whose adapters.py was not run, are left out.
     """
     by_operator: dict[tuple[str, str], list[Event]] = {}
     for event in events:
@@ -208,9 +208,9 @@ def _convert(registry: Registry, routes: Routes, targets: Sequence[Target], mode
 def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[tuple[Target, bool]]:
     """Yield (target, is near) for each target to which written adapters convert nodes of a version.
 
-    A target is another opset of the operator's domain or the lowering of the operator; function bodies do not count.
-    `is near` is true if the first adapter on the way reaches the target. Nothing is yielded if no adapter is written,
-    or if an adapter cannot be loaded.
+    A target is another opset of the operator's domain, or the lowering of the operator; function bodies do not count.
+    It is near if the first adapter on the way reaches it. Nothing is yielded if no adapter is written. An adapter that
+    cannot be loaded leaves out its targets.
     """
     name, domain = schema.name, schema.domain
     oldest = min(each.since_version for each in registry.versions(name, domain))
@@ -230,7 +230,7 @@ def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[t
 
 
 def plain_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
-    """Yield an example as two ModelProtos, also if they are equal.
+    """Yield an example as two ModelProtos, even if they are equal.
 
     In the first, all inputs are inputs of the graph. In the second, all tensors with stated elements but the first
     input are initializers.
@@ -242,9 +242,10 @@ def plain_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
 def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
     """Yield ModelProtos of an example in which less is known about its inputs, then in which inputs have other types.
 
-    For each input: without its values, then with names for its sizes, then without its shape, then of unknown type.
-    With two inputs or more, once with the element types of all inputs alone. Then, for each type constraint and each of
-    its tensor types, with this type for all inputs of the constraint; types that cannot hold the values are left out.
+    - For each input: without its values, then with names for its sizes, then without its shape, then of unknown type.
+    - If there are several inputs: once with only the element types of all inputs.
+    - For each type constraint and each of its tensor types: with this type for all inputs of the constraint. Types that
+      cannot hold the values are left out.
     """
     whole = _model_with_constants(schema, example)
     names = [value.name for value in whole.graph.input] + [tensor.name for tensor in whole.graph.initializer]
@@ -265,7 +266,7 @@ def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
 
 
 def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) -> Any:
-    """Return the ModelProto of an example in which tensors from the input at index `first` on are initializers.
+    """Return the ModelProto of an example, with tensors from the input at index `first` on as initializers.
 
     Inputs without stated elements, sequences and maps stay inputs.
     """
@@ -284,9 +285,9 @@ def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) ->
 def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequence[str], known: str) -> Any:
     """Return a copy of an example's model, `whole`, in which less is known about the inputs called `names`.
 
-    The values of these inputs are not known. `known` says which other facts are: SIZES, all sizes; OPEN_SIZES, the
-    rank, with a name for each size; TYPE, the element type alone; NOTHING, no fact, since a node of an unknown operator
-    makes the value.
+    Their values are never known. `known` says what else is: SIZES, all sizes; OPEN_SIZES, the rank, with a name for
+    each size; TYPE, only the element type; NOTHING, no fact. For NOTHING, a node of an unknown operator makes the
+    value.
     """
     model = pb.ModelProto()
     model.CopyFrom(whole)
@@ -314,7 +315,7 @@ def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequ
 
 
 def _example_of_type(schema: OpSchema, example: Example, name: str, type_: str) -> Example:
-    """Return a copy of an example whose inputs of the type constraint `name` have the type `type_`.
+    """Return a copy of an example in which the inputs of the type constraint `name` have the type `type_`.
 
     Only inputs that are tensors change. Their elements, and all outputs, stay as they are.
     """

@@ -70,9 +70,9 @@ class Examination:
     outcomes: set[Any] = field(default_factory=set)
 
     def __iadd__(self, other: Examination) -> Examination:
-        """Add everything in another report to this one, which is changed in place.
+        """Add everything in another report to this one, which is changed in place and returned.
 
-        Findings that it has already are not repeated; notes and gaps are.
+        Findings that this report has already are not added again. Notes and gaps are added even then.
         """
         self.passed += other.passed
         self.failed += other.failed
@@ -142,7 +142,11 @@ class ExampleRunner:
     """
 
     def __init__(self, registry: Registry, limits: Limits | None = None, budget: Budget | None = None) -> None:
-        """Create a runner; by default, an evaluation has the limits of Limits(), and the budget has no end."""
+        """Create a runner of examples.
+
+        `limits` hold for each evaluation, by default Limits(). `budget` is for all evaluations together; None sets no
+        limit.
+        """
         self.registry = registry
         limits = limits or Limits()
         self.budget = budget or Budget(Limits())
@@ -226,10 +230,10 @@ class ExampleRunner:
             self.budget.charge(evaluator.steps)  # which raises BudgetExceeded where it was the budget that ended it
 
     def _model_identity(self, model: Any) -> tuple[Any, ...]:
-        """Return a key for kept outputs: models with equal keys compute the same.
+        """Return a key for the outputs that the runner keeps: models with equal keys compute the same.
 
-        Such models have the same graph, and each node has the same since_version in both. For a model with functions or
-        subgraphs, the key is all of its bytes.
+        It is the bytes of the graph and the since_version of each node's operator. For a model with functions or
+        subgraphs, it is all bytes of the model.
         """
         imports = {normalize_domain(each.domain): each.version for each in model.opset_import}
         sinces = []
@@ -271,7 +275,7 @@ class ExampleRunner:
         return _find_key(self._document(schema)[1], schema.since_version, keys)[1]
 
     def _document(self, schema: OpSchema) -> tuple[str, YamlNode | None]:
-        """Return the path of an operator's file, and its parsed YAML; both are kept.
+        """Return the path of an operator's file, and its parsed YAML; both are kept for later calls.
 
         The YAML is None if there is no such file, or if it can no longer be read.
         """

@@ -45,6 +45,23 @@ def test_a_rule_finds_its_bad_example_and_not_its_good_one(rule):
     assert {one.severity for one in good.findings if one.rule == rule} <= {"INFO"}
 
 
+@pytest.mark.parametrize(
+    ("rule", "help", "place"),
+    [
+        ("B102", "restore its file (git checkout v1 -- it); to withdraw it, opset bump com.acme.Thin, with", ""),
+        ("B103", "git checkout v1 -- it", "Thin.yaml:1:1"),
+        ("B104", "git checkout v1 -- it", "Thin.yaml:4:10"),
+    ],
+)
+def test_what_a_revision_had_is_restored_by_its_command(rule, help, place):
+    old = golden.state(rule, "old")
+    operators = {key: replace(each, restore="git checkout v1 -- it") for key, each in old.operators.items()}
+    (found,) = compare(replace(old, operators=operators), golden.state(rule, "new"), rules=[rule]).findings
+    assert found.help.startswith(help) and found.place.rpartition("/")[2] == place
+    (plain,) = compare(old, golden.state(rule, "new"), rules=[rule]).findings
+    assert plain.help.startswith("restore ") and "git" not in plain.help
+
+
 def test_the_guide_has_the_rules_of_the_code():
     guide = golden.GUIDE.read_text(encoding="utf-8")
     assert golden.table() in guide
@@ -121,6 +138,39 @@ def test_an_integer_in_a_tensor_of_floats_is_the_float(element):
     other = Example("other", since)
     assert not compare(with_outputs(1, 2), with_outputs(1.0, 2.0, other=other), rules=["B171", "B172"]).findings
     assert compare(with_outputs(1, 2), with_outputs(1.0, 3.0), rules=["B172"]).findings
+
+
+@pytest.mark.parametrize("zeros", [[-0.0, -0.0], [0.0, -0.0], [-0.0, 0.0]])
+@pytest.mark.parametrize("kind", ["tensor(float)", "seq(tensor(float))"])
+def test_a_result_of_negative_zero_is_another_one(kind, zeros):
+    (key, operator), *_ = (state := golden.state("B171", "old")).operators.items()
+    (since, version), *_ = operator.versions.items()
+
+    def with_output(*elements):
+        value = tensor = ExampleValue("tensor(float)", [*elements], (2,))
+        if kind != tensor.type:
+            value = ExampleValue(kind, [tensor])
+        examples = {"one": Example("one", since, inputs=(), outputs=(value,))}
+        return replace(state, operators={key: replace(operator, versions={since: replace(version, examples=examples)})})
+
+    (found,) = compare(with_output(0.0, 0.0), with_output(*zeros), rules=["B171", "B172"]).findings
+    assert found.message.startswith("the example 'one' gives another result")
+    assert not compare(with_output(*zeros), with_output(*zeros), rules=["B171", "B172"]).findings
+
+
+def test_an_attribute_with_another_name_and_a_default_of_negative_zero_is_not_the_same():
+    (key, operator), *_ = (state := golden.state("B171", "old")).operators.items()
+    (since, version), *_ = operator.versions.items()
+
+    def with_attribute(name, default):
+        schema = replace(version.schema, attributes={name: Attribute(name, "float", default)})
+        return replace(state, operators={key: replace(operator, versions={since: replace(version, schema=schema)})})
+
+    def rules(name, default):
+        return [each.rule for each in compare(with_attribute("alpha", 0.0), with_attribute(name, default)).findings]
+
+    assert "B123" in rules("beta", 0.0)
+    assert "B123" not in rules("beta", -0.0) and {"B121", "B122"} <= {*rules("beta", -0.0)}
 
 
 def test_every_type_set_that_was_edited_is_named_also_where_no_version_changed():

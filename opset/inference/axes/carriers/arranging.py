@@ -43,11 +43,11 @@ def reshape(step: AxisStep) -> Place | None:
 
 
 def _resolves_to(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> bool:
-    """Whether a Reshape to the sizes `wanted` gives, for every new size, the output with the resized axis at `place`.
+    """Whether a Reshape to the sizes `wanted` puts the resized axis at `place` in its output, whatever the new size is.
 
-    The variable that stands for the new size is put into the input's shape and the output's shape, which are compared.
-    With `zero_is_zero`, the size 0 in `wanted` means 0, and not the input's size. Raises Blocked if the output's shape
-    is unknown.
+    The shape of the output is computed twice, with a variable as the new size: from `wanted`, and from `place`. The
+    result is True if both are equal. With `zero_is_zero`, a 0 in `wanted` means the size 0, and not the input's size.
+    Raises Blocked if the output's shape is unknown.
     """
     try:
         found = resolve_reshape(step.shape_after(0), wanted, zero_is_zero)
@@ -98,7 +98,7 @@ def flatten(step: AxisStep) -> Place:
 
 @carries("Transpose")
 def transpose(step: AxisStep) -> Place:
-    """Return the Place of the resized axis (such as the batch) in Transpose's output.
+    """Return the Place of the resized axis (such as the batch) in the output of Transpose: where `perm` moves it.
 
     Raises Blocked if the attribute `perm` is absent and the rank is unknown.
     """
@@ -127,8 +127,9 @@ def unsqueeze(step: AxisStep) -> Place:
 def squeeze(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Squeeze.
 
-    Raises Blocked if the node removes the axis. A node without axes removes each axis of size 1: then, Blocked is
-    raised unless the old size is 1 and the axis is merged with others, so that its size is never 1.
+    Raises Blocked if the node names the axis among those that it removes. Without named axes, the node removes each
+    axis of size 1. It is then blocked unless the old size is 1, and the axis is merged with others, which make it
+    longer than 1.
     """
     step.require_shared(1)
     place = step.data_place()
@@ -154,8 +155,8 @@ def squeeze(step: AxisStep) -> Place:
 def concat(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Concat.
 
-    An input without the axis is repeated along it. Raises Blocked if inputs are joined along the axis, if they have it
-    in different places, or if an input cannot be repeated.
+    It is the place in the inputs; an input without the axis is repeated along it. Raises Blocked if inputs are joined
+    along the axis, if they have it in different places, or if an input cannot be repeated.
     """
     found = {place for index in range(step.count) if (place := step.place(index)) is not None}
     if len(found) > 1:
@@ -184,7 +185,7 @@ def repeat_others(step: AxisStep, place: Place, indices: Sequence[int]) -> None:
 def split(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in each output of Split.
 
-    Raises Blocked if the node splits along the axis.
+    It is the place in the input. Raises Blocked if the node splits along the axis, or if another input has it.
     """
     step.require_shared(1)
     place = step.data_place()
@@ -196,10 +197,11 @@ def split(step: AxisStep) -> Place:
 def expand(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Expand.
 
-    The result is None if neither data nor shape depend on the axis. If the data has the axis, and the second input has
-    the old size there, that becomes 1, which keeps the size of the data. Raises Blocked if another size in the second
-    input depends on the axis, if each slice would be repeated, or if the second input is unknown or has the axis
-    itself.
+    The result is None if neither data nor shape depend on the axis. The second input, the shape, may have the old size
+    along the axis of the data. The node is then changed: this size becomes 1, which keeps the size of the data.
+
+    Raises Blocked if the shape repeats each slice along the axis, or has another size that depends on the axis. Raises
+    Blocked, too, if the shape is unknown, or is itself a value with the resized axis.
     """
     step.require_shared(1)
     shape = step.shape(0)
@@ -226,8 +228,8 @@ def expand(step: AxisStep) -> Place | None:
 def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequence[Size]) -> Place | None:
     """Return the Place of the resized axis in the output of a node that repeats its data to a stated shape.
 
-    The result is None if no size in the shape depends on the axis. Data with the old size and equal slices along the
-    axis is cut to one slice.
+    The result is None if no size in the stated shape depends on the axis. If the data of an Expand has the old size
+    along the axis, and its slices there are equal, the node is changed to read only the first slice.
 
     Args:
         step: an Expand or ConstantOfShape.
@@ -235,8 +237,8 @@ def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequenc
         available: the shape of the data, with one size for each in `wanted`.
 
     Raises:
-        Blocked: two sizes depend on the axis, one is no multiple of its new size, or the data has other elements along
-            it.
+        Blocked: two sizes depend on the axis; a size that depends on it is no multiple of the new size; or the data
+            does not have size 1 along the axis, and cannot be cut to one slice.
     """
     sized = [axis for axis, size in enumerate(wanted) if step.depends_on_axis(size)]
     if not sized:
@@ -258,8 +260,8 @@ def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequenc
 def constant_of_shape(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of ConstantOfShape.
 
-    The result is None if its shape does not depend on the axis. Raises Blocked if two sizes do, or if one is no
-    multiple of the new size.
+    The result is None if the stated shape does not depend on the axis. Raises Blocked if two sizes in it depend on the
+    axis, or if a size that does is no multiple of the new size.
     """
     step.require_shared(0)
     wanted = step.numbers(0) or ()
@@ -270,8 +272,9 @@ def constant_of_shape(step: AxisStep) -> Place | None:
 def tile(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Tile.
 
-    The result is None if neither data nor repeats depend on the axis. Raises Blocked if slices themselves would be
-    repeated, or for versions before 6.
+    If the data has the axis, it is the place in the data. If instead one of the repeats is the new size, it is the
+    place of the repeated axis. The result is None if neither data nor repeats depend on the axis. Raises Blocked for
+    other repeats that depend on the axis, for repeats along the axis of the data, and for versions before 6.
     """
     step.require_shared(1)
     if step.call.version < 6:

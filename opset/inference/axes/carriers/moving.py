@@ -19,10 +19,10 @@ END = 2**63 - 1
 def slice_(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Slice, or None if the data lacks it.
 
-    An end along the axis that is the old size is changed in the node to the largest integer, which takes all slices.
-    Raises Blocked if the node takes a part of the axis, or if it takes the elements before 1 of an axis of size 1,
-    which may mean the first one or all. Raises Blocked, too, if starts, ends, axes or steps are unknown or have the
-    axis, or if an end along another axis depends on the axis.
+    If the end along the axis is the old size, the node is changed: this end becomes the largest integer, which takes
+    all slices. Raises Blocked if the node takes only a part of the axis. Raises Blocked if the old size and the end are
+    both 1, since the end may then mean the first slice or all. Raises Blocked, too, if starts, ends, axes or steps are
+    unknown or have the resized axis, or if an end along another axis depends on it.
     """
     step.require_shared(1, 2, 3, 4)
     place = step.place(0)
@@ -84,7 +84,8 @@ def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int,
 def gather(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Gather.
 
-    Raises Blocked if both data and indices have the axis, or if slices are picked along it.
+    It follows from the place in the data or in the indices, one of which has the axis. Raises Blocked if both have it,
+    or if slices are picked along it.
     """
     data, indices = step.place(0), step.place(1)
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))

@@ -12,9 +12,11 @@ def matmul(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of MatMul, MatMulInteger or QLinearMatMul.
 
     The axis may be an axis of stacked matrices, the rows of the left factor, or the columns of the right factor. If
-    only one factor has it as an axis of stacked matrices, equal matrices of the other factor are replaced by one, which
-    is broadcast. Raises Blocked if the product sums over the axis, if both factors have the axis and not both as the
-    same axis of stacked matrices, or if the shape of a scale or zero point is neither () nor (1,).
+    only one factor has it as an axis of stacked matrices, equal matrices of the other factor are replaced by the first
+    one, which is broadcast.
+
+    Raises Blocked if the product sums over the axis, or if the shape of a scale or zero point is neither () nor (1,).
+    If both factors have the axis, raises Blocked unless it is the same axis of stacked matrices in both.
     """
     right = 3 if step.call.schema.name == "QLinearMatMul" else 1
     step.require_shared(*(index for index in range(step.count) if index not in (0, right)))
@@ -71,9 +73,10 @@ def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int)
 def gemm(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in Gemm's output.
 
-    The axis may be the rows of A or the columns of B. A C with equal slices along the axis is cut to one. Raises
-    Blocked if the product sums over the axis, if A and B both have it, or for versions before 7. Raises Blocked, too,
-    if C has the axis in another place, or has slices along it that may differ.
+    The axis may be the rows of A or the columns of B. If the input C has the old size along the axis, and its slices
+    are equal, the node is changed to read only the first slice. Raises Blocked if the product sums over the axis, if A
+    and B both have it, or for versions before 7. Raises Blocked, too, if C has the axis in another place, or has slices
+    along it that may differ.
     """
     places = {index: place for index in (0, 1) if (place := step.place(index)) is not None}
     if len(places) > 1:
