@@ -777,12 +777,11 @@ def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
         return value is None or bool(value == declared.default)
     if isinstance(limit, str) and declared.type == "string" and _EXCLUSION.fullmatch(limit):
         return _plain_value(value) not in limit.removeprefix("not ").split(" or ")
+    values = (value or ()) if declared.type.endswith("s") else (value,)
     if isinstance(limit, str) and declared.type != "string" and (other := _OTHER_NUMBER.fullmatch(limit)):
-        return value is not None and value != float(other[1])
+        return all(each is not None and each != float(other[1]) for each in values)
     allowed = [*limit] if isinstance(limit, list | tuple | frozenset) else [limit]
-    if not declared.type.endswith("s"):
-        return _plain_value(value) in allowed
-    return all(_plain_value(each) in allowed for each in value or ())
+    return all(_plain_value(each) in allowed for each in values)
 
 
 def _plain_value(value: Any) -> Any:

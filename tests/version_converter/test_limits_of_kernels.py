@@ -63,6 +63,7 @@ def runtime(**casts):
         (INT, "not 0", [1, -1], [0, None]), (INT, "not -1", [1, 0], [-1]), (INT, "not 0.5", [1, 0], [0.5]),
         (TEXT, "x", ["x", b"x"], ["y", b"y", None]), (TEXT, "not x", ["y", b"y", None], ["x", b"x"]),
         (TEXT, "not x or y", ["z", b"xy"], ["x", b"y"]), (TEXT, ["x", "y"], ["x", b"y"], ["z", None]),
+        (INTS, "not 0", [None, [], [1], [1, 2]], [[0], [1, 0]]), (INTS, "not -1", [[1, 0]], [[-1], [-1, 1]]),
         (INTS, 1, [None, [], [1], [1, 1]], [[2], [1, 2], [2, 1]]), (INTS, [1, 2], [None, [2, 1]], [[3], [1, 3]]),
     ],
 )  # fmt: skip

@@ -66,7 +66,7 @@ class Expression(NamedTuple):
         if kind == "constant":
             return str(operands[0]).lower().replace("e+", "e")
         if kind == "negative":
-            return f"-{_operand_text(operands[0], 3)}"
+            return f"-{_operand_text(operands[0], 4)}"
         if kind in _BINDING:
             return (
                 f"{_operand_text(operands[0], _BINDING[kind])} {kind} {_operand_text(operands[1], _BINDING[kind] + 1)}"
@@ -79,7 +79,8 @@ def _operand_text(operand: Expression, binding: int) -> str:
 
     `binding` is the strength with which the operator around it binds, as a number.
     """
-    return f"({operand})" if _BINDING.get(operand.operator, 3) < binding else str(operand)
+    own = 3 if operand.operator == "negative" else _BINDING.get(operand.operator, 4)
+    return f"({operand})" if own < binding else str(operand)
 
 
 SUBJECT = "x"
