@@ -16,7 +16,8 @@ from opset.model.graph.index import ModelIndex
 from opset.model.storage.tensor import tensor_values
 from opset.model.types import type_string
 from opset.opsets.registry import default_registry
-from opset.version_converter.facts import LazyInference, ValueFacts
+from opset.version_converter.facts import ValueFacts
+from opset.version_converter.lazy_inference import LazyInference
 from opset.version_converter.opset_choice import sample_nodes
 
 REGISTRY = default_registry()
