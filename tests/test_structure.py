@@ -266,6 +266,18 @@ def test_nodes_are_paired_by_their_users_where_what_computes_a_value_is_another_
     ]  # fmt: skip
 
 
+def test_nodes_are_no_pair_because_neither_has_inputs():
+    text = '<ir_version: 10, opset_import: ["": 21]> m (float[2] x) => (float[2] y, float[2] z) { %s }'
+    old = text % "a = RandomUniform <shape = [2]> () y = Add (x, a) z = Exp (x)"
+    new = text % "y = Add (x, x) z = Exp (b) b = RandomNormal <shape = [2]> ()"
+    assert [each[:3] for each in found(old, new)] == [
+        ("removed", "node", "node number 0 (RandomUniform)"),
+        ("changed", "node", "node number 0 (Add)"),
+        ("changed", "node", "node number 1 (Exp)"),
+        ("added", "node", "node number 2 (RandomNormal)"),
+    ]
+
+
 def test_an_absent_input_is_not_what_a_node_does_not_compute():
     text = '<ir_version: 10, opset_import: ["": 21]> m (float[2] x, float h) => (float[2] y) {'
     old = f"{text} a = Clip (x, , h)  y = Neg (a) }}"

@@ -51,23 +51,19 @@ def missing_casts(context: CheckContext) -> Iterator[MissingCast]:
             continue
         for index in sorted(scope.problems, reverse=True):
             if any(problem.code == "I202" for problem in scope.problems[index]):
-                found = _odd_input(scope, index, context)
+                found = _odd_input(scope, index)
                 if found is not None:
                     yield MissingCast(scope, index, *found)
 
 
-def _odd_input(scope: Scope, index: int, context: CheckContext) -> tuple[int, str, str] | None:
+def _odd_input(scope: Scope, index: int) -> tuple[int, str, str] | None:
     """Return (position of the input to cast, its element type, the others' element type), None if no Cast is plain.
 
-    `index` is the index of the node. None is returned, too, if its operator is not known, or if it calls a function of
-    the model.
+    `index` is the index of the node, which has the problem I202.
     """
     body = scope.body
-    name, domain = body.operators[index]
-    version = scope.imports.get(domain, 0)
-    schema = context.registry.schema(name, version, domain)
-    if schema is None or body.function_key(index) in context.functions:
-        return None
+    schema = scope.operators[body.operators[index]].schema
+    assert schema is not None  # the node does not fit it
     tied: dict[str, list[int]] = {}
     for position, value in enumerate(body.reads[index]):
         formal = _formal(schema.inputs, position)
@@ -105,7 +101,7 @@ def _wanted_element(
         index: The index of the node.
     """
     counts = Counter(elements.values())
-    if len(counts) != 2 or None in counts or not counts.keys() <= FLOATS.keys():
+    if len(counts) != 2 or not counts.keys() <= FLOATS.keys():
         return None
     (most, times), (_, others) = counts.most_common()
     stated = _stated_element(variable, schema, scope, index)
@@ -145,11 +141,10 @@ def _formal(formals: tuple[Parameter, ...], position: int) -> Parameter | None:
 def _is_constant(scope: Scope, name: str) -> bool:
     """Return whether a value is an initializer or a Constant, of a body or of one around it.
 
-    The result is False for a value that is not known.
+    Something is known of the value.
     """
-    around: Scope | None = scope
-    while around is not None:
-        if name in around.types:
-            return name in around.tensors
+    around = scope
+    while name not in around.types:
+        assert around.parent is not None
         around = around.parent
-    return False
+    return name in around.tensors

@@ -17,7 +17,7 @@ class Progress:
             from tqdm import tqdm
 
             tqdm.monitor_interval = 0  # its thread would be there when processes are started
-            self._bar = tqdm(total=total, initial=done, unit=f" {unit}", file=sys.stderr, leave=False, mininterval=0.2)
+            self._bar = tqdm(total=total, initial=done, unit=f" {unit}", leave=False, mininterval=0.2)
 
     def advance(self) -> None:
         """Count one more."""

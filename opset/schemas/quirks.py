@@ -165,9 +165,10 @@ def quirk_of_values(op_type: str, version: int) -> Quirk | None:
 
 
 def quirk_of_attribute(op_type: str, version: int, attribute: str, value: Any) -> Quirk | None:
-    """Return the quirk about an attribute with this value at opset `version`, None if there is none.
+    """Return the quirk, a known deviation from the standard, about an attribute with this value; None if there is none.
 
-    A quirk that names no values is about all values of its attribute.
+    `op_type` is an operator of ai.onnx, `version` the opset. A quirk that names no values is about all values of its
+    attribute.
     """
     for each in quirks_of(op_type, version):
         if each.attribute == attribute and (not each.values or value in each.values):

@@ -159,9 +159,9 @@ class _BodySplicing:
     def _value_of(self, attribute: Any) -> Any:
         """Return the value of an attribute of a node in the body; a list for an attribute with several values.
 
-        If it refers to an attribute of the operator, the value is the replaced node's, or the default, or else None.
-        Raises Refusal C206 if the replaced node takes that value from an attribute of the model-local function around
-        it.
+        If the attribute refers to an attribute of the operator, the result is the value that the replaced node has for
+        it: stated, by default, or None. Raises Refusal C206 if the replaced node takes that value from an attribute of
+        the model-local function around it.
         """
         return self.node.attr(attribute.ref_attr_name) if attribute.ref_attr_name else value_with_lists(attribute)
 
@@ -198,7 +198,7 @@ class _BodySplicing:
 
 
 def _cast_elements(value: _BodyConstant, element: str) -> list[Any]:
-    """Return the elements of a constant for a constant of the element type `element`, as Cast converts them.
+    """Return the elements of a constant, converted to the element type `element` as Cast converts them.
 
     For an integer type, fractions are cut off; whether a number is in the type's range is not checked. For any other
     type, the elements are returned unchanged.

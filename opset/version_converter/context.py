@@ -65,7 +65,7 @@ class Context:
         self.validity = Validity(self.registry)
 
     def forms_of(self, body: Body, versions: Mapping[str, int]) -> KnownForms:
-        """Return the results that bodies with these opset versions may reuse; callers add new results to them.
+        """Return the results of converted nodes that a body with these opset versions may reuse and adds its own to.
 
         All graphs with equal versions share their results, and so do all functions. Graphs and functions share none,
         since types that a function states in value_info are not relied on.

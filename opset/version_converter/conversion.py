@@ -329,7 +329,10 @@ def targets_by_kernels(
 
 
 def nearest_opset(runtime: Runtime, opset: int, registry: Registry) -> int:
-    """Return the opset of ai.onnx that is nearest to `opset` among those that a runtime takes; of two, the newer."""
+    """Return the opset of ai.onnx that is nearest to `opset` among those that a runtime takes.
+
+    If two are equally near, it is the newer one.
+    """
     from opset.version_converter.opset_choice import opsets_of
 
     return min(reversed(opsets_of(runtime, registry)), key=lambda each: abs(each - opset))
@@ -344,7 +347,7 @@ def at_opset(target: Target, opset: int) -> Target:
 
 
 def distance_to(index: ModelIndex, target: Target) -> int:
-    """Return how far the version of ai.onnx in a model is from the target's, as a number; 0 if the target has none.
+    """Return the difference between the versions of ai.onnx in a model and a target; 0 if the target has none.
 
     A model that does not import ai.onnx counts as version 0.
     """
@@ -510,8 +513,8 @@ def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
 def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int | str] | None) -> Conversion:
     """Return a conversion without converted nodes; it has the versions before and after, and the first notes.
 
-    The notes are those of the index and the target, domains of the target that the model does not import, and the sizes
-    in `dims` that are numbers. The IR version is the model's, before and after.
+    These are the notes of the index and the target, a note on each domain of the target that the model does not import,
+    and a note on the sizes in `dims` that are numbers. The IR version is the model's, before and after.
     """
     after = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
     ir_version = index.proto.ir_version

@@ -27,11 +27,12 @@ from opset.version_converter.helps import KEEP_OPERATOR, OTHER_TARGET, cast_help
 from opset.version_converter.replacement import bind_outputs
 from opset.version_converter.result import Action
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
-from opset.version_converter.routes import RouteStep, VersionChange
+from opset.version_converter.routes import RouteStep, VersionChange, another_target
 from opset.version_converter.validity import check_element_types, check_fit
 
 if TYPE_CHECKING:
-    from opset.version_converter.availability import Judgement, Lack
+    from opset.version_converter.availability import Judgement
+    from opset.version_converter.lacks import Lack
 
 EARLY_CONSTANT = frozenset({"float", "double", "float16"})
 """Types that Constant holds at versions 1 to 8; a constant of another type is then an initializer."""
@@ -274,11 +275,11 @@ class Crossing:
             if isinstance(step, Refusal):
                 raise Refusal(step.code, step.why, step.help)
             if step.impossible:
-                raise Refusal("C208", step.impossible, instead=_another_target(step, domain, version))
+                raise Refusal("C208", step.impossible, instead=another_target(step, domain, version))
             try:
                 made = self._cross_transition(step, node) if step.touches else None
             except Refusal as refusal:
-                refusal.instead = refusal.instead or _another_target(step, domain, version)
+                refusal.instead = refusal.instead or another_target(step, domain, version)
                 raise
             if made is not None:
                 return self._add_step(pending, step, made, crossed)
@@ -458,7 +459,7 @@ class Crossing:
         return [Pending(*new, pending.inside, widened) for new in made]
 
     def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], set[str]]:
-        """Return the type to compute in, by each element type that the runtime does not take, and the inexact keys.
+        """Return the type to compute in for each element type that the runtime does not take, and the inexact types.
 
         For example, ({"double": "float"}, {"double"}): doubles are computed in float, with other results for some
         values. A type that gives the same results comes first; an inexact one (INEXACT) is chosen only if the target
@@ -598,7 +599,7 @@ class Crossing:
         """Call the written adapter of a transition, or else the derived one; return the names of the new outputs.
 
         Returns None if the node may stay. `versions` are the opsets of the body by domain. Raises Refusal C103 if the
-        node does not fit its own version, or another one if the adapter refuses the node.
+        node does not fit its own version, and the adapter's own Refusal if the adapter refuses the node.
         """
         context = self._context
         if step.adapter is not None or step.derived.rewrites:
@@ -759,22 +760,10 @@ def _is_taken_instead(pair: tuple[str, str], takes: frozenset[str]) -> bool:
 
 
 def _refusal_without_lowering(step: RouteStep | Refusal | None, op_type: str) -> Refusal:
-    """Return the refusal C201 of an operator without a lowering; `step` itself if it is a refusal C105."""
+    """Return the refusal C201 for an operator without a lowering; if `step` is a refusal C105, `step` itself."""
     if isinstance(step, Refusal) and step.code == "C105":
         return step
     return Refusal("C201", f"there is no lowering of {op_type}", KEEP_OPERATOR)
-
-
-def _another_target(step: RouteStep, domain: str, version: int) -> str:
-    """Return the help that names versions which a node can reach without the step that refuses it; it is never "".
-
-    For example: "convert to 12 or older" for a step to 13, "convert to 13 or newer" for the step from 13 down. `domain`
-    is the domain of the node, `version` its opset before the step.
-    """
-    label = f"{domain} " if domain else ""
-    if step.version < version:
-        return f"convert to {label}{step.source.since_version} or newer"
-    return f"convert to {label}{step.target.since_version - 1} or older"
 
 
 def _count_operators(nodes: Iterable[Any]) -> Counter[FunctionKey]:

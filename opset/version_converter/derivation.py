@@ -269,8 +269,8 @@ def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | Non
     The value is the source's default as the target version writes it. If the source has no default, it is `old`: the
     meaning of an absent attribute that the `change:` block declares, or None.
 
-    Returns None if such nodes need not state a value, since the target's default means the same, or if no value means
-    the same.
+    Returns None if the target's default means the same, so that nodes need not state a value. Also returns None if no
+    value at the target means the same.
     """
     if not _is_convertible(pair):
         return None
@@ -313,7 +313,7 @@ def check_types(derived: DerivedAdapter, node: Node, valid: set[tuple[Any, ...]]
     """Raise Refusal C202 if the target version does not allow a node's types, C203 if a needed type is not known.
 
     Only inputs and outputs that may have fewer types at the target are compared. In a function, the types of each call
-    are. `valid` is a cache of combinations of types that are allowed; new ones are added.
+    are compared. `valid` is a cache of combinations of types that are allowed; new ones are added.
     """
     if not derived.type_restrictions:
         return
@@ -425,8 +425,8 @@ def _cut_off_absent(derived: DerivedAdapter, node: Node, inputs: list[str], outp
 def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str], dict[str, Any]]:
     """Return the names of attributes to remove, and the attributes to set with their values.
 
-    Raises Refusal C204 if the target version cannot express an attribute. C103, C206 and C207 are possible, too: for an
-    axis that is out of range, a reference to a function's attribute, and an unknown rank.
+    Raises Refusal C204 if the target version cannot express an attribute, C103 if an axis is out of range, C206 if an
+    attribute refers to one of a function, and C207 if the rank is unknown.
     """
     since = derived.target.since_version
     drop: list[str] = [name for name in derived.drop if node.has(name)]

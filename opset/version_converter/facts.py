@@ -375,8 +375,8 @@ class ValueFacts:
     def type(self, name: str) -> str | None:
         """Return the type of a value as text, such as "tensor(float)"; None if it is not known.
 
-        It is the type that the model states, or else the inferred one. In a function, it is the inferred one, if
-        inference knows all calls; it is None if the calls give different types.
+        It is the type that the model states, or else the inferred one. In a function, stated types do not count if
+        inference knows all calls; the result is None if the calls give different types.
         """
         if name in self._types and self.looked_up is None:
             return self._types[name]
@@ -395,7 +395,7 @@ class ValueFacts:
         """Infer and cache the types of all values that nodes of this graph compute, at once; faster than one by one.
 
         Types that the graph states are left out, as they count anyway. Nothing is done for a function or a graph in it,
-        whose values may have several types. The same holds for a subgraph unless it has exactly one run.
+        whose values may have several types, nor for a subgraph that has not exactly one run.
         """
         if self.body.root.function:
             return

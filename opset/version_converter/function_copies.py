@@ -190,9 +190,9 @@ class _FunctionCalls:
     def _parameters_of(self, body: Body, position: int, key: FunctionKey, fixed: Parameters) -> Parameters:
         """Return the Parameters of the node at `position`, which calls the function `key`: what it omits and gives.
 
-        `fixed` are the Parameters of the function around the call. If the call passes on an input that `fixed` omits,
-        it omits its own input, too. Inputs and attributes that do not matter are not in the result. Values that the
-        call gives are in it only if they are to be written into copies; an attribute that is not given has its default.
+        `fixed` are the Parameters of the function around the call. An input is omitted, too, if the call passes on an
+        input that `fixed` omits. Inputs and attributes that do not matter are not in the result. Values that the call
+        gives are in it only if they are to be written into copies; an attribute that is not given has its default.
         """
         inputs, attributes = self.matters[key]
         present = {

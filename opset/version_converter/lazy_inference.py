@@ -1,4 +1,4 @@
-"""The inference of types and shapes of a model that is being converted: it runs when a fact is first asked for."""
+"""The inference of a whole model, which runs when a type or an element is first needed."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sa
 def count_lacking(
     samples: Iterable[Sample], availability: Availability, routes: Routes, opsets: Mapping[str, int]
 ) -> int:
-    """Return how many nodes of a model neither a runtime nor its fallback can run at some opsets.
+    """Return how many nodes neither a runtime nor its fallback can run if the model has the opsets `opsets`.
 
     A node that is not valid at these opsets counts, too. Nodes that the notes on the runtime have to name, such as
     those that the fallback runs, are added to `availability.counts`.

@@ -206,7 +206,7 @@ def refusal_line(nodes: NodeCounts) -> str:
 def _place_of(action: Action, labels: BodyLabels) -> NodePlace:
     """Return the place of the node that an action converted.
 
-    The number of its graph is one of `labels`, which gets the graph if it is new.
+    The place has the number that `labels` gives to the node's graph; a new graph is added to `labels`.
     """
     body, index = action.body, action.node_index
     return NodePlace(labels.number_of(body), index, body.names[index])

@@ -255,7 +255,7 @@ class Node:
         return constant
 
     def need_constant(self, index: int) -> Constant:
-        """Return the elements of the input at a position, which are known before the model runs.
+        """Return the elements of the input at a position; they must be known before the model runs.
 
         Raises Refusal C205 if they are known only when the model runs, C103 if the operator does not take the input's
         type.
@@ -490,8 +490,9 @@ class Builder:
     def _written_in(self, op_type: str, domain: str) -> tuple[int, OpSchema]:
         """Return the opset in which a new node is written, and the schema that the operator has in it.
 
-        It is the opset of the transition. If ai.onnx lacks the operator there, it is the first later opset that has it,
-        up to the target's. Raises Refusal C201 if there is none, or if the model does not import the domain.
+        For the replaced node's domain, this is the opset `version` of the Builder; for another domain, the model's
+        opset. If ai.onnx lacks the operator there, it is the first later opset that has it, up to the target's. Raises
+        Refusal C201 if there is none, or if the model does not import the domain.
         """
         version = self.version if domain == self._domain else self._versions.get(domain)
         if version is None:

@@ -210,8 +210,8 @@ def _ranges_with(releases: Sequence[Runtime], answers: Sequence[str], answer: st
 def _find_obstacle(survey: Survey, releases: Sequence[Runtime], answers: Sequence[str]) -> Obstacle | None:
     """Return why one of the releases does not take a model, None if all releases take it.
 
-    This is the last refused release before the first that takes the model. If there is none, it is the newest refused
-    release. `answers` has AS_IT_IS, CONVERTED or REFUSED for each of `releases`. Raises BudgetExceeded as
+    That release is the last refused one before the first that takes the model. If there is none, it is the newest
+    refused one. `answers` has AS_IT_IS, CONVERTED or REFUSED for each of `releases`. Raises BudgetExceeded as
     `Survey.convert` does.
     """
     refused = [position for position, answer in enumerate(answers) if answer == REFUSED]

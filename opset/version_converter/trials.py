@@ -20,17 +20,9 @@ from opset.opsets import releases
 from opset.opsets.runtimes import Runtime
 from opset.schemas.model import OpSchema, Parameter
 from opset.schemas.names import normalize_domain
-from opset.version_converter.availability import (
-    LOADED,
-    RUNS,
-    Availability,
-    Judgement,
-    Lack,
-    Names,
-    judge_faults,
-    names_of,
-)
+from opset.version_converter.availability import LOADED, RUNS, Availability, Judgement, Names, judge_faults, names_of
 from opset.version_converter.facts import ValueFacts
+from opset.version_converter.lacks import Lack
 from opset.version_converter.routes import Routes
 
 MAX_ZEROS = 1 << 16
@@ -180,8 +172,7 @@ class Trial(NamedTuple):
     def load(self) -> str:
         """Load the model of the node in the installed runtime; return "" if it loads, else the reason why it does not.
 
-        It is also a reason that no such model can be made. Raises UsageError T224 if the runtime crashes again and
-        again.
+        If no such model can be made, this is the reason. Raises UsageError T224 if the runtime crashes again and again.
         """
         assert self.runtime.loader is not None
         try:
@@ -207,11 +198,11 @@ class Trial(NamedTuple):
         return self._replace(inputs=inputs, outputs=outputs)
 
     def model(self) -> bytes:
-        """Return a serialized model with this node alone; its values are named i1, o0 and so on.
+        """Return a serialized model with only this node; its values are named i1, o0 and so on.
 
-        Equal input names stay equal. Inputs become graph inputs with their types and known sizes, constants
-        initializers if their elements or sizes are known. All outputs of the node are outputs of the graph. The name,
-        documentation and metadata of the node are left out.
+        Equal input names stay equal. An input that is a constant becomes an initializer if its elements or sizes are
+        known. All other inputs become graph inputs, with their types and known sizes. All outputs of the node are
+        outputs of the graph. The name, documentation and metadata of the node are left out.
         """
         highest = self.runtime.max_ir or releases.newest_ir_version()
         lowest = min(max(4, releases.ir_version_of_opset(self.imports[""])), highest)
@@ -240,15 +231,15 @@ class Trial(NamedTuple):
 def type_parameter(formals: Sequence[Parameter], position: int) -> str:
     """Return the type parameter of the input or output at a position, such as "T"; "" if the operator declares none.
 
-    The last declared one stands for all further positions.
+    `formals` are the declared inputs or outputs; the last one stands for all further positions.
     """
     return formals[min(position, len(formals) - 1)].type if formals else ""
 
 
 def _other_type(given: Given, type_: str) -> Given:
-    """Return a copy of an input with another type and unknown elements; the type may not be able to hold them.
+    """Return a copy of an input with the type `type_`; its shape stays, and whether it is a constant.
 
-    Its shape, and whether it is a constant, stay.
+    The elements become unknown, since the type may not be able to hold them.
     """
     return given._replace(type=type_, elements=None)
 
@@ -279,7 +270,7 @@ def _add_input(graph: Any, name: str, given: Given) -> None:
 def _state_type(value: Any, type_: str, shape: Shape | None) -> None:
     """Write a type into a ValueInfoProto; for a tensor, also the sizes in `shape` that are numbers.
 
-    A type that is no text of a type, such as "", is not written.
+    If `type_` is not the text of a type, such as "", the type is not written.
     """
     from opset.inference.building.types import parse_type, type_to_proto
 

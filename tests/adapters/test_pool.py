@@ -223,15 +223,24 @@ def test_means_over_windows_with_gaps_that_are_refused(refused):
         refused(same, 19, 18, {"x": x}, "C204")
 
 
-@pytest.mark.parametrize("power", [1, 2, 3])
-@pytest.mark.parametrize("kind", [np.float32, np.float16])
-def test_norms_of_windows_with_gaps(check, refused, power, kind):
+@pytest.mark.parametrize(("power", "raised", "rooted"), [(1, [], []), (2, ["Mul"], ["Sqrt"]), (3, ["Pow"], ["Pow"])])
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.float64])
+def test_norms_of_windows_with_gaps(check, power, raised, rooted, kind):
     x = np.random.default_rng(3).standard_normal((2, 3, 7, 8)).astype(kind)
-    how = {"kernel_shape": [2, 3], "dilations": [2, 2], "strides": [1, 2], "p": power}
-    near = {"rtol": 1e-5} if kind is np.float32 else {"rtol": 2e-3}
+    how = {"kernel_shape": [2, 3], "dilations": [2, 2], "p": power}
+    near = {"rtol": {"float16": 2e-3, "float32": 1e-5, "float64": 1e-12}[np.dtype(kind).name]}
+    cast = ["Cast"] * (kind is np.float16)
+    operators = [*cast, "Abs", *raised, "Conv", *rooted, *cast]
     for to in (17, 9, 7):
-        check(node("LpPool", ["x"], ["y"], **how, pads=[1, 0, 0, 2]), 18, to, {"x": x}, **near)
-    refused(node("LpPool", ["x"], ["y"], **how, ceil_mode=1), 18, 17, {"x": x}, "C204")
+        pool = node("LpPool", ["x"], ["y"], **how, strides=[1, 2], pads=[1, 0, 0, 2])
+        check(pool, 18, to, {"x": x}, **near, operators=operators)
+    check(node("LpPool", ["x"], ["y"], **how), 18, 17, {"x": x}, **near, operators=operators)
+
+
+@pytest.mark.parametrize("rounded", [{"ceil_mode": 1}, {"auto_pad": "VALID"}, {"auto_pad": "SAME_UPPER"}])
+def test_norms_of_windows_with_gaps_whose_padding_is_not_stated(refused, rounded):
+    gaps = node("LpPool", ["x"], ["y"], kernel_shape=[2, 3], dilations=[2, 2], **rounded)
+    refused(gaps, 18, 17, {"x": IMAGE}, "C204")
 
 
 @pytest.mark.parametrize(

@@ -295,7 +295,7 @@ LEFT = {
                            {"metadata_props": [{"key": "a", "value": "b"}, {"key": "a", "value": "c"}]}),
     "different attributes": ("G304", MAIN + "{ y = LeakyRelu <alpha = 0.5> (x) }",
                              {"graph.node[0].attribute[+]": {"name": "alpha", "type": 1, "f": 0.25}}),
-    "attribute with two values": ("G305", MAIN + "{ y = LeakyRelu <alpha = 0.5> (x) }",
+    "attribute with two values": ("G305", MAIN + "{ y = Selu <alpha = 0.5, gamma = 2.0> (x) }",
                                   {"graph.node[0].attribute[0].type": None, "graph.node[0].attribute[0].i": 1}),
     "type of an output": ("I101", HEAD + "main (float[N, 3] x) => (float[N, 4] y) { y = Relu (x) }", {}),
     "cycle": ("M110", MAIN + "{ y = Neg (t) t = Relu (y) }", {}),
@@ -487,6 +487,52 @@ def test_a_cast_is_one_that_its_opset_has(version, odd, number, cast):
         assert (made.graph.node[0].input[0], made.graph.node[0].attribute[0].i) == ("h", number)
     else:
         assert "I202" in {each.code for each in found.left}
+
+
+MIXED = "main (float[2] x, float16[2] h, bool c, float[4, 2] v) => (%s) "
+SIDES = "y = If (c) <then_branch = a () => (p) { p = Add (x, h) }, else_branch = b () => (q) { q = Add (h, x) }>"
+LOOP = (
+    "y, z = Loop (%s, c, x, w) <body = b (int64 i, bool d, float p, float16 q) => (bool e, float r, float16 s)"
+    " { e = Identity (d) r = Neg (p) s = Neg (q) }>"
+)
+# The opset, the outputs, the initializers, the nodes, and the nodes with Casts, None if none is plain.
+WITH_CASTS = {
+    "two nodes": (
+        17, "float[2] y, float[2] z", "", "y = Add (x, h) z = Sum (x, h, y)",
+        "h_float_1 = Cast <to = 1> (h) y = Add (x, h_float_1) h_float = Cast <to = 1> (h) z = Sum (x, h_float, y)",
+    ),
+    "a body behind branches that a condition guards": (
+        17, "float[2] y, float[4, 2] z", "",
+        SIDES + " z = Scan <num_scan_inputs = 1, body = g (float[2] k) => (float[2] r) { r = Add (k, h) }> (v)",
+        SIDES + " z = Scan <num_scan_inputs = 1, body = g (float[2] k) => (float[2] r)"
+        " { h_float = Cast <to = 1> (h) r = Add (k, h_float) }> (v)",
+    ),
+    "shapes that do not fit either": (
+        17, "y", "float16[1, 2] w = {1, 2}", "y = MatMul (v, w)", "w_float = Cast <to = 1> (w) y = MatMul (v, w_float)",
+    ),
+    "another type variable before": (
+        15, "y", "float16[2] w = {1, 2}", "y = BatchNormalization (v, x, w, x, x)",
+        "w_float = Cast <to = 1> (w) y = BatchNormalization (v, x, w_float, x, x)",
+    ),
+    "another type variable behind": (
+        21, "y", "float16 w = {1}, uint8 z = {0}", "y = QuantizeLinear (x, w, z)",
+        "w_float = Cast <to = 1> (w) y = QuantizeLinear (x, w_float, z)",
+    ),
+    "an input too many": (17, "float[2] y", "", "y = Add (x, x, h)", None),
+    "an output too many": (17, "float[2] z", "", "y, z = Add (x, h)", None),
+    "values that may differ": (17, "y, z", "int32 n = {1}, float16[2] w = {1, 2}", LOOP % "n", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WITH_CASTS)
+def test_each_cast_is_inserted_at_its_node(name):
+    opset_version, outputs, held, before, after = WITH_CASTS[name]
+    given, mended = (
+        message(f"{HEAD.replace('17', str(opset_version))}{MIXED % outputs}<{held}> {{ {nodes} }}")
+        for nodes in (before, after or before)
+    )
+    found, made = repaired(given, casts=True, select=["I202"])
+    assert made == mended and bool(found.mended) == (after is not None)
 
 
 BRANCHED_CASTS = HEAD + (

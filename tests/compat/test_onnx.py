@@ -373,6 +373,33 @@ def test_a_node_that_does_not_fit_is_refused():
             module.infer_node_outputs(schema, node, wrong)
         with pytest.raises(KeyError):
             module.infer_node_outputs(schema, node, {"a": wrong["a"]})
+        with pytest.raises(Exception, match="int64"):
+            module.infer_node_outputs(schema, node, {"a": wrong["a"], "b": tensor_type(7, (2,))})
+
+
+def test_outputs_of_which_nothing_is_known():
+    node = onnx.parser.parse_node("y = OptionalGetElement (a)")
+    schema = onnx.defs.get_schema("OptionalGetElement")
+    assert compat.shape_inference.infer_node_outputs(schema, node, {"a": onnx.TypeProto()}) == {}
+    function = onnx.parser.parse_function("""<domain: "d", opset_import: ["": 18, "x": 1]> F (a) => (y, s) {
+        y = x.Unknown (a)  s = Shape (a) }""")
+    found = compat.shape_inference.infer_function_output_types(function, [tensor_type(1, (2, 3))], [])
+    assert found == [onnx.TypeProto(), tensor_type(7, (2,))]
+    assert {type(each) for each in found} == {onnx.TypeProto}
+
+
+def test_sizes_are_followed_through_a_function():
+    function = onnx.parser.parse_function("""<domain: "d", opset_import: ["": 18]> F (a, b) => (y) {
+        sizes = Shape (a)  squares = Mul (sizes, sizes)  y = Expand (b, squares) }""")
+    types = [tensor_type(1, (2, 3)), tensor_type(10, (1,))]
+    assert compat.shape_inference.infer_function_output_types(function, types, []) == [tensor_type(10, (4, 9))]
+
+
+def test_types_without_one_to_follow_are_messages_of_this_package():
+    constant = onnx.parser.parse_node("y = Constant <value = float[2] {1, 2}> ()")
+    found = compat.shape_inference.infer_node_outputs(compat.defs.get_schema("Constant"), constant, {})["y"]
+    assert type(found) is opset.model.proto.TypeProto
+    assert found.SerializeToString() == tensor_type(1, (2,)).SerializeToString()
 
 
 def test_the_outputs_of_a_function():

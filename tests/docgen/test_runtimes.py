@@ -14,8 +14,11 @@ from opset.docgen.runtime_facts import (
     REWRITTEN,
     Fates,
     Taken,
+    _allowed_elements,
     _join_all,
     _limit_of_opsets,
+    _overlaps,
+    _types_and_limits,
     facts_of_runtimes,
     releases_text,
     runtimes_with,
@@ -26,7 +29,9 @@ from opset.docgen.site import pages
 from opset.errors import ConversionError
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.runtimes import find_runtime
+from opset.opsets.runtimes.model import make_kernel
 from opset.opsets.runtimes.names import runtime_names
+from opset.opsets.runtimes.wording import limits_text
 from tests.docgen.domains import operator, write
 
 REGISTRY = default_registry()
@@ -102,6 +107,50 @@ def test_versions_and_releases_with_equal_facts_share_a_row():
 def test_types_that_the_version_does_not_have_are_left_out():
     (row, *_) = [row for row in facts()["onnxruntime-cpu"].rows_of(("", "Cast")) if 13 in row.versions]
     assert [types_text(each) for each in row.taken] == ["any"]
+
+
+def test_types_are_allowed_for_a_type_variable_or_an_input_of_that_name():
+    versions = REGISTRY.schema("Pad", 2), REGISTRY.schema("Pad", 18)
+    floats, more = ("float16", "float", "double"), ("int8", "string")
+    assert _allowed_elements(versions[:1], "T") == _allowed_elements(versions[:1], "") == {*floats}
+    assert {*floats, *more} < _allowed_elements(versions, "data") == _allowed_elements(versions[1:], "T")
+    assert [_allowed_elements(versions, name) for name in ("pads", "axes", "no")] == [
+        {"int64"},
+        {"int32", "int64"},
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("types", "types_not", "taken", "excluded"),
+    [
+        ({"T": ["float", "double"]}, [], {"T": "float double"}, ""),
+        ({"T": ["float", "double", "int8"]}, [], {"T": "float double"}, ""),
+        ({"T": ["float", "double", "float16", "int8"]}, [], {}, ""),
+        ({"T": ["int8", "bool"]}, [], {"T": "int8 bool"}, ""),  # which a cast reaches
+        ({"no": ["float"], "": ["float"]}, [], {"no": "float", "": "float"}, ""),
+        ({}, ["double", "int8"], {}, "double"),
+    ],
+)
+def test_types_of_a_kernel_are_those_that_a_version_has_unless_it_has_none_of_them(types, types_not, taken, excluded):
+    kernel, pad = make_kernel({"types": types, "types_not": types_not, "input_rank": [4]}), REGISTRY.schema("Pad", 2)
+    floats = frozenset(("float16", "float", "double"))
+    allowed = {"T": floats, "": floats, "no": None}
+    found = _types_and_limits(kernel, (pad,), allowed, "opsets 7 to 9")
+    assert found == Taken(
+        tuple((name, frozenset(taken[name].split())) for name in sorted(taken)),
+        tuple((name, allowed[name] or frozenset()) for name in sorted(taken)),
+        frozenset(excluded.split()),
+        f"opsets 7 to 9; {limits_text(kernel)}",
+    )
+    assert _types_and_limits(kernel, (), allowed, "").types_not == {*types_not}
+
+
+def test_a_kernel_counts_if_it_has_a_type_that_a_version_allows_or_that_a_cast_reaches():
+    runtime = SimpleNamespace(cast_of={"int64": "int32", "float": "float", "bool": "bool"}.get)
+    kernel = frozenset(("int32", "float"))
+    given = (None, {"float", "bool"}, {"int64", "bool"}, {"bool"})
+    assert [_overlaps(kernel, each, runtime) for each in given] == [True, True, True, False]
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 """Conversions that a small model makes costly: they are refused (C401), or stay in proportion to the model."""
 
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper
 
 import opset
 from judges.hostile.processes import attack, own
-from tests.bounds import lines
+from tests.bounds import lines, megabytes
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 
@@ -130,6 +131,21 @@ def test_more_can_be_allowed():
         opset.convert(data, 9)
     assert len(opset.convert(data, 9, limits=limits).SerializeToString()) > 15 * 3 * 65536 * 8
     assert opset.plan(data, 9, limits=limits).refusals == []
+
+
+@pytest.mark.parametrize(
+    ("version", "graph"),
+    [
+        (18, "(float[1,100000,9,9] x) { y = LpPool<kernel_shape=[10,10], dilations=[2,2], pads=[9,9,9,9]>(x) }"),
+        (19, "(float[1,100000,40,40] x) { y = AveragePool<kernel_shape=[10,10], dilations=[2,2]>(x) }"),
+        (8, "(float[1,2] x, int64[10000000] s) { y = Expand(x, s) }"),
+    ],
+)
+def test_elements_are_charged_before_they_take_memory(version, graph):
+    graph = graph.replace("{", "=> (float[] y) {")
+    wide = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": {version}]> g {graph}')
+    with megabytes(32), pytest.raises(opset.ConversionError, match=r"C401.*\n.*\n.*more than 1,000 steps"):
+        opset.convert(wide, version - 1, limits=opset.Limits(max_steps=1000))
 
 
 def test_one_resize_takes_few_steps():

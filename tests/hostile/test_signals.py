@@ -7,8 +7,10 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import onnx.parser
 import pytest
@@ -115,6 +117,37 @@ def test_a_signal_that_python_hid_is_raised_again(monkeypatch):
     with pytest.raises(signals.Stopped) as caught:
         signals.raise_if_stopped()
     assert caught.value.code == 143
+
+
+@pytest.fixture
+def handlers(monkeypatch):
+    """The handlers of signals, and what is known of signals, which are restored after the test."""
+    before = {number: signal.getsignal(number) for number in signals.STOPPING}
+    monkeypatch.setattr(signals, "_received", [])
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize(("number", "ignored"), [signals.STOPPING, signals.STOPPING[::-1]])
+def test_a_signal_is_an_exception_once_unless_the_caller_ignores_it(number, ignored, handlers, monkeypatch):
+    signal.signal(number, signal.SIG_DFL)
+    signal.signal(ignored, signal.SIG_IGN)
+    signals.install_handlers()
+    assert signal.getsignal(ignored) == signal.SIG_IGN and sys.unraisablehook == signals._report_unraisable
+    for raised in (signal.raise_signal, lambda number: signals.raise_if_stopped()):
+        with pytest.raises(signals.Stopped) as caught:
+            raised(number)
+        assert caught.value.code == STATUS[number] and signal.getsignal(number) == signal.SIG_DFL
+    monkeypatch.setattr(signals, "_SHORTLY", 0.03)
+    with pytest.raises(signals.Stopped) as again:  # as it could not be raised in a finalizer
+        sys.unraisablehook(SimpleNamespace(exc_value=caught.value))
+        timers = [each.daemon for each in threading.enumerate() if isinstance(each, threading.Timer)]
+        time.sleep(20)
+    assert timers == [True] and again.value.code == STATUS[number] and signal.getsignal(number) == signal.SIG_DFL
+    signals.ignore_signals()
+    assert {signal.getsignal(each) for each in signals.STOPPING} == {signal.SIG_IGN}
 
 
 def test_two_signals_end_a_command_at_once(folder):

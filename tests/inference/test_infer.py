@@ -39,6 +39,26 @@ def test_sizes_are_carried_through_symbolically():
     assert found.gaps == []
 
 
+def test_how_much_is_known_of_each_output():
+    """An output that is left out is none, and sizes without an element type are nothing."""
+    found = infer(
+        model(
+            "a = local.Unknown (x)  s = Constant <value_ints = [3, 4]> ()  sized = Reshape (a, s)"
+            " b, , c = local.Unknown (x)  t = Cast <to = 7> (a)  r = NonZero (a)  q = SequenceConstruct (x)"
+            " y = Neg (x)",
+            "main (float[N, 3] x) => (float[?, ?] y)",
+        )
+    )
+    degrees = [(each.name, each.operator, each.coverage) for each in found.values()]
+    assert degrees == [
+        ("a", "Unknown", "nothing"), ("s", "Constant", "known"), ("sized", "Reshape", "nothing"),
+        ("b", "Unknown", "nothing"), ("c", "Unknown", "nothing"), ("t", "Cast", "type"), ("r", "NonZero", "symbolic"),
+        ("q", "SequenceConstruct", "symbolic"), ("y", "Neg", "symbolic"),
+    ]  # fmt: skip
+    assert found.coverage == {"known": 1, "symbolic": 3, "rank": 0, "type": 1, "nothing": 4}
+    assert {each.place for each in found.values() if each.name in "bc"} == {"graph 'main', node number 3 (Unknown)"}
+
+
 def test_the_usual_chain_of_an_exporter_resolves_to_names():
     body = """
         s = Shape (x)  zero = Constant <value_int = 0> ()  b = Gather (s, zero)  axes = Constant <value_ints = [0]> ()
@@ -273,6 +293,7 @@ def test_a_type_that_some_call_contradicts_goes_if_another_call_has_none(stated,
         ("ScatterND (x, i, u)", "float[?, 7]"), ("ScatterND (x, i, v)", "float"), ("ScatterND (x, j, u)", "float"),
         ('Resize (x, , , s)', "float[4, 5]"), ('Resize (x, , , r)', "float[?, ?]"), ('Resize (x, , , q)', "float"),
         ('Resize <axes = [0, 1]> (x, , , s)', "float"), ('Resize (x, , v)', "float[?, ?]"),
+        ("Pad (x, s)", "float[?]"), ("Pad (x, r)", "float[?]"), ("Pad (x, q)", "float"), ("Pad (x, s, , q)", "float"),
     ],
 )  # fmt: skip
 def test_what_is_known_of_an_input_without_a_rank(node, expected):

@@ -16,7 +16,7 @@ from opset.errors import ModelError
 from opset.model import load, proto
 from opset.model.elements import ELEMENTS, STRING
 from opset.model.storage.encoding import element_bits, pattern_values
-from opset.model.storage.tensor import make_tensor, tensor_bytes, tensor_values
+from opset.model.storage.tensor import held_entries, make_tensor, tensor_bytes, tensor_values, whole_tensor
 from tests.bounds import draws
 
 TYPES = sorted(ELEMENTS.keys() - {STRING})
@@ -211,6 +211,65 @@ def test_damaged_data_that_stays_in_the_file():
     model = load(b"\x08\x0a" + field(7, field(5, b"\x08\xd0\x0f\x10\x07" + numbers)))
     with pytest.raises(ModelError) as caught:
         model.payload(model.proto.graph.initializer[0])
+    assert caught.value.code == "M206"
+
+
+def stored(*fields):
+    """Return a model with a tensor of these bytes, and the tensor."""
+    model = load(b"\x08\x0a" + field(7, field(5, b"\x42\x01w" + b"".join(fields))))
+    return model, model.proto.graph.initializer[0]
+
+
+FLOAT_FIELD, INT32_FIELD, STRING_FIELD, INT64_FIELD, RAW_FIELD, DOUBLE_FIELD, UINT64_FIELD = 4, 5, 6, 7, 9, 10, 11
+
+
+@pytest.mark.parametrize(
+    ("fields", "held"),
+    [
+        ([field(FLOAT_FIELD, bytes(4000))], {"float_data": (1000, 1000)}),
+        ([field(FLOAT_FIELD, bytes(4000)), b"\x25\0\0\0\0" * 500], {"float_data": (1500, 1500)}),
+        ([field(DOUBLE_FIELD, bytes(4000))], {"double_data": (500, 500)}),
+        ([field(DOUBLE_FIELD, bytes(80_000))], {"double_data": (10_000, 10_000)}),
+        ([field(INT32_FIELD, b"\x01" * 2000 + b"\x80\x01" * 3)], {"int32_data": (2003, 2003)}),
+        ([field(UINT64_FIELD, b"\x81\x01" * 1000)], {"uint64_data": (1000, 1000)}),
+        ([field(INT64_FIELD, b"\x01" * 65536)], {"int64_data": (65536, 65536)}),
+        ([field(INT64_FIELD, b"\x01" * 65537)], {"int64_data": (6554, 65537)}),
+        ([field(INT64_FIELD, b"\x01" * 65540), b"\x38\x01" * 3], {"int64_data": (6557, 65543)}),
+        ([field(RAW_FIELD, bytes(3000)), field(RAW_FIELD, bytes(2000))], {"raw_data": (2000, 2000)}),
+        ([field(RAW_FIELD, bytes(3000)), field(RAW_FIELD, bytes(20))], {"raw_data": (20, 20)}),
+        ([field(RAW_FIELD, bytes(20))], {"raw_data": (20, 20)}),
+        ([field(RAW_FIELD, b"")], {"raw_data": (0, 0)}),
+        ([field(STRING_FIELD, b"text"), field(STRING_FIELD, b""), field(RAW_FIELD, bytes(3000))],
+         {"string_data": (2, 2), "raw_data": (3000, 3000)}),
+        ([field(FLOAT_FIELD, bytes(4000)), field(INT64_FIELD, b"\x01" * 2000)],
+         {"float_data": (1000, 1000), "int64_data": (2000, 2000)}),
+    ],
+)  # fmt: skip
+def test_entries_are_counted_where_they_are(fields, held):
+    assert held_entries(*stored(*fields)) == held
+
+
+@pytest.mark.parametrize(
+    ("number", "size", "name"), [(FLOAT_FIELD, 4001, "float_data"), (DOUBLE_FIELD, 4004, "double_data")]
+)
+def test_numbers_that_end_early_are_not_counted(number, size, name):
+    with pytest.raises(ModelError) as caught:
+        held_entries(*stored(field(number, bytes(size))))
+    (finding,) = caught.value.findings
+    assert (finding.code, finding.place) == ("M206", "tensor 'w'")
+    assert finding.why == f"{name} is damaged: it has {size} bytes"
+
+
+def test_a_tensor_is_whole_with_the_data_that_stays_in_the_file():
+    model, tensor = stored(field(INT64_FIELD, b"\x02" * 2000), field(FLOAT_FIELD, bytes(4000)))
+    (size,) = (segment.size for segment in model.segments(tensor))
+    assert whole_tensor(model, tensor, size - 1) is None
+    whole = whole_tensor(model, tensor, size)
+    assert (whole.name, [*whole.int64_data], len(whole.float_data)) == ("w", [2] * 2000, 1000)
+    model, tensor = stored(field(INT64_FIELD, b"\x02" * 9))
+    assert whole_tensor(model, tensor, 0) is tensor
+    with pytest.raises(ModelError, match=r"tensor 'w'\n.*its data is damaged: .") as caught:
+        whole_tensor(*stored(field(INT64_FIELD, b"\x02" * 2000 + b"\x80")), 4000)
     assert caught.value.code == "M206"
 
 

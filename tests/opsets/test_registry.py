@@ -8,6 +8,7 @@ import onnx.helper
 import pytest
 
 import opset.opsets.registry as registry_module
+from opset import get_operator_set
 from opset.errors import SchemaError, UsageError
 from opset.opsets.registry import default_registry, entry_point_folders, files_named, get_schema, registry_with
 from tests.released import RELEASED, is_released, newest
@@ -232,6 +233,21 @@ def test_a_folder_may_have_type_sets_of_its_own(tmp_path):
     assert registry_with(tmp_path).schema("A", 1, "com.acme") == schema
     assert registry_with((), data=f"{tmp_path}").schema("A", 1, "com.acme") == schema
     assert schema.types == {"T": ("seq(tensor(int64))", "tensor(double)", "tensor(float)", "tensor(float16)")}
+
+
+def test_of_two_type_sets_with_one_name_the_first_names_types(tmp_path):
+    folders = [tmp_path / "one", tmp_path / "other"]
+    for folder, types in zip(folders, ("[float16, int8, string]", "[int16, bool]"), strict=True):
+        domain = f"com.{folder.name}"
+        (folder / domain).mkdir(parents=True)
+        (folder / "types.yaml").write_text(f"mine: {types}\n")
+        (folder / domain / "A.yaml").write_text(operator("A", VERSION.format(since=1, types="mine", more="")))
+    get_operator_set("com.other", schemas=folders[1:]).save(tmp_path / "other.yaml")
+    registry = registry_with([folders[0], tmp_path / "other.yaml"])
+    first, second = (registry.schema("A", 1, domain).types["T"] for domain in ("com.one", "com.other"))
+    assert second == ("tensor(bool)", "tensor(int16)")
+    assert registry.type_sets == {**default_registry().type_sets, "mine": first}
+    assert (registry.phrase(first), registry.phrase(second)) == ("mine", "bool, int16")
 
 
 def test_an_operator_is_declared_once(tmp_path):

@@ -1,5 +1,7 @@
 """The evaluator: what it takes and gives, whole models, limits, chance, traces, and errors that name the node."""
 
+from itertools import pairwise
+
 import ml_dtypes
 import numpy as np
 import onnx
@@ -273,6 +275,18 @@ def late(graph, feeds=None, **limits):
     with pytest.raises(RunError) as caught:
         evaluator(graph, limits=Limits(**limits)).run(None, feeds or {})
     assert codes(caught) == ["R303"] and caught.value.place
+
+
+@pytest.mark.parametrize(("nodes", "more"), [(254, 0), (255, 1), (510, 1), (511, 2)])
+def test_a_program_of_many_values_takes_a_step_for_each_256_of_them(nodes, more):
+    names = ["x", *(f"v{number}" for number in range(nodes))]
+    body = " ".join(f"{after} = Neg ({before})" for before, after in pairwise(names))
+    model = opset.parse_model(
+        f'<ir_version: 8, opset_import: ["": 17]> g (float x) => (float {names[-1]}) {{ {body} }}'
+    )
+    runner = ReferenceEvaluator(model)
+    runner.run(None, {"x": np.float32(1)})
+    assert runner.steps == nodes + more
 
 
 def test_a_loop_without_end_is_stopped():

@@ -542,12 +542,19 @@ def test_s243_a_clause_names_a_part_of_the_text(tmp_path):
 def test_s217_and_s218_type_sets(tmp_path):
     write(tmp_path, TEXT.replace("floats_ir4", "mine"))
     sets = "mine: [floats, bfloat16]\nother: [float, bool]\nbase: [floats, string]\nmore: [seq(base), bool]\n"
-    (tmp_path / "types.yaml").write_text(sets)
-    assert [(finding.code, finding.place.rpartition("/")[2]) for finding in lint([tmp_path])] == [
-        ("S218", "types.yaml:1:1"),
-        ("S217", "types.yaml:2:1"),
-        ("S217", "types.yaml:4:1"),
+    (tmp_path / "types.yaml").write_text(f"{sets}twin: [float, bool]\nthird: [float, bool]\n")
+    unused, same = "the type set {} is not used", "the type set {} is the same as {}"
+    assert [(each.code, each.place.rpartition(":")[0][-1], each.message) for each in lint([tmp_path])] == [
+        ("S218", "1", same.format("mine", "floats_ir4")),
+        ("S217", "2", unused.format("other")),
+        ("S217", "4", unused.format("more")),
+        ("S217", "5", unused.format("twin")),
+        ("S218", "5", same.format("twin", "other")),
+        ("S217", "6", unused.format("third")),
+        ("S218", "6", same.format("third", "other")),
     ]
+    (target,) = select_operators([tmp_path / "com.acme" / "Scale.yaml"]).targets
+    assert check_target(target, lambda families: Hooks(None, None, None)).findings == []
 
 
 @pytest.mark.parametrize("change", ["the types", "", "[types]"])

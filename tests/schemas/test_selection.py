@@ -1,5 +1,6 @@
 """What `opset lint` is given: files, folders of any depth, and what looks like an operator and is not read."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -177,6 +178,14 @@ def test_links_to_folders_are_searched_at_the_top_alone_and_a_note_says_so(tree)
     assert selected("top")[0] == [(ONE.replace("lib/schemas", "top"), True, False)]
     (tree / "top" / "com.acme").unlink()
     assert select_operators([tree]).notes == [f"{tree}/k8s/again is a link to a folder, and was not searched"]
+
+
+def test_a_file_is_read_from_a_folder_that_cannot_be_listed(tree, monkeypatch):
+    def refuse(path):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert selected("lib/schemas/com.acme/Scale.yaml") == ([("lib/schemas/com.acme/Scale.yaml", False, False)], [])
 
 
 def said(path):

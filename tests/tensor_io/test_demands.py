@@ -348,6 +348,40 @@ def test_a_mask_leaves_a_part_out_but_never_all_of_the_last_row():
     assert drawn(Demand(mask=True), "float", ()).shape == ()
 
 
+def test_how_much_a_mask_leaves_out():
+    masks = np.array([np.isfinite(drawn(Demand(mask=True), "float", (2, 3, 9), seed)) for seed in range(100)])
+    rows = masks.reshape(100, 6, 9)
+    gone = ~rows.any(axis=2)
+    assert 0.6 < gone.any(axis=1).mean() < 0.8 and 0.3 < gone[:, :-1].mean() < 0.45 and not gone[:, -1].any()
+    kept = rows[:, :-1][~gone[:, :-1]]
+    assert kept[:, 0].all() and 0.7 < kept[:, 1:].mean() < 0.8
+    lines = [np.isfinite(drawn(Demand(mask=True), "float", (9,), seed)) for seed in range(40)]
+    assert all(each[0] for each in lines) and 0.65 < np.mean(lines) < 0.85
+    scalars = [np.isfinite(drawn(Demand(mask=True), "float", (), seed)) for seed in range(40)]
+    assert 0.6 < np.mean(scalars) < 0.9
+
+
+def test_a_mask_of_booleans_is_drawn_like_others_or_by_element():
+    masks = np.array([drawn(Demand(mask=True), "bool", (6, 9), seed) for seed in range(200)])
+    shares = masks.mean(axis=(1, 2))
+    by_row = masks[:, -1, 0] & (masks[:, :, 0] | ~masks.any(axis=2)).all(axis=1)
+    assert 0.4 < by_row.mean() < 0.6 and 0.1 < (shares == 0).mean() < 0.25
+    assert (~masks[by_row].any(axis=2)).any(axis=1).mean() > 0.5
+    by_element = shares[~by_row & (shares > 0)]
+    few, half = by_element[by_element < 0.35], by_element[by_element >= 0.35]
+    assert min(len(few), len(half)) > 20 and 0.15 < few.mean() < 0.25 and 0.45 < half.mean() < 0.55
+
+
+@pytest.mark.parametrize(
+    ("kind", "lowest"), [("double", -np.inf), ("float16", -np.inf), ("bfloat16", -np.inf), ("float8e4m3fn", -1)]
+)
+def test_the_least_number_of_a_type_leaves_out(kind, lowest):
+    found = drawn(Demand(mask=True), kind, (6, 9), 1).astype(np.float64)
+    assert np.count_nonzero(found == lowest) > 10 and np.isfinite(found).sum() > (10 if lowest < -1 else 53)
+    others = found[found != lowest]
+    assert abs(others.mean()) < 0.6 and 0.5 < others.std() < 1.5
+
+
 @pytest.mark.parametrize("distinct", [False, True])
 def test_tuples_of_indices_are_within_bounds(distinct):
     demand = Demand(low=1, bounds=(3, 2), distinct=distinct)

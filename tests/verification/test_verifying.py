@@ -114,7 +114,8 @@ def test_branches_of_functions_that_are_never_taken_are_named():
     g (float[2] x) => (float[2] y) { k = Constant <value = bool {1}> ()  y = own.F(x, k) }
     <domain: "own", opset_import: ["": 17]> F (a, c) => (b) {
       b = If (c) <then_branch = t () => (u) { u = Sin(a) }, else_branch = e () => (v) { v = Cos(a) }> }
-    <domain: "own", opset_import: ["": 17]> Unused (a) => (b) { b = Neg(a) }"""
+    <domain: "own", opset_import: ["": 17]> Unused (a, c) => (b) {
+      b = If (c) <then_branch = t () => (u) { u = Sin(a) }, else_branch = e () => (v) { v = Cos(a) }> }"""
     (note,) = opset.verify(model(text), model(text), seeds=1).notes
     assert note.startswith("never run, so not compared: function 'own.F', node number 0 (If), else_branch;")
 
@@ -280,6 +281,15 @@ def test_given_data_and_sizes_are_used_and_what_says_little_is_noted():
     assert len(found.runs) == 1 and found.outputs[0].nan_before == 12
     assert any("NaN" in note for note in found.notes) and any("little" in note for note in found.notes)
     assert {run.sizes["N"] for run in opset.verify(one, one, dims={"N": 6}).runs} == {6}
+
+
+@pytest.mark.parametrize("stated", [False, True])
+def test_an_input_with_a_default_need_not_be_given(stated):
+    one = model(HEAD + "(float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Mul (x, w) }")
+    other = model(HEAD + "(float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 3}> { y = Mul (x, w) }")
+    given = {"x": np.ones(2, np.float32)} | ({"w": np.ones(2, np.float32)} if stated else {})
+    found = opset.verify(one, other, data=[given])
+    assert found.same == stated and not any("no values" in note for note in found.notes)
 
 
 def test_a_model_without_outputs_has_no_note_that_little_was_compared():
@@ -477,6 +487,25 @@ def test_what_time_and_memory_cut_short_is_noted(monkeypatch):
     assert found.first_difference is None and found.errors[0].place == ""
 
 
+@pytest.mark.parametrize(
+    ("most", "cut", "first"), [(160, False, "d"), (158, True, "d"), (128, True, "d"), (126, True, None)]
+)
+def test_inner_values_take_half_of_the_memory_that_is_allowed(most, cut, first):
+    """There are five values of 16 bytes, and the fourth is the first that differs."""
+    text = HEAD + "(float[4] x) => (float[4] y) {{ a = Abs (x) b = Neg (a) c = Neg (b) d = {} (c) y = Exp (d) }}"
+    found = opset.verify(*(model(text.format(each)) for each in ("Neg", "Abs")), seeds=1, limits=Limits(max_bytes=most))
+    assert found.verdict == "different" and (found.first_difference and found.first_difference.value) == first
+    assert found.notes == ["not all inner values fit into memory; an earlier one may differ"] * cut
+
+
+def test_the_first_difference_is_beyond_the_tolerance_that_is_given():
+    text = HEAD + "(float x) => (float y) <float v = {{{}}}, float w = {{{}}}> {{ a = Mul (x, v) y = Mul (a, w) }}"
+    one, other = model(text.format(1, 1)), model(text.format(1.1, 3))
+    for rtol, name in ((None, "a"), (0.05, "a"), (0.5, "y")):
+        assert opset.verify(one, other, rtol=rtol, seeds=1).first_difference.value == name
+    assert opset.verify(one, other, rtol=5, seeds=1).first_difference is None
+
+
 class FixedRoundings:
     """The roundings of a model, as they were counted."""
 
@@ -485,14 +514,32 @@ class FixedRoundings:
 
 
 @pytest.mark.parametrize(
-    ("roundings", "length"),
+    ("roundings", "units", "length"),
     [
-        ([{"a": (1.0, 3, 0.0)}, {"b": (1.0, 2, 0.0)}], 3),
-        ([{"a": (1.0, 3, 0.0)}, None], 3),
-        ([None, {"a": (1.0, 3, 0.0), "b": (1.0, 2, 0.0)}], 2),  # "a" is another value there
-        ([None, None], 1),
+        ([{"a": (1.0, 3, 0.0)}, {"b": (1.0, 2, 0.0)}], 16, 3),
+        ([{"a": (400.0, 3, 2.0**-23)}, {"b": (100.0, 7, 0.0)}], 80, 7),
+        ([{"a": (100.0, 3, 0.0)}, {"b": (900.0, 2, 2.0**-22)}], 240, 3),
+        ([{"a": (400.0, 3, 0.0)}, None], 80, 3),
+        ([None, {"a": (400.0, 3, 0.0), "b": (100.0, 2, 0.0)}], 40, 2),  # "a" is another value there
+        ([{"b": (400.0, 3, 0.0)}, {"a": (400.0, 3, 0.0)}], 16, 1),
+        ([None, None], 2.0**23 * 1e-4, 1),
     ],
 )
-def test_the_roundings_of_a_model_are_looked_up_by_its_own_name_of_the_output(roundings, length):
+def test_the_roundings_of_a_model_are_looked_up_by_its_own_name_of_the_output(roundings, units, length):
     found = [None if each is None else FixedRoundings(each) for each in roundings]
-    assert _tolerance_for(np.zeros(2, np.float32), "a", "b", found)[1] == length
+    allowed, longest = _tolerance_for(np.zeros(2, np.float32), "a", "b", found)
+    assert (allowed, longest) == (pytest.approx(units * 2.0**-23), length)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "allowed"),
+    [
+        ([], 0.0),
+        (["int64"], 0.0),
+        (["float32", "float16", "float64"], 2.0**-9),
+        (["float64", "float32"], 16 * 2.0**-23),
+    ],
+)
+def test_the_tolerance_of_a_sequence_is_that_of_its_widest_tensor(kinds, allowed):
+    value = [np.zeros(2, kind) for kind in kinds]
+    assert _tolerance_for(value, "a", "b", [FixedRoundings({}), None]) == (pytest.approx(allowed), 1)

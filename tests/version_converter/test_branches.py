@@ -108,6 +108,13 @@ def test_a_condition_that_is_not_known_is_refused(name, tmp_path):
     assert not [note for note in found.notes if "their branch" in note]
 
 
+def test_one_that_is_known_is_taken_behind_one_that_is_not(tmp_path):
+    unknown = ONE.replace("y =", "z =").replace("Exp", "Abs").replace("(yes)", "(given)")
+    model = model_of(f"{{ {unknown} yes = Constant <value = bool {{1}}> () {ONE} }}", "float[2, 3] x, bool given")
+    after = opset.convert(model, runtime="npu==1.0", targets=[file_without_exp(tmp_path)])
+    assert [node.op_type for node in after.graph.node] == ["If", "Neg"]
+
+
 def test_a_frozen_initializer_is_a_known_condition(tmp_path):
     nodes, given = STAY["an initializer that a caller may override"]
     runtime = {"runtime": "npu==1.0", "targets": [file_without_exp(tmp_path)], "freeze": ["yes"]}

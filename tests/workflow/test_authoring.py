@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -790,6 +791,15 @@ def test_kernels_of_the_standard_have_types(name, signature):
     assert ("typing" in stub.imports) == ("Any" in signature)
 
 
+def test_a_long_name_stays_in_one_piece_in_a_kernel_to_write():
+    schema = default_registry().versions("LeakyRelu")[-1]
+    names = ["long_" * 30, "second"]
+    attributes = {name: schema.attributes["alpha"]._replace(name=name) for name in names}
+    head, _, _ = kernel_stub(replace(schema, attributes=attributes), True).text.partition(" ->")
+    lines = ["    x: Array, *,", f"    {names[0]}: float,", "    second: float,", ")"]
+    assert head.partition("(\n")[2].splitlines() == lines
+
+
 def test_no_kernel_to_write_has_a_line_that_is_too_long():
     for name in default_registry().operators(""):
         schema = default_registry().versions(name)[-1]
@@ -866,6 +876,9 @@ def test_which_versions_an_author_may_choose(since, own, released, why, least):
         assert (found.code, found.message) == ("U103", f"--since {since} is not possible")
 
 
+ACME = 'domain="com.acme"'
+
+
 @pytest.mark.parametrize(
     ("source", "registered", "there"),
     [
@@ -873,15 +886,17 @@ def test_which_versions_an_author_may_choose(since, own, released, why, least):
         ("x = 1\n\n\ndef other(): pass\n", False, ""),
         ("def thin_2_up(): pass\n", False, "1"),
         ("\nclass thin_2_up: pass\n", False, "2"),
-        ('@up("Thin", since=2)\ndef any(): pass\n', True, ""),
-        ('@down("Thin", since=2)\ndef any(): pass\n', False, ""),
-        ('@up("Wide", since=2)\ndef any(): pass\n', False, ""),
-        ('@up("Thin", since=3)\ndef any(): pass\n', False, ""),
-        ('@up("Thin", since=TWO)\ndef any(): pass\n', False, ""),
-        ('@other\n@a.up("Thin", since=2)\n@up("Thin", domain=D, since=2)\ndef any(): pass\n', True, ""),
+        ('@up("Thin", since=2, domain="com.acme")\ndef any(): pass\n', True, ""),
+        ('@up("Thin", since=2)\ndef any(): pass\n', False, ""),
+        ('@up("Thin", since=2, domain="com.other")\ndef any(): pass\n', False, ""),
+        (f'@down("Thin", since=2, {ACME})\ndef any(): pass\n', False, ""),
+        (f'@up("Wide", since=2, {ACME})\ndef any(): pass\n', False, ""),
+        (f'@up("Thin", since=3, {ACME})\ndef any(): pass\n', False, ""),
+        (f'@up("Thin", since=TWO, {ACME})\ndef any(): pass\n', False, ""),
+        ('@other\n@a.up("Thin", since=2)\n@up("Thin", domain=names.D, since=2)\ndef any(): pass\n', True, ""),
         ("@up(THIN, since=2)\ndef any(): pass\n", False, ""),
         ('@up("Thin", since=2)\nclass Any: pass\n', False, ""),
-        ('@up("Thin")\ndef any(): pass\n\n\n@up("Thin", since=2)\ndef more(): pass\n', True, ""),
+        (f'@up("Thin", {ACME})\ndef any(): pass\n\n\n@up("Thin", since=2, {ACME})\ndef more(): pass\n', True, ""),
     ],
 )
 def test_what_a_file_of_functions_has_already(source, registered, there):
@@ -890,6 +905,10 @@ def test_what_a_file_of_functions_has_already(source, registered, there):
     assert conflicting_definition(source, stub) == (f"thin_2_up, line {there}" if there else "")
     kernel = kernel_stub(OpSchema("com.acme", "Thin", 2, "acme"), False)
     assert is_registered('@kernel("Thin", domain="com.acme")\ndef any(): pass\n', kernel)
+    kernel = kernel_stub(OpSchema("", "Thin", 2, "acme"), True)
+    assert is_registered('@kernel("Thin")\ndef any(): pass\n', kernel)
+    assert is_registered('@kernel("Thin", domain="ai.onnx")\ndef any(): pass\n', kernel)
+    assert not is_registered('@kernel("Thin", domain="com.acme")\ndef any(): pass\n', kernel)
 
 
 def test_the_last_line_of_a_file_gets_an_end_before_more_is_added(folder):

@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from opset.cli import cli
-from opset.docgen.outcomes import FILE, read_table, tables_of
-from opset.errors import SchemaError
-from opset.opsets.registry import default_registry
+from opset.docgen.outcomes import FILE, RecordedOutcome, read_table, tables_of, write_table
+from opset.errors import Finding, SchemaError
+from opset.opsets.registry import default_registry, registry_with
 from opset.schemas.model import Example, ExampleValue
 from opset.workflow.examples.examination import examine_subject
-from opset.workflow.examples.outcomes import plain_forms, record_outcomes, stale_tables, varied_forms
+from opset.workflow.examples.outcomes import plain_forms, record_outcomes, stale_tables, varied_forms, write_tables
 
 OWN = Path(__file__).parents[1] / "opsets" / "own"
 ADAPTERS = Path(__file__).parents[2] / "opset" / "adapters"
@@ -76,6 +76,43 @@ def test_a_table_that_is_not_what_examples_show_is_stale(folder):
     assert run(folder, "-k", "whole").exit_code == 0  # which is no reason to compare
     assert run(folder, "--record").exit_code == 0
     assert file.read_text() == written
+
+
+def test_a_table_keeps_operators_that_were_not_tested_and_forgets_those_that_are_gone(folder):
+    registry, stretch = registry_with([folder]), ("com.example", "Stretch")
+    file = folder / "com.example" / FILE
+    assert write_tables(registry, [stretch], set()) == [] and not file.exists()
+    for name in ("Second", "Untested"):
+        (folder / "com.example" / f"{name}.yaml").touch()
+    stated = {"1-2": RecordedOutcome(("Identity",), (), False, ())}
+    write_table(file, dict.fromkeys(("Gone", "Stretch", "Untested"), stated))
+    events = {
+        *((*stretch, "1-2", made, None) for made in (("Mul", "Add"), ("Mul",))),
+        *((*stretch, "1-2", None, refusal) for refusal in (("C204", "it is one"), ("C103", "any node"))),
+        (*stretch, "2-1", None, None),
+        ("com.example", "Second", "2-1", ("Neg",), None),
+    }
+    (finding,) = stale_tables(registry, [stretch, ("com.example", "Absent")], events)
+    assert finding == Finding(
+        "T113",
+        "Stretch: what conversions do with its examples is not what conversions.json says",
+        str(file),
+        "transitions 1-2, 2-1",
+        "opset test Stretch --record writes it; read the difference",
+    )
+    assert write_tables(registry, [stretch, ("com.example", "Absent")], events) == [file]
+    outcomes = {
+        "1-2": RecordedOutcome(("Mul",), ("Add",), False, (("C204", "it is one"),)),
+        "2-1": RecordedOutcome((), (), True, ()),
+    }
+    assert read_table(file) == {"Stretch": outcomes, "Untested": stated}
+    assert stale_tables(registry, [stretch], events) == []
+    second = ("com.example", "Second")
+    assert write_tables(registry, [stretch, second], events) == [file]
+    made = {"2-1": RecordedOutcome(("Neg",), (), False, ())}
+    assert read_table(file) == {"Second": made, "Stretch": outcomes, "Untested": stated}
+    assert write_tables(registry, [stretch, second], set()) == [file]
+    assert read_table(file) == {"Untested": stated}
 
 
 def test_one_of_several_versions_is_no_reason_to_compare_a_table(folder):

@@ -290,7 +290,7 @@ def _norms_with_gaps(op: Builder, node: Node) -> Result:
     if power != 1:
         x = op.Mul(x, x) if power == 2 else op.Pow(x, op.const(float(power), wide))
     ones = op.const([1] * op.charge_elements(channels * math.prod(kernel)), wide, [channels, 1, *kernel])
-    windows = {name: node.attr(name) for name in ("dilations", "strides", "pads") if node.has(name)}
+    windows = {name: node.attr(name) for name in ("dilations", "strides", "pads")}
     y = op.Conv(x, ones, group=channels, **windows)
     if power != 1:
         y = op.Sqrt(y) if power == 2 else op.Pow(y, op.const(1 / power, wide))

@@ -25,7 +25,7 @@ class Pass(Follower, Protocol):
     edits: Edits
 
     def follow_into(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Pass:
-        """Return the finished pass over the subgraph in an attribute of the node at `index`.
+        """Follow the axis through the subgraph in an attribute of the node at `index`; return this finished pass.
 
         `places` are the places of the resized axis in the subgraph's inputs, by name; None for an input without it.
         Raises Blocked or TrackingStopped if the axis cannot be followed.
@@ -85,8 +85,9 @@ def _carry_through_if(tracking: Pass, index: int, call: Call) -> Sequence[Place 
 def _carry_through_loop(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     """Return the places of the resized axis in the outputs of a Loop: final states first, then stacked outputs.
 
-    Raises Blocked if the number of iterations depends on the axis, or if a state has the axis at another place after an
-    iteration.
+    The axis is followed through the body. A place is None if the output does not have the axis. Raises Blocked if the
+    number of iterations depends on the axis, or if a state has the axis at another place after an iteration. Raises
+    TrackingStopped if a node of the body does not carry the axis.
     """
     if not all(map(tracking.is_shared, filter(None, call.names[:2]))):
         raise Blocked("how often it turns depends on the slices")
@@ -207,9 +208,10 @@ def _check_states(before: Sequence[Place | None], after: Sequence[Place | None])
 
 
 def _output_places(inner: Pass) -> list[Place | None]:
-    """Return the places of the resized axis in the outputs of a subgraph that was followed, None for one without it.
+    """Return the places of the resized axis in the outputs of the subgraph that the pass `inner` followed it through.
 
-    Raises Blocked if an output holds sizes that depend on the axis.
+    A place is None if the output does not have the axis. Raises Blocked if an output holds sizes that depend on the
+    axis.
     """
     names = inner.scope.body.output_names()
     if any(name in inner.sized for name in names):

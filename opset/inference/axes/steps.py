@@ -171,7 +171,7 @@ class AxisStep:
     # -- what changes --
 
     def choose(self, candidates: Sequence[Place]) -> Place:
-        """Return one of several possible places.
+        """Return one of several possible places, at first the first one.
 
         If a later node cannot carry the axis, the model is followed again with another choice.
         """

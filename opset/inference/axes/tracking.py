@@ -78,9 +78,10 @@ class Tracking:
         self.inner: dict[tuple[int, str], Tracking] = {}
 
     def follow_into(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Tracking:
-        """Return the finished pass over the subgraph in an attribute of the node at `index`, and keep it in `inner`.
+        """Follow the axis through the subgraph in an attribute of the node at `index`; return this finished pass.
 
-        `places` are the places of the axis in the subgraph's inputs, by name; None for an input without it.
+        The pass is also kept in `inner`. `places` are the places of the axis in the subgraph's inputs, by name; None
+        for an input without it.
 
         Raises:
             Blocked: nothing is known of the subgraph.
@@ -249,7 +250,8 @@ class Tracking:
     def _compute_sizes(self, index: int, call: Call) -> bool:
         """Compute the elements of a node's outputs in the resized model, and store those that differ in `sized`.
 
-        The node computes with sizes, as Shape does. Returns False, and stores nothing, if an element is not known.
+        The node computes with sizes, as Shape does. Returns whether this succeeded. If an element is not known, nothing
+        is stored.
         """
         types: list[Type | None] = []
         for name, type_ in zip(call.names, call.types, strict=True):

@@ -114,7 +114,7 @@ class Dim:
         return self._hash
 
     def __str__(self) -> str:
-        """Return the text that `parse_size` reads again, such as "2*N + 1"; a variable alone is its plain name."""
+        """Return the text that `parse_size` reads again: "2*N + 1", or just the name for a variable."""
         if not self._text:
             atom = _only_atom(self)
             self._text = atom if isinstance(atom, str) else _size_text(self)
@@ -123,7 +123,7 @@ class Dim:
     __repr__ = __str__
 
     def __add__(self, other: Size) -> Size:
-        """Return the sum, an int if no variable is left."""
+        """Return the sum, an int if no variable is left. Raises TooComplex if it is too large."""
         if not isinstance(other, int | Dim):
             return NotImplemented
         terms = dict(self.terms)
@@ -403,7 +403,7 @@ def _canonical_size(terms: dict[Monomial, int]) -> Size:
 
 
 def _size_of_atom(atom: Atom) -> Dim:
-    """Return the size that consists of this variable (its name) or function alone."""
+    """Return the size that consists only of this variable, given by its name, or of this function."""
     return Dim((((atom,), 1),))
 
 

@@ -93,8 +93,8 @@ class ConstantElements:
     ) -> tuple[Constant | None, ...]:
         """Return the elements of a node's outputs, computed by the operator's data function; () if nothing is computed.
 
-        An output is None if it is unknown, is large, or has a size that is no number. The first output decides whether
-        anything is computed.
+        Nothing is computed unless the first output is a small tensor of numbers or booleans with known sizes. An output
+        is None if it is unknown, is large, or has a size that is no number.
 
         Args:
             call: the node.

@@ -125,9 +125,9 @@ class Engine:
         return [*self.scopes.values(), *self.calls.all_scopes()]
 
     def _infer_graphs(self) -> list[Scope]:
-        """Infer the main graph and the training graphs, with all subgraphs and functions; return their scopes.
+        """Infer the main graph and the training graphs, with all subgraphs and functions they use.
 
-        The result does not have the scopes of subgraphs and functions. If the budget is used up, later values of the
+        Returns the scopes of the main graph and the training graphs. If the budget is used up, later values of the
         graph become unknown; BudgetExceeded is raised instead if the engine was made with `limited`.
         """
         imports = self.index.opsets

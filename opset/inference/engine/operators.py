@@ -18,9 +18,9 @@ from opset.schemas.names import domain_name, normalize_domain
 def find_schema(registry: Registry, op_type: str, version: int, domain: str, strict: bool) -> OpSchema | None:
     """Return an operator's schema at an opset version, or None if there is none.
 
-    With `strict`, it allows only the types of the newest text of the standard. Otherwise, it also allows types that an
-    earlier release of the same version allowed. An operator that only runtimes know then has the schema of the standard
-    operator that stands for it.
+    With `strict`, the schema allows only the types of the newest text of the standard. Without it, the schema also
+    allows types that an earlier release of the same version allowed. An operator that only runtimes know is then found,
+    too: it has the schema of the standard operator that stands for it.
     """
     schema = registry.schema(op_type, version, domain)
     if strict:

@@ -176,7 +176,7 @@ class Inference:
 
     @property
     def scopes(self) -> list[Scope]:
-        """The types and elements by graph: of all graphs, the main graph first, then of called functions.
+        """The types and elements of all values by graph, the main graph first, called functions last.
 
         A function has one Scope for each call that differs from the others in more than names.
         """

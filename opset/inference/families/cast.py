@@ -69,26 +69,26 @@ def bit_cast_26(call: Call) -> Type:
 
 @data("Cast")
 def cast_1_data(call: Call) -> Any:
-    """Return the input's elements converted to the type that `to` names, or None if not even their number is known.
+    """Return the input's elements converted to the type that the attribute `to` names, or None if they are unknown.
 
-    An element is None if it is unknown, or if the result of its conversion is, as in `_convert_element`.
+    An element is None if it is unknown, or if it has no certain value in the new type: see `_convert_element`.
     """
     return _convert_elements(call, dtype_of_attribute(call, "to"))
 
 
 @data("CastLike")
 def cast_like_15_data(call: Call) -> Any:
-    """Return the first input's elements in the second's element type, or None if not even their number is known.
+    """Return the first input's elements converted to the second input's element type, or None if they are unknown.
 
-    An element is None if it is unknown, or if the result of its conversion is, as in `_convert_element`.
+    An element is None if it is unknown, or if it has no certain value in the new type: see `_convert_element`.
     """
     return _convert_elements(call, call.dtype(1))
 
 
 def _convert_elements(call: Call, target: str | None) -> Any:
-    """Return the first input's elements converted to the element type `target`; None if not even their number is known.
+    """Return the first input's elements converted to the element type `target`, or None if they are unknown.
 
-    An element is None if it is unknown, or if the result of its conversion is, as in `_convert_element`.
+    An element is None if it is unknown, or if it has no certain value in the new type: see `_convert_element`.
     """
     elements = call.elements(0)
     if elements is None:

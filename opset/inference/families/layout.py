@@ -141,8 +141,8 @@ def _concat_axis(call: Call, rank: int) -> int:
 def concat_1_data(call: Call) -> Any:
     """Return the joined elements in row-major order; an element that is unknown is None.
 
-    Elements of an input are unknown one by one if its shape is known in numbers. Without such a shape, the result is
-    None. It is None, too, if there are no inputs. Raises Violation C1 if `axis` is out of range.
+    If the elements of an input are unknown, each of them is None in the result. Returns None if the shape of such an
+    input is not known in numbers, or if there are no inputs. Raises Violation C1 if `axis` is out of range.
     """
     parts = [_elements_or_unknown(call, index) for index in range(call.input_count)]
     if any(part is None for part in parts) or not parts:

@@ -57,9 +57,9 @@ def linear_regressor_1(call: Call) -> Shape:
 def linear_classifier_1(call: Call) -> list[Type]:
     """Return the types of the two outputs: a label for each row of X, and a float score for each row and label.
 
-    Each row of coefficients has one for each feature of X. Raises Violation C2 if the coefficients do not fill such
-    rows, or if there are intercepts, but not one for each row. Raises C5 if the rows are not as many as the labels; one
-    row for two labels is allowed. Nothing is checked if the number of features is not known.
+    The coefficients are rows with one number for each feature of X. Raises Violation C2 if they do not fill such rows,
+    or if there are intercepts, but not one for each row. Raises Violation C5 if the number of rows is not the number of
+    labels; one row for two labels is allowed. Nothing is checked if the number of features is not known.
     """
     element, labels = label_type_and_count(call, "classlabels_strings", "classlabels_ints")
     rows, features = count_rows_and_features(call)

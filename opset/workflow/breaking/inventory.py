@@ -61,7 +61,7 @@ def _version_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
     for since in operators.old.versions:
         if since not in operators.new.versions and since not in operators.version_renumbering:
             restore = operators.old.restore or "restore it"
-            yield RuleFinding(f"version {since} is gone", version=since, help=restore, place=operators.new.place())
+            yield RuleFinding(f"version {since} is gone", version=since, help=restore)
 
 
 @BREAKING.rule("B104", OperatorPair, requires=FORBIDDEN, clause=IMMUTABLE)

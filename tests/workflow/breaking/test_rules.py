@@ -45,6 +45,23 @@ def test_a_rule_finds_its_bad_example_and_not_its_good_one(rule):
     assert {one.severity for one in good.findings if one.rule == rule} <= {"INFO"}
 
 
+@pytest.mark.parametrize(
+    ("rule", "help", "place"),
+    [
+        ("B102", "restore its file (git checkout v1 -- it); to withdraw it, opset bump com.acme.Thin, with", ""),
+        ("B103", "git checkout v1 -- it", "Thin.yaml:1:1"),
+        ("B104", "git checkout v1 -- it", "Thin.yaml:4:10"),
+    ],
+)
+def test_what_a_revision_had_is_restored_by_its_command(rule, help, place):
+    old = golden.state(rule, "old")
+    operators = {key: replace(each, restore="git checkout v1 -- it") for key, each in old.operators.items()}
+    (found,) = compare(replace(old, operators=operators), golden.state(rule, "new"), rules=[rule]).findings
+    assert found.help.startswith(help) and found.place.rpartition("/")[2] == place
+    (plain,) = compare(old, golden.state(rule, "new"), rules=[rule]).findings
+    assert plain.help.startswith("restore ") and "git" not in plain.help
+
+
 def test_the_guide_has_the_rules_of_the_code():
     guide = golden.GUIDE.read_text(encoding="utf-8")
     assert golden.table() in guide

@@ -98,7 +98,7 @@ def flatten(step: AxisStep) -> Place:
 
 @carries("Transpose")
 def transpose(step: AxisStep) -> Place:
-    """Return the Place of the resized axis (such as the batch) in Transpose's output.
+    """Return the Place of the resized axis (such as the batch) in the output of Transpose: where `perm` moves it.
 
     Raises Blocked if the attribute `perm` is absent and the rank is unknown.
     """
@@ -127,8 +127,9 @@ def unsqueeze(step: AxisStep) -> Place:
 def squeeze(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Squeeze.
 
-    Raises Blocked if the node removes the axis. A node without axes removes each axis of size 1: then, Blocked is
-    raised unless the old size is 1 and the axis is merged with others, so that its size is never 1.
+    Raises Blocked if the node names the axis among those that it removes. Without named axes, the node removes each
+    axis of size 1. It is then blocked unless the old size is 1, and the axis is merged with others, which make it
+    longer than 1.
     """
     step.require_shared(1)
     place = step.data_place()
@@ -154,8 +155,8 @@ def squeeze(step: AxisStep) -> Place:
 def concat(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Concat.
 
-    An input without the axis is repeated along it. Raises Blocked if inputs are joined along the axis, if they have it
-    in different places, or if an input cannot be repeated.
+    It is the place in the inputs; an input without the axis is repeated along it. Raises Blocked if inputs are joined
+    along the axis, if they have it in different places, or if an input cannot be repeated.
     """
     found = {place for index in range(step.count) if (place := step.place(index)) is not None}
     if len(found) > 1:
@@ -184,7 +185,7 @@ def repeat_others(step: AxisStep, place: Place, indices: Sequence[int]) -> None:
 def split(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in each output of Split.
 
-    Raises Blocked if the node splits along the axis.
+    It is the place in the input. Raises Blocked if the node splits along the axis, or if another input has it.
     """
     step.require_shared(1)
     place = step.data_place()
@@ -259,8 +260,8 @@ def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequenc
 def constant_of_shape(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of ConstantOfShape.
 
-    The result is None if its shape does not depend on the axis. Raises Blocked if two sizes do, or if one is no
-    multiple of the new size.
+    The result is None if the stated shape does not depend on the axis. Raises Blocked if two sizes in it depend on the
+    axis, or if a size that does is no multiple of the new size.
     """
     step.require_shared(0)
     wanted = step.numbers(0) or ()
@@ -271,8 +272,9 @@ def constant_of_shape(step: AxisStep) -> Place | None:
 def tile(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Tile.
 
-    The result is None if neither data nor repeats depend on the axis. Raises Blocked if slices themselves would be
-    repeated, or for versions before 6.
+    If the data has the axis, it is the place in the data. If instead one of the repeats is the new size, it is the
+    place of the repeated axis. The result is None if neither data nor repeats depend on the axis. Raises Blocked for
+    other repeats that depend on the axis, for repeats along the axis of the data, and for versions before 6.
     """
     step.require_shared(1)
     if step.call.version < 6:

@@ -25,7 +25,7 @@ def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place:
     """Return the Place of the resized axis (such as the batch) in the shape to which inputs of a node broadcast.
 
     At least one of the inputs at `indices` has the axis. An input without it may lack this axis or have size 1 there.
-    If it has the old size there, and its slices are certainly equal, the node is changed to read the first slice alone.
+    If it has the old size there, and its slices are certainly equal, the node is changed to read only the first slice.
     Raises Blocked for any other input, or if two inputs have the resized axis in different places.
     """
     rank = max(len(step.shape(index)) for index in indices)
@@ -68,8 +68,9 @@ def unary(step: AxisStep) -> Place:
 def broadcasting(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Add, Where and the like.
 
-    An input whose slices are equal may be cut to one slice. Raises Blocked as `broadcast_place` does. Versions that
-    broadcast by an attribute are blocked, too, unless the inputs without the axis are scalars.
+    An input whose slices are equal may be cut to one slice. Raises Blocked if two inputs have the axis in different
+    places, or if an input without it has slices there that may differ. Early versions, which broadcast by an attribute,
+    are blocked unless the inputs without the axis are scalars.
     """
     name = step.call.schema.name
     others = [index for index in range(step.count) if step.place(index) is None]

@@ -84,7 +84,8 @@ def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int,
 def gather(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Gather.
 
-    Raises Blocked if both data and indices have the axis, or if slices are picked along it.
+    It follows from the place in the data or in the indices, one of which has the axis. Raises Blocked if both have it,
+    or if slices are picked along it.
     """
     data, indices = step.place(0), step.place(1)
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))

@@ -63,8 +63,8 @@ def batch_normalization(step: AxisStep) -> Place:
 def dft(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of DFT: its place in the signal.
 
-    Raises Blocked if the node transforms along the axis, or along one that is not known, if the axis is the last one,
-    which holds real and imaginary parts, or if another input has the axis.
+    Raises Blocked if the node transforms along the axis, or along an axis that is not known. Raises Blocked, too, if
+    the axis is the last one, which holds real and imaginary parts, or if another input has it.
     """
     step.require_shared(1, 2)
     place = step.data_place()
@@ -80,8 +80,8 @@ def dft(step: AxisStep) -> Place:
 def grid_sample(step: AxisStep) -> Place:
     """Return the first axis as the Place of the resized axis in the output of GridSample: the batch.
 
-    If only one of the two inputs has the axis, the second one is repeated along its first axis. Raises Blocked if an
-    input has the resized axis as another than its first axis.
+    If only one of the two inputs has the axis, the other one is repeated along its first axis. Raises Blocked if an
+    input has the resized axis, but not as its first axis.
     """
     for index in (0, 1):
         place = step.own_place(index)
@@ -96,9 +96,9 @@ def grid_sample(step: AxisStep) -> Place:
 def recurrent(step: AxisStep) -> Sequence[Place | None] | None:
     """Return the Places of the resized axis, the batch, in the three outputs of RNN, GRU or LSTM.
 
-    The result is None if the first input does not have the axis. Initial states and lengths of sequences without the
-    axis are repeated along it. Raises Blocked if the axis is not the axis of the batch in an input, if an input cannot
-    be repeated, or if weights have the axis.
+    The result is None if the first input does not have the axis. If initial states or `sequence_lens` do not have it,
+    they are repeated along their axis of the batch. Raises Blocked if an input has the resized axis, but not as its
+    axis of the batch, if an input cannot be repeated, or if weights have the axis.
     """
     step.require_shared(1, 2, 3, 7)
     place = step.own_place(0)
