@@ -90,7 +90,7 @@ def command(
     known = folders_of((*paths, *folders), allow_hooks) if paths or folders else folders_for((), allow_hooks)
     selection = select_operators(paths, folders if paths or folders else ((*known.trusted, *known.data) or (FOLDER,)))
     notes = [*known.note_left_out(False, ADAPTERS), *_write_notes(selection, known, allow_hooks)]
-    fixed, commented = _fix_targets(selection.targets) if fix else ([], [])
+    fixed, commented = _fix_targets(selection) if fix else ([], [])
     findings = FindingList(selection.findings)
     checked: list[LintedTarget] = []
     for target in selection.targets:
@@ -104,6 +104,7 @@ def command(
 
         checked.append(check_target(target, hooks, released))
         findings += checked[-1].findings
+    findings = FindingList(selection.places_as_given(findings), findings.omitted)
     hold = [finding for finding in findings if finding.code != "S241"]  # what --lock mends
     locked: list[str] = []
     if lock and not hold and not findings.omitted:
@@ -195,15 +196,15 @@ def _write_notes(selection: Selection, known: Folders, allow_hooks: bool | None)
     return notes
 
 
-def _fix_targets(targets: Sequence[SelectionTarget]) -> tuple[list[str], list[str]]:
-    """Write computed parts into the files of targets; return files written, and files left alone for their comments."""
+def _fix_targets(selection: Selection) -> tuple[list[str], list[str]]:
+    """Write computed parts into the selected files; return files written, and files left alone for their comments."""
     fixed: list[str] = []
     commented: list[str] = []
-    for target in targets:
+    for target in selection.targets:
         target_fixes = fixes(target)
         if texts := target_fixes.texts:
             folder = target.folder
             write_below(folder, {os.path.relpath(path, folder): text.encode() for path, text in texts.items()})
         fixed += target_fixes.texts
         commented += target_fixes.commented
-    return fixed, commented
+    return [*map(selection.path_as_given, fixed)], [*map(selection.path_as_given, commented)]

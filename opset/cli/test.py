@@ -91,7 +91,7 @@ def command(
     except SchemaError as error:
         if not paths:
             raise  # then the YAML is configuration, as everywhere
-        output.write_errors(error)
+        output.write_errors(FindingList(selection.places_as_given(error.findings), error.finding_list.omitted))
         return 3
     known.note_left_out(False, *HOOKS)
     tabled = _operators_in_tables(registry, schemas, record) if "conversion" in parts and not pattern else []
@@ -127,6 +127,7 @@ def command(
         write_tables(registry, tabled, report.outcomes)
     elif not record:
         report.findings += stale_tables(registry, tabled, report.outcomes)
+    report.findings = selection.places_as_given(report.findings)
     _write_report(report, parts, form)
     if failure:
         sys.stderr.write(f"{failure}\n")

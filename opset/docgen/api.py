@@ -115,7 +115,10 @@ def api_page() -> list[Section]:
 
 
 def _section(module: ModuleType, title: str, doc: str, entries: Sequence[PublicName]) -> Section:
-    """Return a section of the API page; its HTML id is made of the names: "opset-types-and-shapes"."""
+    """Return a section of the API page, with the names of one topic.
+
+    Its HTML id is made of the module's name and the title: "opset-types-and-shapes".
+    """
     anchor = f"{module.__name__}-{title.lower().replace(' ', '-')}"
     return Section(module.__name__, title, anchor, doc, tuple(entries))
 

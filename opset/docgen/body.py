@@ -108,8 +108,7 @@ def _graph_of_nodes(
 ) -> Diagram | None:
     """Return nodes and their values as a graph to draw.
 
-    The result is None if there are no nodes besides constants, or more than MOST of them, or more than MOST_EDGES
-    edges.
+    The result is None if there are no nodes besides constants, more than MOST nodes, or more than MOST_EDGES edges.
 
     Args:
         title: The beginning of the graph's title; ": " and the names of the operators follow.
@@ -196,7 +195,7 @@ def _names_used(node: Any) -> Iterator[str]:
 
 
 def _attribute_text(node: Any, attribute: Any) -> str:
-    """Return the value of an attribute as short text, "" if it has none, such as a long tensor.
+    """Return the value of an attribute as short text; "" if there is none, as for a long tensor.
 
     The text of an element type's number is the name of the type: "float" for `to=1` of a Cast. `node` is the NodeProto,
     `attribute` its AttributeProto.

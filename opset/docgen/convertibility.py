@@ -384,7 +384,7 @@ class Convertibility:
         return Fate(max(kind, CHECK if rest.reason else rest.kind, key=KINDS.index), codes)
 
     def _fate_without_operator(self, key: Key, opset: int) -> Fate:
-        """Return the refusal (C201) of nodes that would become an operator that `opset` lacks.
+        """Return the refusal (C201) of nodes that would become an operator, `key`, which is missing at `opset`.
 
         The reason says that the operator came with a later version, is withdrawn, or does not exist in the registry.
         `key` is (domain, operator).
@@ -570,7 +570,7 @@ def _operators_of_bodies(schema: OpSchema, opset: int) -> tuple[frozenset[Key], 
     """Return (operators in at least one function body, operators in all bodies, refusals) for an operator at `opset`.
 
     Operators are (domain, name). Cast stands for CastLike, and never counts as used in all bodies. The refusals, as
-    plain data, are reasons why none of the bodies may serve a node.
+    plain data, say why a node may fit none of the bodies.
     """
     bodies = schema.function_bodies(opset) if not schema.domain else schema.function
     used = []

@@ -90,7 +90,8 @@ def _work_of_step(step: RouteStep | Refusal | None) -> str:
 def _lowering_of(step: RouteStep | Refusal | None) -> str:
     """Return how nodes of an operator's first version are lowered: BODY (by its function body) or WRITTEN.
 
-    The result is NONE if the operator has no lowering, and UNKNOWN if the file that may have one was not run.
+    `step` is the transition below the first version. The result is NONE if the operator has no lowering, and UNKNOWN if
+    the file that may have one was not run.
     """
     if isinstance(step, RouteStep):
         return BODY if step.adapter is lower_by_body else WRITTEN

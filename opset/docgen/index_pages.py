@@ -294,7 +294,8 @@ def _release_pages(site: Site) -> Iterator[IndexPage]:
 def _release_page(site: Site, domains: Iterable[str], before: Release | None, release: Release) -> IndexPage:
     """Return the page of a release of onnx: its new element types, operator sets and operators.
 
-    New is what the release `before`, None for the first, does not have. `domains` are the domains that the page covers.
+    Only what the release `before` does not have is new; `before` is None for the first release. `domains` are the
+    domains that the page covers.
     """
     parts = []
     opset_before = before.opset if before is not None else 0
@@ -365,7 +366,7 @@ def _version_links(site: Site, domain: str, members: Iterable[Member]) -> list[d
 def _version_link(site: Site, domain: str, operator: str, since: int) -> dict[str, str]:
     """Return a link to the section of a version on its operator's page, as the dict that templates take.
 
-    "href" is such as "../ai.onnx/Softmax.html#v13", which is right on pages one folder below the root of the site.
+    Its "href", "../ai.onnx/Softmax.html#v13", is right on pages one folder below the root of the site.
     """
     found = site.link(operator, domain, "../")
     return {**found, "href": f"{found['href']}#v{since}"}

@@ -268,7 +268,7 @@ def _signature_lines(data: dict[str, Any]) -> list[str]:
 def _allowed_text(sets: str, types: Sequence[str]) -> str:
     """Return types as text, after the names of their type sets: "`all`: `float`, `int64`".
 
-    `sets` has the names. They are left out if they are the types themselves.
+    `sets` has the names, separated by commas. They are left out if they are only the names of the types themselves.
     """
     listed = _types_text(types)
     return listed if sorted(sets.split(", ")) == sorted(map(brief_type, types)) else f"{code_span(sets)}: {listed}"

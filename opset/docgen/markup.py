@@ -135,7 +135,7 @@ def _parse_emphasis(state: StateInline, silent: bool) -> bool:
 
 
 def _finish_headings(tokens: Sequence[Token], page: bool) -> None:
-    """Set HTML ids at the headings of a page, in place; unless `page`, turn headings into bold paragraphs."""
+    """Set the HTML ids of headings if `page`, else turn headings into bold paragraphs. `tokens` is changed."""
     used: dict[str, int] = {}
     for number, token in enumerate(tokens):
         if token.type not in ("heading_open", "heading_close"):

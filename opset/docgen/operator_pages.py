@@ -237,7 +237,7 @@ def _runtimes_data(site: Site, key: Key, root: str) -> list[dict[str, str]]:
 
 
 def _kernels_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any] | None:
-    """Return the data of the table of a runtime's kernels, None for an operator that is not standard.
+    """Return the data of the table of onnxruntime's kernels; None for an operator that is not standard.
 
     The keys are "runtime", "provider" (the execution provider), "releases" (those that are known), and "rows": for each
     version of the operator, newest first, the releases that have a kernel for it.
@@ -266,8 +266,8 @@ def _opset_spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int
 def _implementations_data(data: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the notes on what runtimes do with an operator: {"title", "notes"} for each tested runtime.
 
-    `data` has the plain data of each version of the operator. A note that does not hold for all versions lists those
-    for which it holds.
+    `data` has the plain data of each version of the operator. A note that does not hold for all versions lists the
+    versions for which it holds.
     """
     held: dict[str, dict[str, list[int]]] = {}
     for since, version in data.items():
@@ -397,8 +397,8 @@ def signature(data: Mapping[str, Any]) -> str:
 def _attribute_data(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]) -> dict[str, Any]:
     """Return the list entry of an attribute: name, facts such as type and default, doc, and constraint.
 
-    `data` is the plain data of the attribute. The HTML id of the entry begins with `anchor`, that of the version's
-    section. `ids` has the HTML ids of constraints by label.
+    `data` is the plain data of the attribute. The HTML id of the entry begins with `anchor`, the HTML id of the
+    version's section. `ids` has the HTML ids of constraints by label.
     """
     default = data["default"]
     facts = [data["type"] if default is None else f"{data['type']} = {default_text(default)}"]
@@ -463,7 +463,7 @@ def _change_data(change: TransitionFacts | None) -> dict[str, Any] | None:
 def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[str, Any]:
     """Return a table of types by versions as {"columns", "rows"}.
 
-    A cell has the type variables, such as "T", of that version that allow the type, "" if none does. Types with equal
+    A cell has the type variables of its version that allow the type, such as "T"; "" if none does. Types with equal
     cells share a row. `root` is the relative path to the root of the site.
     """
     cells: dict[str, list[str]] = {}

@@ -41,7 +41,10 @@ class RecordedOutcome(NamedTuple):
     refused: tuple[tuple[str, str], ...]
 
     def as_json(self) -> str:
-        """Return {"always", "sometimes", "stays", "refused"} as JSON on one line; "refused" is {code: [reason, …]}."""
+        """Return the outcome as JSON on one line, with the keys "always", "sometimes", "stays" and "refused".
+
+        "refused" is {code: [reason, …]}. The other values are the fields of these names.
+        """
         by_code: dict[str, list[str]] = {}
         for code, why in self.refused:
             by_code.setdefault(code, []).append(why)

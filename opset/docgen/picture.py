@@ -70,7 +70,10 @@ class _Point:
     """
 
     def __init__(self, layer: int, box: Box | None = None, labels: Sequence[str] = ()) -> None:
-        """Set the width and height that the texts of the box need; without a box, both are 2. `x` is 0 at first."""
+        """Set the width and height that the texts of the box need; without a box, both are 2. `x` is 0 at first.
+
+        `layer` is the number of the layer, from the top. `labels` are the names of the values that leave the box.
+        """
         self.layer, self.box, self.labels, self.x = layer, box, labels, 0.0
         self.above: list[_Point] = []
         self.below: list[_Point] = []

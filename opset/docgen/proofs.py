@@ -52,7 +52,7 @@ def read_proofs() -> Mapping[str, Proof]:
 
 
 def transition_key(domain: str, operator: str, source: int, target: int) -> str:
-    """Return the key of a transition between two versions: "ai.onnx Slice 10-1 down".
+    """Return the key of a transition between two versions: "ai.onnx Slice 1-10 down".
 
     The lower version comes first in the key, whatever the direction. "up" stands for a `target` above `source`.
     """

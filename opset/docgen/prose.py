@@ -33,7 +33,7 @@ def escape(text: str) -> str:
 
 
 def _escape_active(text: str) -> str:
-    """Return text in which characters that have a meaning within a line of Markdown have a backslash before them."""
+    """Return text with a backslash before each character that has a meaning within a line of Markdown."""
     return _ACTIVE.sub(r"\\\g<0>", text)
 
 
@@ -143,7 +143,7 @@ class _Blocks:
         self._within.pop()
 
     def add(self, lines: Sequence[str], tight: bool = False) -> None:
-        """Append the lines of a block to `lines`, and unless it is `tight`, an empty line."""
+        """Append the lines of a block to `self.lines`, and then an empty line, unless `tight`."""
         rest = "".join(self._within)
         for line in lines:
             self.lines.append(((self._marker or rest) + line).rstrip())
@@ -152,7 +152,7 @@ class _Blocks:
             self.space()
 
     def space(self) -> None:
-        """Append an empty line to `lines`, unless the last line is empty or there is none."""
+        """Append an empty line to `self.lines`, unless its last line is empty or it has none."""
         empty = "".join(self._within).rstrip()
         if self.lines and self.lines[-1] != empty:
             self.lines.append(empty)

@@ -118,7 +118,7 @@ def _name_values(
 def _type_parts(value: ExampleValue) -> tuple[str, list[int] | int]:
     """Return the element type and the shape of a tensor, ("FLOAT", [2, 3]).
 
-    For any other value, Python code that makes its TypeProto is returned, and 0.
+    For any other value, the result is (Python code that makes its TypeProto, 0).
     """
     if value.type.startswith("tensor("):
         return value.type[7:-1].upper(), [*_shape_of(value)]
@@ -213,9 +213,9 @@ def _dtype_text(element: str) -> str:
 def _attribute_text(kind: str, value: Any) -> str:
     """Return Python code for the value of an attribute.
 
-    `kind` is the type of the attribute, such as "ints". Raises _Unsupported for an empty list, for a value that has a
-    name of the example's own model ("input_0"), for large tensors that one number fills, and for types without a short
-    form.
+    `kind` is the type of the attribute, such as "ints". Raises _Unsupported for an empty list, and for types without a
+    short form. It is also raised for a value that has a name of the example's own model ("input_0"), and for a large
+    tensor that one number fills.
     """
     if re.search(r"\binput_\d", str(value)):  # a name of the example's own model
         raise _Unsupported
@@ -240,7 +240,8 @@ def _command_values(operator: str, given: Iterable[tuple[str, ExampleValue, str]
     """Return the values of inputs for the command that runs an example's model; [] if there is no such command.
 
     A value is a text of JSON, or 0 if the text that the page shows is this JSON. There is no command if it would be too
-    long, or if JSON cannot hold a value. `given` has (name, value, shown text) for each input.
+    long, or if JSON cannot hold a value. `given` has (name, value, shown text) for each input. `operator` is the name
+    of the operator, which is in the command.
     """
     values: list[str | int] = []
     length = len(operator)
@@ -269,7 +270,8 @@ def _is_json(text: str) -> bool:
 def _json_value(value: ExampleValue) -> Any:
     """Return the elements of a tensor as nested lists, or as one value for a scalar; None if JSON cannot hold them.
 
-    None is returned for types other than tensors, complex numbers, empty tensors, and elements that are not stated.
+    The result is None, too, for an empty tensor, and if the example does not state each element. Complex numbers, and
+    values that are no tensors, give None as well.
     """
     content, shape = value.content, _shape_of(value)
     if not value.type.startswith("tensor(") or "complex" in value.type or content is None or not all(shape):

@@ -167,10 +167,9 @@ class RuntimeFacts:
         return {since: [by_release[number] for number in numbers] for since, by_release in support.items()}
 
     def _find_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the kernels that releases have of an operator by since_version, as `_support_of` does; not cached.
+        """Return the kernels of an operator by since_version, as `_support_of` does, from the runtime's own kernels.
 
-        Each list has a tuple of Taken for each release in `listed`. `key` is (domain, operator). Only for a runtime
-        with kernels of its own.
+        Each list has a tuple of Taken for each release in `listed`. `key` is (domain, operator). Not cached.
         """
         versions = self._registry.versions(key[1], key[0])
         newest = self._registry.domains.get(key[0], 0)
@@ -327,9 +326,9 @@ class Fates:
 
 
 def _runs(facts: Iterable[Fact]) -> list[tuple[Run, Fact]]:
-    """Return ((first, last), fact) for each run of consecutive releases with equal facts; both are positions from 0.
+    """Return ((first, last), fact) for each run of consecutive releases with equal facts.
 
-    `facts` has one fact for each release.
+    `facts` has one fact for each release. `first` and `last` are positions in it, counted from 0.
     """
     runs: list[tuple[Run, Fact]] = []
     for number, fact in enumerate(facts):
@@ -402,8 +401,8 @@ def _types_and_limits(
 def _overlaps(elements: frozenset[str], allowed: frozenset[str] | None, runtime: Runtime) -> bool:
     """Return whether a kernel takes one of the types that an operator allows, directly or by a cast.
 
-    `elements` are the types of the kernel, `allowed` the types that the operator allows; if they are None, which means
-    unknown, the result is True. `runtime` is the release, which knows the casts.
+    `elements` are the types of the kernel, `allowed` the types that the operator allows. If `allowed` is None, they are
+    unknown, and the result is True. `runtime` is the release, which knows the casts.
     """
     return allowed is None or not elements.isdisjoint(allowed) or not elements.isdisjoint(map(runtime.cast_of, allowed))
 
@@ -449,9 +448,9 @@ def _join_all(taken: Sequence[Taken]) -> list[Taken]:
 
 
 def _join_kernels(one: Taken, other: Taken) -> Taken | None:
-    """Return one kernel that takes the nodes that two kernels take together, None if no single kernel does.
+    """Return one kernel that takes the same nodes as two kernels together; None if no single kernel does.
 
-    There is none if their limits differ, or their types differ for more than one parameter.
+    The result is None if their limits differ, or if their types differ for more than one parameter.
     """
     if one.limits != other.limits or one.types_not != other.types_not:
         return None
@@ -503,7 +502,7 @@ def _sort_types(elements: Iterable[str]) -> list[str]:
 def releases_text(runs: Sequence[Run], releases: Sequence[str]) -> str:
     """Return releases as text: "all", "since 8.5", "8.2 to 8.4, since 9.0".
 
-    `runs` are (first, last), positions in `releases`. These are all releases, oldest first.
+    `runs` are (first, last), positions in `releases`. `releases` has all releases, oldest first.
     """
     last = len(releases) - 1
     if [*runs] == [(0, last)]:

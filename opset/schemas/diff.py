@@ -107,9 +107,9 @@ _PARAMETER_FIELDS = {"retyped": "type", "arity": "option", "homogeneous": "homog
 def _attribute_diff(old: dict[str, Attribute], new: dict[str, Attribute]) -> dict[str, Any]:
     """Return the differences of attributes by name; attributes that are equal are left out.
 
-    An attribute of the newer version alone has "added" (its type), "default" if it has one, and "required" if it is.
-    An attribute of the older version alone has "removed" (its type). An attribute of both has [old, new] under each
-    property that changed, such as "default".
+    For an attribute that only the newer version has, there is "added" (its type), "default" if it has one, and
+    "required" if it is. For one that only the older version has, there is "removed" (its type). If both versions have
+    it, each property that changed, such as "default", has [old, new].
     """
     diff: dict[str, Any] = {}
     for name in sorted(old.keys() | new.keys()):

@@ -61,8 +61,8 @@ _FLAGS = {
 def standard_index() -> dict[str, Any]:
     """Return the compiled operators of the standard; cached.
 
-    They are read from index.json. If this file is missing or damaged, or in a checkout if the YAML has changed since,
-    they are compiled anew from the YAML.
+    They are read from index.json. If this file is missing or damaged, they are compiled anew from the YAML. In a
+    checkout, this is also done if the YAML has changed since.
     """
     index = _read_index(FOLDER / _INDEX)
     in_checkout = (FOLDER.parents[1] / "pyproject.toml").exists()
@@ -295,7 +295,7 @@ def make_examples(examples: dict[str, Any], domain: str, name: str) -> tuple[Exa
 
 
 def _make_value(data: Any) -> Any:
-    """Return an attribute or value of an example from its compiled, plain data.
+    """Return an attribute or value of an example from plain data, which was read from JSON.
 
     Each mapping with type, content and shape becomes an ExampleValue, at any depth of lists; other values stay.
     """
@@ -354,7 +354,7 @@ def _stamp_of(folder: Path) -> int:
 def _read_beside_index(name: str) -> dict[str, Any] | None:
     """Return the JSON in a file beside the standard's index, such as "prose.json".
 
-    None if the file is missing or damaged, or if its stamp shows that it was compiled with another index.
+    Returns None if the file is missing or damaged, or if its stamp shows that it was compiled with another index.
     """
     stamp = standard_index()["stamp"]
     try:
@@ -365,7 +365,7 @@ def _read_beside_index(name: str) -> dict[str, Any] | None:
 
 
 def _read_index(path: Path) -> dict[str, Any] | None:
-    """Return the index in a file; None if the file is missing or damaged.
+    """Return the compiled operators in an index file; None if the file is missing or damaged.
 
     The entry of each operator stays a line of JSON, which `_entry_of` parses at first use.
     """

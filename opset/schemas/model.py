@@ -378,7 +378,7 @@ class Example(NamedTuple):
 
 
 def unknown_words(unknown: str) -> str:
-    """Return a sentence on which parts of an operator version are not known.
+    """Return a clause that says which parts of an operator version are not known.
 
     `unknown` is the field `unknown` of the version's schema: TYPES or SIGNATURE.
     """
@@ -401,7 +401,7 @@ def versions_between(versions: Iterable[int], since: int | None, until: int | No
 
 
 def is_random(example: Example) -> bool:
-    """Whether an example has a random output: one of which it states the shape, but no elements."""
+    """Whether an example has a random output: the example states the shape of this output, but no elements."""
     return any(each is not None and each.content is None and each.shape is not None for each in example.outputs or ())
 
 

@@ -28,8 +28,8 @@ def qualified_name(domain: str, name: str) -> str:
 def near_miss(name: str, known: Iterable[str]) -> str:
     """Return "did you mean …?" with up to three names in `known` that are similar to `name`; "" if none is similar.
 
-    A name that differs by upper and lower case alone is told without the others. If there are very many names, only the
-    first ones are compared.
+    Names that differ from it only by upper and lower case are suggested instead of other ones. If there are very many
+    names, only the first ones are compared.
     """
     import difflib  # slow to import, and needed for errors alone
 

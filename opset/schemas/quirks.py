@@ -105,6 +105,10 @@ QUIRKS = (
           "MXNet and Caffe exporters", _SKIPPED, MEND, "dropped: without training it has no effect", "ratio"),
     Quirk(("RoiAlign",), 10, NEWEST, "`mode` in upper case", "detection exporters", ORT, MEND,
           "written in lower case", "mode", ("AVG", "MAX")),
+    Quirk(("Split",), 18, NEWEST, "neither `split` nor `num_outputs`",
+          "the tool of onnxruntime-extensions for pre- and postprocessing, in 2023",
+          "runtimes of before onnx 1.18; not onnxruntime 1.31", MEND, "`num_outputs` is the number of outputs",
+          "num_outputs"),
     Quirk(("Squeeze", "Unsqueeze"), 1, 10, "negative `axes`, which came with version 11", "torch at opset 9 and 10",
           ORT, KEEP, "computed as version 11", "axes", stand_in=("", 11)),
     Quirk(("Gather",), 1, 10, "negative indices, which came with version 11", "torch at opset 9 and 10", ORT, KEEP,
@@ -161,9 +165,10 @@ def quirk_of_values(op_type: str, version: int) -> Quirk | None:
 
 
 def quirk_of_attribute(op_type: str, version: int, attribute: str, value: Any) -> Quirk | None:
-    """Return the quirk about an attribute with this value at opset `version`, None if there is none.
+    """Return the quirk, a known deviation from the standard, about an attribute with this value; None if there is none.
 
-    A quirk that names no values is about all values of its attribute.
+    `op_type` is an operator of ai.onnx, `version` the opset. A quirk that names no values is about all values of its
+    attribute.
     """
     for each in quirks_of(op_type, version):
         if each.attribute == attribute and (not each.values or value in each.values):

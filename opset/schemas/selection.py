@@ -65,10 +65,34 @@ class Selection:
     targets: list[SelectionTarget] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    given: dict[Path, Path] = field(default_factory=dict)
+    """The path that the user gave for the folder of a domain, by the path that ends in the folder's name."""
 
     def report(self, code: str, message: str, path: Path, why: str = "", help: str = "") -> None:
         """Add a finding about the file or folder `path`; `code` and texts are those of a Finding."""
         self.findings.append(Finding(code, message, place=str(path), why=why, help=help))
+
+    def domain_folder(self, folder: Path) -> Path:
+        """Return the path of a domain's folder in a form that ends in the folder's name: `../com.acme` for `.`.
+
+        A path that ends in a name already is returned unchanged.
+        """
+        if folder.name not in ("", os.pardir):
+            return folder
+        named = folder / os.pardir / os.path.basename(os.path.abspath(folder))
+        self.given[named] = folder
+        return named
+
+    def path_as_given(self, text: str) -> str:
+        """Return a path, or a place such as PATH:LINE:COLUMN, with the folder as the user gave it."""
+        for named, given in self.given.items():
+            if text.startswith(f"{named}{os.sep}"):
+                return str(given / text.removeprefix(f"{named}{os.sep}"))
+        return text
+
+    def places_as_given(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Return the findings, with places in the folders as the user gave them."""
+        return [finding._replace(place=self.path_as_given(finding.place)) for finding in findings]
 
     def report_depth(self, paths: Iterable[Path]) -> None:
         """Add a finding for each of `paths`: this operator file is at the wrong depth.
@@ -81,7 +105,7 @@ class Selection:
             self.report("S110", "this operator file is at the wrong depth", path, why, help)
 
     def report_suffix(self, path: Path) -> None:
-        """Add a finding about an operator file that is not read because its suffix is not `.yaml`."""
+        """Add a finding about `path`, an operator file that is not read because its suffix is not `.yaml`."""
         help = f"call it {path.stem}{SUFFIX}"
         self.report("S110", "this operator file is not read", path, f"its name does not end in {SUFFIX}", help)
 
@@ -134,15 +158,6 @@ def _parent_of(folder: Path) -> Path:
     return folder / os.pardir if folder.name in ("", os.pardir) else folder.parent
 
 
-def _domain_folder(folder: Path) -> Path:
-    """Return the path of a domain's folder in a form that ends in the folder's name: `../com.acme` for `.`.
-
-    A path that ends in a name already is returned unchanged.
-    """
-    named = folder.name not in ("", os.pardir)
-    return folder if named else folder / os.pardir / os.path.basename(os.path.abspath(folder))
-
-
 def _select_file(path: Path, selection: Selection) -> None:
     """Add the operator of a file to the selection; if it is no operator file at the right depth, add a finding.
 
@@ -161,7 +176,7 @@ def _select_file(path: Path, selection: Selection) -> None:
     elif _is_misplaced(path.parent):
         selection.report_depth([path])
     else:
-        holder = _domain_folder(path.parent)
+        holder = selection.domain_folder(path.parent)
         selection.targets.append(SelectionTarget(holder.parent, (holder / path.name,), False, frozenset()))
 
 
@@ -202,7 +217,7 @@ def _search_folder(top: Path, selection: Selection) -> None:
         return
     for folder in sorted({_parent_of(holder) for holder in holders}):
         whole = folder != _parent_of(top)
-        holder = _domain_folder(top)
+        holder = selection.domain_folder(top)
         files = _operator_files(folder, selection) if whole else _operators_in(holder)
         domains = frozenset() if whole else frozenset([holder])
         named = folder in (top, _parent_of(top))
@@ -217,7 +232,10 @@ def _search_folder(top: Path, selection: Selection) -> None:
 
 
 def _operator_files(folder: Path, selection: Selection) -> list[Path]:
-    """Return the operator files in a folder of domains; if it cannot be read, add findings and return []."""
+    """Return the operator files in a folder of domains.
+
+    If the folder cannot be read, findings are added to `selection`, and [] is returned.
+    """
     try:
         return operator_files(folder)
     except SchemaError as error:
@@ -253,7 +271,7 @@ def _is_of_domains(folder: Path) -> bool:
 def _is_misplaced(folder: Path) -> bool:
     """Whether operator files directly in a folder are at the wrong depth.
 
-    They are if the folder is a folder of domains, or if it lies inside the folder of a domain.
+    This is so if the folder is a folder of domains, or lies inside the folder of a domain.
     """
     if _has_shared_files(folder):
         return True
@@ -367,7 +385,7 @@ class _Search:
     def _is_operator_file(self, path: Path) -> bool:
         """Whether a file looks like operator YAML; False for every file after the first MAX_PEEKED.
 
-        If the file cannot be read, a finding is added, unless it is a link, and the result is False.
+        If the file cannot be read, the result is False, and a finding is added, unless the file is a link.
         """
         self.peeks -= 1
         if self.peeks < 0:

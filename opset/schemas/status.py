@@ -18,7 +18,7 @@ STATED, DERIVED, CHOSEN = "stated", "derived", "chosen"
 STATUSES = (STATED, DERIVED, CHOSEN)
 CLAUSE = "13 summary, 13 attribute NAME, 13 input NAME, 13 output NAME, 13 type NAME, 13 body, or DOCUMENT SECTION"
 _OF_VERSION = re.compile(r"([1-9][0-9]{0,9}) (?:(summary|body)|(attribute|input|output|type) (\S+))")
-_OF_DOCUMENT = re.compile(r"[^\W\d]\S* \S.*")
+_OF_DOCUMENT = re.compile(r"(?!(?:version|summary|body|attribute|input|output|type) )[^\W\d]\S* \S.*", re.IGNORECASE)
 _SUBJECT = r"(?:standard|text|specification|document|version \d+|neither)"
 _OPEN = re.compile(
     rf"\b(?:undefined|unspecified|contradicts? itself|left open|{_SUBJECT} leaves?\b[^.;]*\bopen"

@@ -134,8 +134,7 @@ def plan(
     Raises:
         ConversionError: If `assume_opset` is "auto": C106 if no versions, or several, fit all nodes; C401 if the budget
             of this search is used up.
-        InferenceError: I501 or I502 if a size in `dims` that the model states as a number cannot be replaced. I401 if
-            `assume_opset` is "auto", and `limits` do not suffice to find the versions.
+        InferenceError: I501 or I502 if a size in `dims` that the model states as a number cannot be replaced.
         ModelError: The model is malformed.
         SchemaError: A file in `schemas` or `targets` has faults.
         UsageError: The target is not known, no input has a name in `dims`, or no initializer has one in `freeze`.
@@ -213,8 +212,7 @@ def convert(
 
     Raises:
         ConversionError: The conversion is refused; the error has all refusals.
-        InferenceError: I501 or I502 if a size in `dims` that the model states as a number cannot be replaced. I401 if
-            `assume_opset` is "auto", and `limits` do not suffice to find the versions.
+        InferenceError: I501 or I502 if a size in `dims` that the model states as a number cannot be replaced.
         ModelError: The model is malformed.
         SchemaError: A file in `schemas` or `targets` has faults.
         UsageError: The target is not known, no input has a name in `dims`, or no initializer has one in `freeze`.
@@ -287,8 +285,8 @@ def _assume(
         limits: Bounds on the work of the search.
 
     Raises:
-        ConversionError: C106 if "auto" finds no versions, or several, that fit all nodes of the model.
-        InferenceError: I401 if `limits` do not suffice for "auto".
+        ConversionError: C106 if "auto" finds no versions, or several, that fit all nodes of the model; C401 if `limits`
+            do not suffice for "auto".
         ModelError: The model is malformed.
         UsageError: U101 for a version that is not known.
     """

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from opset.budget import Limits
-from opset.errors import ConversionError, Finding, FindingList, safe_text
+from opset.budget import ALLOW_MORE, Limits
+from opset.errors import ConversionError, Finding, FindingList, InferenceError, safe_text
 from opset.inference.engine.result import infer
 from opset.model import Model
 from opset.model import proto as pb
@@ -95,8 +95,7 @@ def assume_opsets(
 
     Raises:
         ConversionError: C106 if AUTO finds no version of a domain that fits all nodes, or several. C401 if the budget
-            of a trial is used up.
-        InferenceError: I401 if `limits` do not suffice for a trial with AUTO.
+            of a trial with AUTO is used up.
         ModelError: The model is malformed.
     """
     notes: list[str] = []
@@ -133,8 +132,8 @@ def guess_opset(model: Model, domain: str, registry: Registry, limits: Limits | 
     The version that the model imports is right if all nodes are valid at it and inference finds no contradiction. Else
     all versions are tried. Contradictions that are the same at every version do not count.
 
-    The registry must have schemas of the domain. Raises ModelError if the model is malformed. If a budget does not
-    suffice, ConversionError C401 or InferenceError I401 is raised.
+    The registry must have schemas of the domain. Raises ModelError if the model is malformed, and ConversionError C401
+    if the budget of a trial is used up.
     """
     stated = _stated_version(model.proto, domain)
     newest = registry.domains[domain]
@@ -224,16 +223,28 @@ def _try_version(model: Model, domain: str, version: int, registry: Registry, li
     """
     conversion = convert_model(model, Target({domain: version}), registry, limits=limits)
     if stopped := [each for each in conversion.refusals if each.code == "C401"]:
-        raise ConversionError(FindingList(stopped))
+        raise _stopped_error(stopped[0])
     return conversion
+
+
+def _stopped_error(stopped: Finding) -> ConversionError:
+    """Return the error C401 that the search for a version ended in the trial that `stopped`, a C401 or I401, ended."""
+    help = f"name the version, --assume-opset 13 or assume_opset=13, or {ALLOW_MORE}"
+    message = "the search for the opset that the model was written for was stopped"
+    return ConversionError(Finding("C401", message, stopped.place, stopped.why, help))
 
 
 def _contradictions(model: Model, registry: Registry, limits: Limits | None) -> FindingList:
     """Return the faults that inference finds in a model: types that contradict, or that a node does not take.
 
-    Raises InferenceError I401 if `limits` are given and do not suffice.
+    Raises ConversionError C401 if `limits` are given and do not suffice.
     """
-    return FindingList(infer(model, check_type=True, schemas=registry, limits=limits).findings)
+    try:
+        return FindingList(infer(model, check_type=True, schemas=registry, limits=limits).findings)
+    except InferenceError as error:
+        if error.code != "I401":
+            raise
+        raise _stopped_error(error.findings[0]) from None
 
 
 def _known_domains(proto: Any, registry: Registry) -> Iterator[str]:

@@ -42,8 +42,11 @@ def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_
     """Return the target with one or more opset versions: 21, "21", "ai.onnx.ml=3", or a mapping of domains to versions.
 
     Raises UsageError U101 for a domain or version that the registry does not have, an IR version that does not exist,
-    and two versions of one domain.
+    two versions of one domain, and a mapping that has none.
     """
+    if isinstance(to, Mapping) and not to:
+        help = 'name a version, as {"": 21}, or leave the argument out: the model keeps its versions'
+        raise UsageError(Finding("U101", "the mapping of domains to opset versions is empty", help=help))
     opsets: dict[str, int] = {}
     entries = to.items() if isinstance(to, Mapping) else [_parse_version(str(to))]
     for domain, version in entries:
@@ -52,7 +55,7 @@ def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_
             message = f"{domain or 'ai.onnx'} is given two versions"
             raise UsageError(Finding("U101", message, help='"" and "ai.onnx" are one domain: give it one version'))
     for domain, version in opsets.items():
-        label = domain or "ai.onnx"
+        label = str(domain or "ai.onnx")
         newest = registry.domains.get(domain)
         if newest is None:
             message = f"there are no schemas for the domain '{label}'"

@@ -99,9 +99,9 @@ def runtime_text(document: Mapping[str, Any]) -> str:
 def _limits(runtime: Runtime, registry: Registry) -> dict[str, tuple[int, int]]:
     """Return (lowest, highest) opset with which the runtime loads a node, by domain, and under "ir" the IR versions.
 
-    An example is {"": (7, 21), "ai.onnx.ml": (1, 4), "ir": (1, 10)}; without "ai.onnx.ml" if no opset of it loads. Only
-    the highest numbers are found by loading. The lowest opset of ai.onnx is from the tables of runtimes; the others are
-    1.
+    An example is {"": (7, 21), "ai.onnx.ml": (1, 4), "ir": (1, 10)}. If no opset of ai.onnx.ml loads, this key is
+    missing. Only the highest numbers are found by loading. The lowest opset of ai.onnx is from the tables of runtimes;
+    the others are 1.
     """
     from opset.model import proto as pb
 
@@ -138,15 +138,16 @@ def _entries(
 ) -> Iterator[dict[str, Any]]:
     """Yield the entry of a runtime's file for each version of an operator, oldest first.
 
-    A version that the runtime does not load has the entry {}. Any other has these keys, if they are not empty:
+    A version that the runtime does not load has the entry {}. The entry of any other has these keys, if their values
+    are not empty:
 
     - "versions": [13, 13], for version 13;
     - "types": the types that load, by type constraint;
     - "unasked", instead of "types", if the operator has graphs: the type constraints;
     - "constant_inputs": the inputs that must be constants.
 
-    A version has no entry if no opset that the runtime loads has it, or if it withdraws the operator. `limits` are the
-    result of `_limits`.
+    A version is skipped if it withdraws the operator, or if the runtime loads no opset with it. `limits` are the result
+    of `_limits`.
     """
     least, most = limits.get(domain, (1, 0))
     examples = [each for each in registry.examples(name, domain) if not each.error]

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
+import opset
+
 node = helper.make_node
 RNG = np.random.default_rng(4)
 ROW = RNG.random((1, 2, 5), np.float32)
@@ -199,6 +201,26 @@ REFUSED = [
      "(float[1,1,3,3] x, float[1,1,1] w, float[1,2,3,3] o) => (float[] y) { y = DeformConv(x, w, o) }"),
     (19, 18, "C103", "cannot be divided into the groups",
      "(float[1,3,3,3] x, float[2,3,1,1] w, float[1,2,3,3] o) => (float[] y) { y = DeformConv<group=2>(x, w, o) }"),
+    (19, 18, "C103", "4 channels or 3 filters cannot be divided into the groups",
+     "(float[1,4,3,3] x, float[3,2,1,1] w, float[1,2,3,3] o) => (float[] y) { y = DeformConv<group=2>(x, w, o) }"),
+    (19, 18, "C103", "4 channels or 3 filters cannot be divided into the groups",
+     "(float[1,4,3,3] x, float[3,4,1,1] w, float[1,6,3,3] o) => (float[] y) { y = DeformConv<offset_group=3>(x, w, "
+     "o) }"),
+    (19, 18, "C103", "have different ranks",
+     "(float[1,1,3,3] x, float[3,1,1,1] w, float[1,2,3] o) => (float[] y) { y = DeformConv(x, w, o) }"),
+    (19, 18, "C103", "or no spatial dimensions",
+     "(float[1,1] x, float[3,1] w, float[1,2] o) => (float[] y) { y = DeformConv(x, w, o) }"),
+    (19, 18, "C204", "there are no elements",
+     "(float[1,1,3,3] x, float[3,1,0,1] w, float[1,0,3,3] o) => (float[] y) { y = DeformConv(x, w, o) }"),
+    (19, 18, "C204", "there are no elements",
+     "(float[1,1,3,3] x, float[3,1,1,1] w, float[1,2,0,3] o) => (float[] y) { y = DeformConv(x, w, o) }"),
+    (19, 18, "C204", "of this size has no plain",
+     "(float[1,16777217,3,3] x, float[1,16777217,1,1] w, float[1,2,3,3] o) => (float[] y) { y = DeformConv(x, w, o) }"),
+    (19, 18, "C204", "of this size has no plain",
+     "(float[1,1,3,3] x, float[16777217,1,1,1] w, float[1,2,3,3] o) => (float[] y) { y = DeformConv(x, w, o) }"),
+    (19, 18, "C204", "of this size has no plain",
+     "(float[1,65537,3,3] x, float[1,65537,1,1] w, float[1,131074,3,3] o) => (float[] y) { y = "
+     "DeformConv<offset_group=65537>(x, w, o) }"),
     (19, 18, "C204", "of this size has no plain",
      "(float[1,1,300,300] x, float[1,1,300,300] w, float[1,180000,1,1] o) => (float[] y) { y = DeformConv(x, w, "
      "o) }"),
@@ -208,3 +230,16 @@ REFUSED = [
 @pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
 def test_each_reason_to_refuse(reject, version, to, code, why, graph):
     reject(graph, version, to, code, why)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        "(float[1,1,3,3] x, float[16777216,1,1,1] w, float[1,2,3,3] o) => (float[] y) { y = DeformConv(x, w, o) }",
+        "(float[1,1,300,300] x, float[1,1,256,256] w, float[1,131072,45,45] o) => (float[] y) "
+        "{ y = DeformConv(x, w, o) }",
+    ],
+)
+def test_the_greatest_sizes_that_are_written_out(graph):
+    text = f'<ir_version: 8, opset_import: ["": 19]> g {graph}'
+    assert opset.plan(opset.parse_model(text), 18).refusals == []

@@ -411,9 +411,13 @@ def test_the_top_of_64_bits(check, kind, largest, to):
     check(node, 24, to, {"x": flat}, {"k": np.array([3])}, expect=[flat[index], index], **outputs)
 
 
-def test_the_top_of_many_64_bits_is_refused(refused):
+def test_the_top_of_many_64_bits_is_refused(check, refused, monkeypatch):
     node = make_node("TopK", ["x", "k"], ["y", "i"])
     refused(node, 11, 10, {"x": np.zeros(2000, np.int64)}, "C204", {"k": np.array([2])}, outputs=["y", "i"])
+    monkeypatch.setattr("opset.adapters.families.indexing.MAX_PAIRED", 3)
+    outputs = {"outputs": ["y", "i"], "kinds": {"i": TensorProto.INT64}}
+    check(node, 11, 10, {"x": np.array([5, 7, 6])}, {"k": np.array([2])}, expect=[[7, 6], [1, 2]], **outputs)
+    refused(node, 11, 10, {"x": np.zeros(4, np.int64)}, "C204", {"k": np.array([2])}, outputs=["y", "i"])
     refused(node, 11, 10, {"x": np.zeros(3, np.int64)}, "C207", {"k": np.array([2])}, shapes={"x": ["N"]})
 
 

@@ -231,6 +231,54 @@ def test_rounding_by_scales_that_make_exact_halves(converted, evaluate, coordina
         np.testing.assert_array_equal(evaluate(old, {"x": x})[0], evaluate(new, {"x": x})[0])
 
 
+@pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil"])
+@pytest.mark.parametrize("coordinates", ["half_pixel", "pytorch_half_pixel", "asymmetric"])
+def test_an_axis_of_scale_1_may_have_any_size(check, refused, coordinates, rounding):
+    how = {"coordinate_transformation_mode": coordinates, "nearest_mode": rounding}
+    node, x = resize(["x", "", "s"], **how), RNG.random((3, 2, 11, 5), np.float32)
+    unknown = {"shapes": {"x": ["n", 2, 11, 5]}}
+    check(node, 13, 10, {"x": x}, {"s": floats(1, 1, 0.6, 1.7)}, **unknown, operators=["Gather", "Gather"])
+    check(node, 13, 10, {"x": x}, {"s": floats(1, 1, 1, 1.7)}, **unknown, operators=["Gather"])
+    for scale, size, code, why in (
+        (1.7, "w", "C207", "a size is not known; a coordinate may be between two elements"),
+        (1.12, 8, "C204", "is rounded to that before"),
+    ):
+        rows = {"shapes": {"x": ["n", 2, 11, size]}}
+        error = refused(node, 13, 10, {"x": x}, code, {"s": floats(1, 1, 0.6, scale)}, **rows)
+        assert why in str(error)
+    assert "'scales'" in str(refused(node, 13, 10, {"x": x, "s": floats(1, 1, 1, 2)}, "C205", **unknown))
+    empty = resize(["x", "", "", "z"], **how)
+    assert "'sizes'" in str(refused(empty, 13, 10, {"x": x, "z": ints(3, 2, 7, 5)}, "C205", **unknown))
+    assert "a size is not known" in str(refused(empty, 13, 10, {"x": x}, "C207", {"z": ints(3, 2, 7, 5)}, **unknown))
+
+
+def test_an_axis_of_scale_1_may_be_long_but_not_empty(check, refused):
+    node, scales = resize(["x", "", "s"], mode="cubic"), {"s": floats(1, 1, 1, 2)}
+    check(node, 13, 10, {"x": RNG.random((1, 1, 9000, 3), np.float32)}, scales, **NEAR)
+    refused(node, 13, 10, {"x": np.ones((1, 1, 1, 5000), np.float32)}, "C204", scales)
+    for last in (1, 2):
+        scales, rows = {"s": floats(1, 1, 1, last)}, {"shapes": {"x": [0, 1, 9, "w"]}}
+        error = refused(node, 13, 10, {"x": np.ones((0, 1, 9, 3), np.float32)}, "C204", scales, **rows)
+        assert "there are no elements to interpolate" in str(error)
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_axes_that_keep_their_sizes_are_not_written_out(converted, mode):
+    how = {"mode": mode, "coordinate_transformation_mode": "half_pixel"}
+    sized = converted(resize(["x", "", "", "z"], **how), 13, 10, {"x": IMAGE}, {"z": ints(1, 2, 4, 12)})
+    scaled = converted(resize(["x", "", "s"], **how), 13, 10, {"x": IMAGE}, {"s": floats(1, 1, 1, 2)})
+    assert [each.op_type for each in sized.graph.node] == [each.op_type for each in scaled.graph.node]
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize(("scales", "axes"), [(floats(1, 1, 2, 0.5), [3, 2]), (floats(1, 1, 0.5, 2), [2, 3])])
+def test_the_axis_that_shrinks_is_written_first(converted, mode, scales, axes):
+    node = resize(["x", "", "s"], mode=mode, coordinate_transformation_mode="half_pixel")
+    made = converted(node, 13, 10, {"x": IMAGE}, {"s": scales}).graph.node
+    gathered = [attribute.i for each in made if each.op_type == "Gather" for attribute in each.attribute]
+    assert [*dict.fromkeys(gathered)] == axes
+
+
 @pytest.mark.parametrize("coordinates", [*COORDINATES, "tf_crop_and_resize"])
 def test_empty_inputs_of_resize(check, coordinates):
     how = {"mode": "linear", "coordinate_transformation_mode": coordinates}
@@ -533,11 +581,14 @@ def test_where_no_size_changes_runtimes_copy_and_do_not_interpolate(check, refus
 
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
 @pytest.mark.parametrize("region", [(0.2, 0.1, 0.7, 0.9), (-0.1, 0.2, 0.8, 1.3)])
-def test_a_region_is_cropped(check, refused, mode, region):
+def test_a_region_is_cropped(check, own, refused, mode, region):
     how = {"mode": mode, "coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": 7.5}
     constants = {"r": floats(0, 0, *region[:2], 1, 1, *region[2:]), "z": ints(1, 2, 7, 3)}
     for to in (10, 9):
         check(resize(["x", "r", "", "z"], **how), 13, to, {"x": IMAGE}, constants, **NEAR)
+    kept = {**constants, "z": ints(1, 2, 4, 3)}  # runtimes take an axis whole if its size stays
+    expect = own(resize(["x", "r", "", "z"], **how), 13, {"x": IMAGE, **kept})
+    check(resize(["x", "r", "", "z"], **how), 13, 10, {"x": IMAGE}, kept, expect=expect, **NEAR)
     refused(resize(["x", "r", "s"], **how), 13, 10, {"x": IMAGE}, "C204", {**constants, "s": GROW})
     refused(resize(["x", "r", "", "z"], **how), 13, 10, {"x": IMAGE, **constants}, "C205")
 
@@ -678,6 +729,9 @@ def test_an_output_of_one_element_keeps_its_axis(mode, coordinates, sizes, open_
 REFUSED = [
     (18, 17, "C205", "the input 'sizes' ('z') is computed at run time",
      '(float[4,4] x, int64[2] z) => (float[] y) { y = Resize<mode="linear", antialias=1>(x, , , z) }'),
+    (18, 17, "C205", "the input 'sizes' ('z') is computed at run time",  # and the size of one axis is known
+     '(float[4,4] x, int64[1] k) => (float[a,2] y) <int64[1] two = {2}> { z = Concat<axis=0>(k, two) '
+     'y = Resize<mode="linear", antialias=1>(x, , , z) }'),
     (18, 17, "C204", "each element depends on 202",
      '(float[400,4] x) => (float[] y) <int64[2] z = {4, 4}> { y = Resize<mode="linear", antialias=1>(x, , , z) }'),
     (18, 17, "C207", "antialias is 1, and a size",

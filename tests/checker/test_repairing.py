@@ -295,7 +295,7 @@ LEFT = {
                            {"metadata_props": [{"key": "a", "value": "b"}, {"key": "a", "value": "c"}]}),
     "different attributes": ("G304", MAIN + "{ y = LeakyRelu <alpha = 0.5> (x) }",
                              {"graph.node[0].attribute[+]": {"name": "alpha", "type": 1, "f": 0.25}}),
-    "attribute with two values": ("G305", MAIN + "{ y = LeakyRelu <alpha = 0.5> (x) }",
+    "attribute with two values": ("G305", MAIN + "{ y = Selu <alpha = 0.5, gamma = 2.0> (x) }",
                                   {"graph.node[0].attribute[0].type": None, "graph.node[0].attribute[0].i": 1}),
     "type of an output": ("I101", HEAD + "main (float[N, 3] x) => (float[N, 4] y) { y = Relu (x) }", {}),
     "cycle": ("M110", MAIN + "{ y = Neg (t) t = Relu (y) }", {}),

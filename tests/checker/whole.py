@@ -10,6 +10,8 @@ from pathlib import Path
 import opset
 from opset.checker.pages import bad_model, fixtures, good_model, set_field
 from opset.checker.table import CHECKER
+from opset.opsets.registry import default_registry
+from opset.opsets.releases import RELEASES
 from tests.checker import (
     test_devices,
     test_functions,
@@ -22,6 +24,13 @@ from tests.checker import (
 
 HERE = Path(__file__).parent
 EXAMPLES = sorted(code for code, fixture in fixtures().items() if "unseen" not in fixture)
+NUMBERS = {
+    "the newest known version is {}": default_registry().domains[""],
+    "versions 1 to {} are known": RELEASES[-1].ir,
+    "imports 'ai.onnx' {}, which": RELEASES[-1].opset + 1,
+    "read as those of version {};": RELEASES[-1].opset,
+}
+"""Phrases with the number of the newest version, which the files leave out: a new one changes none of them."""
 VARYING = re.compile(r"'[^']*'|\d+")
 """What differs in messages of one form."""
 
@@ -68,6 +77,13 @@ def models():
         yield "test_initializers", model.SerializeToString(), []
 
 
+def without_numbers(text):
+    """A text without the numbers of the newest versions."""
+    for phrase, number in NUMBERS.items():
+        text = text.replace(phrase.format(number), phrase.format("…"))
+    return text
+
+
 def findings():
     """The findings of each bad example, and those of the other models whose words no finding before has."""
     lines, seen = [], set()
@@ -80,7 +96,7 @@ def findings():
         if shown and name != heading:
             heading = name
             lines += ["", f"# {name}"]
-        lines += [line for each in shown for line in str(each).splitlines()]
+        lines += [line for each in shown for line in without_numbers(str(each)).splitlines()]
     return lines
 
 

@@ -382,6 +382,35 @@ def test_lint_tells_every_finding(own):
     assert len(json.loads(data.stdout)["findings"]) == result.stdout.count("error[")
 
 
+@pytest.mark.parametrize(
+    ("folder_of_call", "path", "place"),
+    [
+        ("com.example", "Twice.yaml", "Twice.yaml"),
+        ("com.example", "./Twice.yaml", "Twice.yaml"),
+        ("com.example", ".", "Twice.yaml"),
+        ("com.example", "../com.example/Twice.yaml", "../com.example/Twice.yaml"),
+        ("com.example", "..", "../com.example/Twice.yaml"),
+        ("com.example/inner", "../Twice.yaml", "../Twice.yaml"),
+        ("com.example/inner", "..", "../Twice.yaml"),
+    ],
+)
+def test_lint_and_test_tell_files_as_the_user_named_them(own, monkeypatch, folder_of_call, path, place):
+    (own.parent / "inner").mkdir()
+    own.write_text(GOOD.replace("doc: values", "dok: values"))
+    monkeypatch.chdir(own.parents[1] / folder_of_call)
+    for verb, status in (("lint", 1), ("test", 3)):
+        result = run(verb, path)
+        places = re.findall(r"where +(\S+?):\d", result.stdout + result.stderr)
+        assert (result.exit_code, {*places}) == (status, {place})
+    wrong = "examples: [{name: it, since: 1, inputs: [{float: 1}], outputs: [{float: 9}]}]\n"
+    own.write_text(f"{GOOD}{wrong}")
+    result = run("test", path)
+    places = re.findall(r"where +(\S+?):\d", result.stdout + result.stderr)
+    assert (result.exit_code, {*places}) == (1, {place})
+    own.write_text(GOOD.replace("T: [float]", "T:   [ float ]"))
+    assert run("lint", "--fix", path).stdout.startswith(f"fixed {place}\n")
+
+
 def test_lint_fix_writes_files_and_then_lints(own, folder):
     own.write_text(GOOD.replace("T: [float]", "T:   [ float ]"))
     own.chmod(0o640)

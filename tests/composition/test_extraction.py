@@ -130,9 +130,14 @@ main (int64 count, float[2] start, float[2] step) => (float[2] last, float[M, 2]
 
 
 def test_a_body_of_a_loop_takes_its_own_inputs_and_those_around():
-    part = opset.extract(whole(LOOP), outputs=["out"])
+    model = whole(LOOP)
+    model.graph.node[2].attribute[0].g.input[2].doc_string = "what a round begins with"
+    part = opset.extract(model, outputs=["out"])
     onnx.checker.check_model(part, full_check=True)
-    assert names(part.graph.input) == ["state", "doubled"]
+    assert [(each.name, each.doc_string) for each in part.graph.input] == [
+        ("state", "what a round begins with"),
+        ("doubled", ""),
+    ]
     step, state = np.array([1, 2], np.float32), np.array([3, 4], np.float32)
     expected = run(whole(LOOP), {"count": np.int64(1), "start": state, "step": step / 2})[1][0]
     np.testing.assert_array_equal(run(part, {"state": state, "doubled": step})[0], expected)
@@ -176,6 +181,12 @@ def test_added_outputs_keep_the_whole_model():
     assert longer == model
     with pytest.raises(opset.UsageError, match="it is a value of graph 'main', node 'branch'"):
         opset.extract(model, add_outputs=["q"])
+    with pytest.raises(opset.UsageError) as caught:
+        opset.extract(model, add_outputs=["q", "s"])
+    assert [(each.message, each.help.partition(" ")[0]) for each in caught.value.findings] == [
+        ("there is no value 'q' beside the others", "extract"),
+        ("there is no value 's'", "opset"),
+    ]
 
 
 def test_a_node_of_which_one_output_is_cut_still_computes_the_others():

@@ -45,3 +45,26 @@ def test_a_release_has_parts_for_each_domain_that_changed(name, expected):
     number = [release.name for release in RELEASES].index(name)
     page = index_pages._release_page(site, domains, RELEASES[number - 1] if number else None, RELEASES[number])
     assert [part["title"] for part in page.page["parts"]] == expected
+
+
+def test_each_type_that_operators_take_has_a_page():
+    site = Site(REGISTRY, Paths(REGISTRY, [""]), Convertibility(REGISTRY), {})
+    names = ["Not", "RegexFullMatch"]
+    operators = [index_pages.OperatorEntry("", name, REGISTRY.versions(name, ""), "") for name in names]
+    *pages, index = index_pages._type_pages(site, operators)
+    rows = {
+        each.path: [[row["cells"][0]["links"][0]["name"], *(cell["text"] for cell in row["cells"][1:])]
+                    for part in each.page["parts"] for row in part["table"]["rows"]]
+        for each in pages
+    }  # fmt: skip
+    matching = "RegexFullMatch", "from 20"
+    assert rows == {
+        "types/string.html": [[*matching, "X"]],
+        "types/bool.html": [["Not", "from 1", "X, Y"], [*matching, "Y"]],
+    }
+    assert [each.page["lead"].rpartition(". ")[2] for each in pages] == [
+        "1 operator takes or makes it.",
+        "2 operators take or make it.",
+    ]
+    listed = [(name["name"], name["note"]) for name in index.page["parts"][0]["names"]]
+    assert listed == [("string", "1"), ("bool", "2")]

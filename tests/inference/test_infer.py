@@ -293,6 +293,7 @@ def test_a_type_that_some_call_contradicts_goes_if_another_call_has_none(stated,
         ("ScatterND (x, i, u)", "float[?, 7]"), ("ScatterND (x, i, v)", "float"), ("ScatterND (x, j, u)", "float"),
         ('Resize (x, , , s)', "float[4, 5]"), ('Resize (x, , , r)', "float[?, ?]"), ('Resize (x, , , q)', "float"),
         ('Resize <axes = [0, 1]> (x, , , s)', "float"), ('Resize (x, , v)', "float[?, ?]"),
+        ("Pad (x, s)", "float[?]"), ("Pad (x, r)", "float[?]"), ("Pad (x, q)", "float"), ("Pad (x, s, , q)", "float"),
     ],
 )  # fmt: skip
 def test_what_is_known_of_an_input_without_a_rank(node, expected):

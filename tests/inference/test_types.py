@@ -12,6 +12,7 @@ from opset.inference.building.dimensions import equal, parse_size, variable
 from opset.inference.building.types import (
     Type,
     combine_types,
+    fill_proto,
     join_types,
     map_sizes,
     optional,
@@ -22,6 +23,7 @@ from opset.inference.building.types import (
     type_from_proto,
     type_to_proto,
 )
+from opset.model import proto as pb
 from opset.model.elements import NUMBERS
 from opset.opsets.registry import default_registry
 
@@ -96,14 +98,18 @@ def test_opaque_types_survive_as_messages(text, around):
     assert text.split("'")[-2] in str(found_type)
 
 
-def test_a_message_may_state_nothing_or_be_nested_without_end():
-    assert type_from_proto(onnx.TypeProto(), size_of) is None
+@pytest.mark.parametrize(("depth", "known"), [(63, True), (64, False), (90, False)])
+def test_a_type_in_too_many_others_is_not_known(depth, known):
     deep = innermost = onnx.TypeProto()
-    for _ in range(90):
+    for _ in range(depth):
         innermost.sequence_type.SetInParent()
         innermost = innermost.sequence_type.elem_type
     innermost.tensor_type.elem_type = 1
-    assert type_from_proto(deep, size_of).text is None
+    assert type_from_proto(deep, size_of).text == (f"{'seq(' * depth}tensor(float){')' * depth}" if known else None)
+
+
+def test_a_message_may_state_nothing_or_sizes_without_end():
+    assert type_from_proto(onnx.TypeProto(), size_of) is None
     wide = onnx.TypeProto()
     for _ in range(5000):
         wide.tensor_type.shape.dim.add()
@@ -114,6 +120,45 @@ def test_unknown_numbers_of_element_types_are_not_known():
     proto = onnx.TypeProto()
     proto.tensor_type.elem_type = 9999
     assert type_from_proto(proto, size_of) == tensor(None)
+
+
+SIZED = """tensor_type { elem_type: 1 shape { dim { dim_param: 'K' denotation: 'D' } dim { dim_value: 0 }
+    dim {} dim { dim_value: -1 } dim { dim_value: -1 } } }"""
+KEYED = "map_type { key_type: 7 value_type { tensor_type { elem_type: 1 } } }"
+NUMBER = tensor("int8", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "filled", "replaced"),
+    [
+        ("", tensor("int8", (2, N)), "int8[2, N]", "int8[2, N]"),
+        ("tensor_type {}", tensor("int8", (2, N)), "int8[2, N]", "int8[2, N]"),
+        ("tensor_type { elem_type: 1 }", tensor("int8", (2, N)), "float[2, N]", "int8[2, N]"),
+        (SIZED, tensor("int8", (4, 4, 4, 4, M)), "float[4, 0, 4, 4, M]", "int8[4, 4, 4, 4, M]"),
+        (SIZED, tensor(None, (M, M, M, M, None)), "float[K, 0, M, M, -1]", "float[M, M, M, M, -1]"),
+        (SIZED, tensor("int8", (2, N)), "float[K, 0, ?, -1, -1]", "int8[2, N]"),
+        (SIZED, tensor("int8"), "float[K, 0, ?, -1, -1]", "int8[K, 0, ?, -1, -1]"),
+        (SIZED, sequence(NUMBER), "float[K, 0, ?, -1, -1]", "seq(int8[])"),
+        ("sequence_type {}", NUMBER, "seq(?)", "int8[]"),
+        ("sequence_type {}", sequence(NUMBER), "seq(int8[])", "seq(int8[])"),
+        ("sequence_type {}", optional(NUMBER), "seq(?)", "optional(int8[])"),
+        ("optional_type { elem_type { tensor_type { elem_type: 1 } } }", optional(None), *["optional(float)"] * 2),
+        ("optional_type { elem_type { sequence_type {} } }", optional(sequence(NUMBER)),
+         *["optional(seq(int8[]))"] * 2),
+        ("map_type {}", Type("map", "string", None, NUMBER), *["map(string, int8[])"] * 2),
+        (KEYED, Type("map", "string", None, NUMBER), "map(int64, float[])", "map(string, int8[])"),
+        ("opaque_type { name: 'a' }", Type("opaque", "a"), *["opaque(a)"] * 2),
+        (KEYED, Type("map", None, None, None), *["map(int64, float)"] * 2),
+    ],
+)  # fmt: skip
+def test_a_type_that_is_stated_in_part_is_filled(text, known, filled, replaced):
+    for overwrite, expected in ((False, filled), (True, replaced)):
+        proto = text_format.Parse(text, pb.TypeProto())
+        fill_proto(proto, known, overwrite)
+        assert str(type_from_proto(proto, size_of)) == expected
+    sized = text_format.Parse(SIZED, pb.TypeProto())
+    fill_proto(sized, tensor("int8", (4, 4, 4, 4, M)), True)
+    assert sized.tensor_type.shape.dim[0].denotation == "D"
 
 
 # Texts

@@ -307,7 +307,9 @@ WRAPPED = onnx.helper.make_sequence_type_proto(onnx.helper.make_tensor_type_prot
 def test_what_yaml_does_not_hold_is_left_out_with_a_note(foreign, change, note):
     before = load_operator_set(foreign)
     change(foreign.functions[0])
+    foreign.functions[0].attribute_proto.append(onnx.helper.make_attribute("last", 5))
     found = load_operator_set(foreign)
+    assert found.schemas[2].attributes["last"].default == 5
     added = [each for each in found.notes if each not in before.notes]
     assert note in added and len(added) <= 2
     assert (found.schemas[2].function == ()) == ("body" in note or "beta" in note)

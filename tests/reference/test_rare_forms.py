@@ -32,6 +32,8 @@ LINE, ONES = floats([[1, 2]]), floats([[1, 1]])
          {"ignore_index": 5, "reduction": "none"}, [floats(0, 0)]),
         ("NegativeLogLikelihoodLoss", [np.zeros((2, 0), np.float32), np.array([5, 5])],
          {"ignore_index": 5, "reduction": "sum"}, [np.float32(0)]),
+        ("GridSample", [np.zeros((1, 2, 0, 3), np.float32), np.zeros((1, 1, 1, 2), np.float32)], {},
+         [np.zeros((1, 2, 1, 1), np.float32)]),
         ("ConvTranspose", [LINE, ONES], {"output_shape": [1, 1, 3]}, [floats([[1, 3, 2]])]),
         ("ConvTranspose", [LINE, ONES], {"output_shape": [3]}, [floats([[1, 3, 2]])]),
         ("Normalizer", [np.zeros((0, 2), np.float64)], {"domain": ML, "version": 1, "norm": "L1"},

@@ -61,7 +61,18 @@ def test_the_names_and_functions_of_an_expression():
 
 @pytest.mark.parametrize(
     "text",
-    ["2 * (a - 1)", "a - b - 1", "a - (b - 1)", "a * (b // 2)", "-(a + b) // 2", "dim(X, -1)", "1.5", "1e39", "true"],
+    [
+        "2 * (a - 1)",
+        "a - b - 1",
+        "a - (b - 1)",
+        "a * (b // 2)",
+        "-(a + b) // 2",
+        "-(-a) * -b",
+        "dim(X, -1)",
+        "1.5",
+        "1e39",
+        "true",
+    ],
 )
 def test_an_expression_prints_as_it_is_written(text):
     assert str(parse_expression(text)) == text

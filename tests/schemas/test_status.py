@@ -57,6 +57,8 @@ UNKNOWN = "it is neither a version with a part of its text nor a document with a
         ("7 summary", ""), ("7 body", ""), ("7 attribute a", ""), ("7 input X", ""), ("7 output Y", ""),
         ("7 type T", ""), ("Broadcasting.md one direction", ""), ("Broadcasting.md", UNKNOWN), ("7", UNKNOWN),
         ("07 body", UNKNOWN), ("7 page 3", UNKNOWN), ("7 summary more", UNKNOWN),
+        ("summary 7", UNKNOWN), ("Summary 7", UNKNOWN), ("attribute a of 7", UNKNOWN), ("version 7 summary", UNKNOWN),
+        ("type T", UNKNOWN), ("Types.md all", ""), ("inputs of operators", ""),
         ("8 body", "the operator has no version 8"),
         ("7 attribute X", "version 7 has no attribute 'X'"), ("7 input Y", "version 7 has no input 'Y'"),
         ("7 output X", "version 7 has no output 'X'"), ("7 type a", "version 7 has no type 'a'"),

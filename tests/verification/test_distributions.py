@@ -5,6 +5,7 @@ import pytest
 
 import opset
 from opset.verification.distributions import DRAWS, statistics_of, why_distributed_otherwise
+from opset.verification.running import ReferenceRunner
 
 HEAD = '<ir_version: 8, opset_import: ["": 17]> g '
 DROPPED = """(float[40] x) => (float[40] y) <float r = {{0.25}}, float o = {{1}}, float n = {{0}}> {{
@@ -41,6 +42,27 @@ def test_a_dropout_has_the_distribution_of_its_lowering():
 def test_distributions_are_told_apart(one, other, same):
     text = "() => (float[50] y) <int64[1] s = {{50}}> {{ y = {} }}"
     assert verified(text.format(one), text.format(other)).same == same
+
+
+@pytest.mark.parametrize(
+    ("nodes", "operator", "runs", "why"),
+    [
+        ("y = RandomNormalLike (x)", "Neg", 2 + 2 * DRAWS + 1, "only type, shape and distribution were compared: "),
+        ("y = RandomNormalLike (x)", "Abs", 4, "only type and shape were compared: "),  # of another output
+        ("y = Relu (x)", "Neg", 2, ""),
+        ("y = Relu (x)", "Abs", 4, ""),
+    ],
+)
+def test_distributions_are_compared_where_nothing_else_differs(nodes, operator, runs, why, monkeypatch):
+    tried = []
+    monkeypatch.setattr(
+        ReferenceRunner, "run", lambda *each, run=ReferenceRunner.run, **more: tried.append(0) or run(*each, **more)
+    )
+    text = f"(float[40] x) => (float[40] y, float[40] z) {{ {nodes} z = OTHER (x) }}"
+    found = verified(*(text.replace("OTHER", each) for each in ("Neg", operator)), seeds=1)
+    assert len(tried) == runs and found.same == (operator == "Neg")
+    assert [each.verdict for each in found.outputs] == ["same", found.verdict]
+    assert found.outputs[0].why == (f"{why}it depends on random numbers" if why else "")
 
 
 def test_elements_in_another_order_are_told_by_sums():

@@ -14,7 +14,7 @@ from opset.opsets.registry import default_registry
 from opset.opsets.runtimes.names import find_runtime
 from opset.preparation import read_model
 from opset.version_converter.branches import _can_replace, _move_tensors, take_branches
-from opset.version_converter.facts import LazyInference
+from opset.version_converter.lazy_inference import LazyInference
 from opset.version_converter.replacement import unused_imports
 from opset.version_converter.runtime_survey import AS_IT_IS, CONVERTED, REFUSED, survey_releases
 from opset.version_converter.survey import Survey
@@ -106,6 +106,13 @@ def test_a_condition_that_is_not_known_is_refused(name, tmp_path):
     found = opset.plan(model, runtime="npu==1.0", targets=[file_without_exp(tmp_path)])
     assert {each.code for each in found.refusals} == {"C209"} and "Exp" in found.refusals[0].message
     assert not [note for note in found.notes if "their branch" in note]
+
+
+def test_one_that_is_known_is_taken_behind_one_that_is_not(tmp_path):
+    unknown = ONE.replace("y =", "z =").replace("Exp", "Abs").replace("(yes)", "(given)")
+    model = model_of(f"{{ {unknown} yes = Constant <value = bool {{1}}> () {ONE} }}", "float[2, 3] x, bool given")
+    after = opset.convert(model, runtime="npu==1.0", targets=[file_without_exp(tmp_path)])
+    assert [node.op_type for node in after.graph.node] == ["If", "Neg"]
 
 
 def test_a_frozen_initializer_is_a_known_condition(tmp_path):

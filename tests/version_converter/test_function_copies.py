@@ -284,12 +284,12 @@ def test_attributes_whose_values_matter_have_those_of_the_calls():
     outer.attribute.add(name="k", ref_attr_name="n", type=onnx.AttributeProto.INT)
     other = function("Outer", ["a"], [outer], 11, defaults=[helper.make_attribute("n", 2)], domains=[OURS])
     calls = [call(["x"], [y], "Outer", n=n) for y, n in (("y", 1), ("z", 2), ("u", 1))]
-    calls += [call(["x"], ["v"], "Outer"), call(["x"], ["w"], k=3)]
-    before = model(calls, [inner, other], 11, {"x": IMAGE}, ["y", "z", "u", "v", "w"])
+    calls += [call(["x"], ["v"], "Outer"), call(["x"], ["w"], k=3), call(["x"], ["t"], k=1)]
+    before = model(calls, [inner, other], 11, {"x": IMAGE}, ["y", "z", "u", "v", "w", "t"])
     before.ir_version = 9
     after = same(before, 13, {"x": IMAGE})
     assert [each.name for each in after.functions] == ["F", "F_1", "F_2", "Outer", "Outer_1"]
-    assert [each.op_type for each in after.graph.node] == ["Outer", "Outer_1", "Outer", "Outer_1", "F"]
+    assert [each.op_type for each in after.graph.node] == ["Outer", "Outer_1", "Outer", "Outer_1", "F", "F_1"]
 
 
 def test_an_attribute_of_a_function_that_nothing_calls_is_not_known():

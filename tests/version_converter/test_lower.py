@@ -423,22 +423,30 @@ def budgets(monkeypatch):
     return made
 
 
-def test_long_lists_that_a_lowering_writes_are_charged(own, budgets):
-    """Lists of at most eight elements cost nothing beside their node."""
+@pytest.mark.parametrize(
+    ("write", "charged", "sizes"),
+    [
+        # Lists of at most eight elements cost nothing beside their node, and constants are charged once more when read.
+        (lambda op, count: op.Constant(value_floats=[0.5] * count, domain=""), [0, 0, 9, 40], [5 * 7, 5]),
+        (lambda op, count: op.const([0.5] * count), [0, 14, 16, 78], [4 * 7, 4]),
+        (lambda op, count: op.Cast(op.const([5] * count), to=1, domain=""), [0, 14, 16, 78], [8 * 7, 8]),
+        (lambda op, count: op.const([0.5] * op.charge_elements(count)), [0, 21, 24, 117], [4 * 7, 4]),
+    ],
+)
+def test_long_lists_that_a_lowering_writes_are_charged(own, budgets, write, charged, sizes):
     steps, held = [], []
     for count in (1, 8, 9, 40):
         unregister("lower", "com.example", "Scale")
 
         @lower("Scale", since=2, domain="com.example")
         def scale_lowered(op, node, count=count):
-            numbers = op.Constant(value_floats=[0.5] * count, domain="")
-            return op.Mul(node.input(0), op.ReduceMax(numbers, keepdims=0, domain=""), domain="")
+            return op.Mul(node.input(0), op.ReduceMax(write(op, count), keepdims=0, domain=""), domain="")
 
         opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])
         steps.append(budgets[-1].steps)
         held.append(budgets[-1].live)
-    assert [each - steps[0] for each in steps] == [0, 0, 9, 40]
-    assert [held[1] - held[0], held[2] - held[1]] == [5 * 7, 5]  # four bytes of a float, and its tag
+    assert [each - steps[0] for each in steps] == charged
+    assert [held[1] - held[0], held[2] - held[1]] == sizes
 
 
 def test_what_a_conversion_may_take_is_in_proportion_to_its_model(budgets):
@@ -462,3 +470,25 @@ def test_a_lowering_imports_what_it_needs_and_nothing_else(own, needed):
     used = {"" if name in ("Abs", "Identity") else "com.example" for name in made}
     assert made == {"Abs" if needed else "Identity"}
     assert {entry.domain for entry in lowered.opset_import} == {"com.example"} | used
+
+
+@pytest.mark.malformed  # onnx's checker takes no function that imports another version of an operator than the model
+@pytest.mark.parametrize("write", ["ReduceSum", "Trilu"])
+def test_a_function_gets_nodes_of_the_opset_that_it_imports(own, write):
+    """ReduceSum takes axes as an input from version 13 on, and Trilu came with version 14."""
+
+    @lower("Scale", since=2, domain="com.example")
+    def scale_lowered(op, node):
+        return op.ReduceSum(node.input(0), axes=[0], domain="") if write == "ReduceSum" else op.Trilu(node.input(0))
+
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "f": 1]>
+        m (float[2, 3] x) => (float[?, ?] y) { y = f.F (x) }
+        <domain: "f", opset_import: ["": 12, "com.example": 2]>
+        F (a) => (b) { b = com.example.Scale <factor: float = 3> (a) }""")
+    if write == "Trilu":
+        with pytest.raises(ConversionError, match=r"it needs Trilu, which does not exist at version 12"):
+            opset.lower(model, ["com.example.Scale"], schemas=[own])
+        return
+    (function,) = opset.lower(model, ["com.example.Scale"], schemas=[own]).functions
+    assert [(each.op_type, [*each.input]) for each in function.node] == [("ReduceSum", ["a"])]
+    assert {each.domain: each.version for each in function.opset_import}[""] == 12

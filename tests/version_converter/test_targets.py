@@ -2,6 +2,7 @@
 
 import pytest
 
+import opset
 from opset.errors import UsageError
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import RELEASES
@@ -23,6 +24,7 @@ from tests.version_converter.npu import runtime_file, takes
 
 REGISTRY = default_registry()
 NEWEST = REGISTRY.domains[""]
+EMPTY = opset.parse_model('<ir_version: 8, opset_import: ["": 17]> g () => () { }')
 
 
 def refused(made, *arguments, **named):
@@ -50,6 +52,10 @@ def test_versions_that_there_are_not():
     assert target_of_version({"": 13, "ai.onnx": 13}, REGISTRY) == Target({"": 13})
     assert refused(target_of_version, {"": 13, "ai.onnx": 15}, REGISTRY) == (
         "U101", "ai.onnx is given two versions", '"" and "ai.onnx" are one domain: give it one version')  # fmt: skip
+    message = "the mapping of domains to opset versions is empty"
+    for call in ({"to": {}}, {"to": {}, "runtime": "onnxruntime==1.17"}, {"to": 21, "assume_opset": {}}):
+        assert refused(opset.convert, EMPTY, **call)[:2] == ("U101", message)
+    assert refused(target_of_version, {18: 18}, REGISTRY)[:2] == ("U101", "there are no schemas for the domain '18'")
     code, message, help = refused(target_of_version, "com.acme=1", REGISTRY)
     assert (code, message) == ("U101", "there are no schemas for the domain 'com.acme'")
     assert help == f"known: {', '.join(sorted(name or 'ai.onnx' for name in REGISTRY.domains))}"

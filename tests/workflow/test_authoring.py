@@ -876,6 +876,9 @@ def test_which_versions_an_author_may_choose(since, own, released, why, least):
         assert (found.code, found.message) == ("U103", f"--since {since} is not possible")
 
 
+ACME = 'domain="com.acme"'
+
+
 @pytest.mark.parametrize(
     ("source", "registered", "there"),
     [
@@ -883,15 +886,17 @@ def test_which_versions_an_author_may_choose(since, own, released, why, least):
         ("x = 1\n\n\ndef other(): pass\n", False, ""),
         ("def thin_2_up(): pass\n", False, "1"),
         ("\nclass thin_2_up: pass\n", False, "2"),
-        ('@up("Thin", since=2)\ndef any(): pass\n', True, ""),
-        ('@down("Thin", since=2)\ndef any(): pass\n', False, ""),
-        ('@up("Wide", since=2)\ndef any(): pass\n', False, ""),
-        ('@up("Thin", since=3)\ndef any(): pass\n', False, ""),
-        ('@up("Thin", since=TWO)\ndef any(): pass\n', False, ""),
-        ('@other\n@a.up("Thin", since=2)\n@up("Thin", domain=D, since=2)\ndef any(): pass\n', True, ""),
+        ('@up("Thin", since=2, domain="com.acme")\ndef any(): pass\n', True, ""),
+        ('@up("Thin", since=2)\ndef any(): pass\n', False, ""),
+        ('@up("Thin", since=2, domain="com.other")\ndef any(): pass\n', False, ""),
+        (f'@down("Thin", since=2, {ACME})\ndef any(): pass\n', False, ""),
+        (f'@up("Wide", since=2, {ACME})\ndef any(): pass\n', False, ""),
+        (f'@up("Thin", since=3, {ACME})\ndef any(): pass\n', False, ""),
+        (f'@up("Thin", since=TWO, {ACME})\ndef any(): pass\n', False, ""),
+        ('@other\n@a.up("Thin", since=2)\n@up("Thin", domain=names.D, since=2)\ndef any(): pass\n', True, ""),
         ("@up(THIN, since=2)\ndef any(): pass\n", False, ""),
         ('@up("Thin", since=2)\nclass Any: pass\n', False, ""),
-        ('@up("Thin")\ndef any(): pass\n\n\n@up("Thin", since=2)\ndef more(): pass\n', True, ""),
+        (f'@up("Thin", {ACME})\ndef any(): pass\n\n\n@up("Thin", since=2, {ACME})\ndef more(): pass\n', True, ""),
     ],
 )
 def test_what_a_file_of_functions_has_already(source, registered, there):
@@ -900,6 +905,10 @@ def test_what_a_file_of_functions_has_already(source, registered, there):
     assert conflicting_definition(source, stub) == (f"thin_2_up, line {there}" if there else "")
     kernel = kernel_stub(OpSchema("com.acme", "Thin", 2, "acme"), False)
     assert is_registered('@kernel("Thin", domain="com.acme")\ndef any(): pass\n', kernel)
+    kernel = kernel_stub(OpSchema("", "Thin", 2, "acme"), True)
+    assert is_registered('@kernel("Thin")\ndef any(): pass\n', kernel)
+    assert is_registered('@kernel("Thin", domain="ai.onnx")\ndef any(): pass\n', kernel)
+    assert not is_registered('@kernel("Thin", domain="com.acme")\ndef any(): pass\n', kernel)
 
 
 def test_the_last_line_of_a_file_gets_an_end_before_more_is_added(folder):

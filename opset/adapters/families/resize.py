@@ -192,17 +192,20 @@ def _gather_nearest(op: Builder, node: Node) -> Result:
         raise Refusal("C204", "a region is cropped, and the elements nearest to its coordinates have no equivalent")
     if rounding in ROUNDING and coordinates != "align_corners" and not _halves_are_exact(node):
         # onnxruntime takes coordinates next to a half for one; only known sizes show whether there are any.
-        if not node.input(SIZES):
-            node.need_constant(SCALES)
         y = node.input(X)
         for axis in _axes_to_resize(op, node, SCALES):
             if isinstance(axis.size, str) or isinstance(axis.output, str) or isinstance(axis.scale, str):
                 break
-            indices = _select_nearest(node, Fraction(axis.scale), axis.size, axis.output)
+            scale = Fraction(axis.scale)
+            if node.input(SIZES):
+                indices = _select_nearest(node, scale, axis.size, axis.output)
+            else:
+                indices = _nearest_indices(node, axis.size, scale)
             y = op.Gather(y, op.const(indices), axis=axis.number)
         else:
             return y
-        node.need_constant(SIZES if node.input(SIZES) else SCALES)
+        if node.input(SIZES):
+            node.need_constant(SIZES)
         why = "a size is not known; a coordinate may be between two elements, where its last bit decides"
         raise Refusal("C207", why, FIX_SIZES)
     if not node.input(SIZES) and rounding != "ceil":
@@ -216,7 +219,7 @@ def _gather_nearest(op: Builder, node: Node) -> Result:
                 FIX_SIZES,
                 label=label,
             )
-    axes = [axis for axis in _axes_to_resize(op, node, SCALES) if axis.scale != 1 or axis.output != axis.size]
+    axes = [axis for axis in _axes_to_resize(op, node, SCALES) if axis.scale != 1]
     _charge_gathering(node, axes, "there are no elements to copy")
     return nearest_elements(op, node.input(X), axes, coordinates, rounding)
 
@@ -231,7 +234,7 @@ def _axes_to_resize(op: Builder, node: Node, scales: int, region: list[float] | 
     if len(region) != 2 * count or not all(map(math.isfinite, region)):
         raise Refusal("C103", f"'roi' is {region}, for {count} axes")
     spans = list(zip(region[:count], region[count:], strict=True))
-    kept = _kept_by_sizes(node)
+    kept = _kept_by_sizes(node) | _kept_by_scales(node, scales, indices)
     positions = [at for at, number in enumerate(indices) if number not in kept or spans[at] != (0.0, 1.0)]
     sizes = sizes_of(op, node, X, [indices[at] for at in positions])
     if node.input(SIZES) and node.attr("keep_aspect_ratio_policy", "stretch") != "stretch":
@@ -253,6 +256,14 @@ def _kept_by_sizes(node: Node) -> set[int]:
     if not node.input(SIZES) or node.constant(SIZES) is not None or policy != "stretch":
         return set()
     return node.values.kept_axes(node.input(X), node.output(0))
+
+
+def _kept_by_scales(node: Node, scales: int, axes: list[int]) -> set[int]:
+    """Return the axes, of those to resize, whose scale is 1; an axis without elements is not among them."""
+    constant, shape = node.constant(scales), node.shape(X)
+    if constant is None or shape is None or len(constant.values) != len(axes):
+        return set()
+    return {axis for axis, scale in zip(axes, constant.values, strict=True) if scale == 1 and shape[axis] != 0}
 
 
 def _sizes_at_one_scale(op: Builder, node: Node, sizes: list[Size]) -> list[tuple[Size, float | str]]:
@@ -303,7 +314,7 @@ def _interpolate(op: Builder, node: Node, scales: int = SCALES) -> Result:
         why = "no axis may change its size, and then some runtimes copy the tensor and others interpolate by the scales"
         raise Refusal("C204", why, "give 'sizes' in place of 'scales'")
     _charge_gathering(node, axes, "there are no elements to interpolate")
-    axes = [axis for axis in axes if axis.scale != 1 or axis.output != axis.size or axis.region != (0.0, 1.0)]
+    axes = [axis for axis in axes if axis.scale != 1 or axis.region != (0.0, 1.0)]
     # The kernel shrinks first.
     axes.sort(key=lambda axis: axis.scale if isinstance(axis.scale, float) else 1.0)
     method = Interpolation(

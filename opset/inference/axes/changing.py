@@ -17,6 +17,7 @@ from opset.inference.building.dimensions import Dim, Size, variable
 from opset.inference.building.work import charge_to, default_budget
 from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names, plain_sizes, stated_dim_names
 from opset.inference.engine.engine import Engine, stopped_error
+from opset.inference.engine.sizes import Sizes
 from opset.inference.limits import MAX_BOUND
 from opset.model import load
 from opset.model import proto as pb
@@ -227,7 +228,8 @@ def _check_sizes(
 def _check_output_sizes(model: Model, named: Mapping[str, int | str], numbers: Mapping[str, int | str]) -> None:
     """Raise UsageError U103 if an output has another size than a caller gives for it.
 
-    Sizes that the model states as expressions, or not at all, are not checked.
+    An expression such as "2*N" is compared as it is where a variable of it has no number. Sizes that the model does not
+    state are not checked.
 
     Args:
         model: the model after its inputs were resized.
@@ -235,15 +237,15 @@ def _check_output_sizes(model: Model, named: Mapping[str, int | str], numbers: M
         numbers: the numbers that variables are to get, by name.
     """
     findings = []
+    sizes = Sizes({name: size for name, size in numbers.items() if isinstance(size, int)})
     for value in model.proto.graph.output:
         for axis, dim in enumerate(value.type.tensor_type.shape.dim):
             name = f"{value.name}.{axis}"
-            stated: Any = dim.dim_value if dim.HasField("dim_value") else dim.dim_param
-            size = numbers.get(stated, stated)
-            is_name = isinstance(size, str) and _NAME.fullmatch(size)
-            if name in named and size != named[name] and (isinstance(size, int) or is_name):
-                message = f"{safe_text(str(named[name]))} is no size for {quote(name)}"
-                why = f"its size follows from inputs, and is {size}"
+            given, size = named.get(name), sizes.read_dimension(dim)
+            wanted = variable(given) if isinstance(given, str) else given
+            if wanted is not None and size is not None and size != wanted:
+                message = f"{safe_text(str(given))} is no size for {quote(name)}"
+                why = f"its size follows from inputs, and is {safe_text(str(size))}"
                 findings.append(Finding("U103", message, why=why, help="leave it out, or give an input this size"))
     if findings:
         raise UsageError(findings)

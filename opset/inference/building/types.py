@@ -147,7 +147,7 @@ def type_from_proto(proto: Any, size: Callable[[Any], Size | None]) -> Type | No
     """Return the type that a TypeProto states, or None if it states none.
 
     `size` is called with each Dimension message, and returns its size or None. A rank above MAX_RANK counts as unknown,
-    and so does the type inside more than MAX_NESTING sequences, optionals and maps.
+    and so does the type inside MAX_NESTING sequences, optionals and maps.
     """
     wrappers: list[tuple[str, str | None]] = []
     inner: Type | None = None
@@ -218,8 +218,8 @@ def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
     """Set in a TypeProto, in place, the parts that it leaves open and that `type_` knows.
 
     A number in `type_` also replaces a dim_param. With `overwrite`, parts that differ from `type_` are replaced, too.
-    Without it, a part of another kind, such as a tensor type for a sequence, stays with all that is in it. Denotations
-    stay.
+    Without it, a part of another kind, such as a tensor type for a sequence, stays with all that is in it, and so does
+    a shape of another rank. Denotations stay.
     """
     while type_.kind in _LAYERS:
         field = {"seq": "sequence_type", "optional": "optional_type", "map": "map_type"}[type_.kind]
@@ -227,6 +227,8 @@ def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
             if proto.WhichOneof("value") is None or overwrite:
                 proto.MergeFrom(type_to_proto(type_))
             return
+        if type_.element and (overwrite or not proto.map_type.key_type):  # the key of a map
+            proto.map_type.key_type = NUMBERS[type_.element]
         if type_.inner is None:
             return
         proto = getattr(proto, field).value_type if type_.kind == "map" else getattr(proto, field).elem_type
@@ -245,10 +247,11 @@ def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
         stated.elem_type = wanted.elem_type
     if not wanted.HasField("shape"):
         return
-    if not stated.HasField("shape") or (overwrite and len(stated.shape.dim) != len(wanted.shape.dim)):
-        stated.shape.CopyFrom(wanted.shape)
+    if not stated.HasField("shape") or len(stated.shape.dim) != len(wanted.shape.dim):
+        if overwrite or not stated.HasField("shape"):
+            stated.shape.CopyFrom(wanted.shape)
         return
-    for dim, wanted_dim in zip(stated.shape.dim, wanted.shape.dim, strict=False):
+    for dim, wanted_dim in zip(stated.shape.dim, wanted.shape.dim, strict=True):
         kind = wanted_dim.WhichOneof("value")
         if kind == "dim_value" and (overwrite or not dim.HasField("dim_value") or dim.dim_value < 0):
             dim.dim_value = wanted_dim.dim_value

@@ -18,7 +18,9 @@ def negative_log_likelihood_loss_12(call: Call) -> list[Shape | None]:
     reduction = call.attribute("reduction")
     run = call.run("D")
     batch = call.size("N")
-    if run is None and reduction == "none":
-        raise Unknown(f"the ranks of {call.parameter(0)} and {call.parameter(1)} are not known")
-    losses = () if reduction != "none" or run is None else (batch, *run)
+    losses: Shape = ()
+    if reduction == "none":
+        if run is None:
+            raise Unknown(f"the ranks of {call.parameter(0)} and {call.parameter(1)} are not known")
+        losses = (batch, *run)
     return [losses, None if run is None else (batch, call.size("C"), *run)]

@@ -88,8 +88,8 @@ def compare(sign: str, value: Any, bound: Any, algebra: Algebra = NUMBERS) -> bo
     """Return whether `value sign bound` is true, such as `3 >= 2`; None if it is undecided.
 
     It is undecided if `value` or `bound` is unknown, if one is text and the other is not, or if the algebra cannot
-    tell. `sign` is "=", "!=", "<", "<=", ">", ">=" or "multiple" (`value` is a multiple of `bound`). Two texts are only
-    compared by "=" and "!=".
+    tell. `sign` is "=", "!=", "<", "<=", ">", ">=" or "multiple" (`value` is a multiple of `bound`). For two texts, any
+    other sign than "=" counts as "!=".
     """
     if isinstance(value, _NUMBER) and isinstance(bound, _NUMBER):
         return _COMPARISONS[sign](NUMBERS, value, bound)

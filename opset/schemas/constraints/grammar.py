@@ -66,7 +66,7 @@ class Expression(NamedTuple):
         if kind == "constant":
             return str(operands[0]).lower().replace("e+", "e")
         if kind == "negative":
-            return f"-{_operand_text(operands[0], 3)}"
+            return f"-{_operand_text(operands[0], 4)}"
         if kind in _BINDING:
             return (
                 f"{_operand_text(operands[0], _BINDING[kind])} {kind} {_operand_text(operands[1], _BINDING[kind] + 1)}"
@@ -79,7 +79,8 @@ def _operand_text(operand: Expression, binding: int) -> str:
 
     `binding` is the strength with which the operator around it binds, as a number.
     """
-    return f"({operand})" if _BINDING.get(operand.operator, 3) < binding else str(operand)
+    own = 3 if operand.operator == "negative" else _BINDING.get(operand.operator, 4)
+    return f"({operand})" if own < binding else str(operand)
 
 
 SUBJECT = "x"
@@ -306,14 +307,20 @@ class _Parser:
         return tree
 
     def read_operands(self, word: str, read: Callable[[], T]) -> list[T]:
-        """Return the results of `read`: of one call, and of one more call after each following `word`, such as "or"."""
+        """Return the results of `read`: of one call, and of one more call after each following `word`, such as "or".
+
+        `read` reads an operand from the tokens that follow.
+        """
         operands = [read()]
         while self.accept(word):
             operands.append(read())
         return operands
 
     def read_pattern(self) -> Pattern:
-        """Read one shape pattern in parentheses, such as `(N, C, ...)`."""
+        """Read one shape pattern in parentheses, such as `(N, C, ...)`.
+
+        Raises ValueError if the next tokens are none.
+        """
         self.expect("(")
         sizes: list[Size] = []
         run: str | None = None
@@ -335,7 +342,10 @@ class _Parser:
         return Pattern(tuple(before), run, tuple(after))
 
     def read_size(self) -> Size:
-        """Read one size of a pattern: `_`, expressions joined by "or", or a name with a default (`C=1`)."""
+        """Read one size of a pattern: `_`, expressions joined by "or", or a name with a default (`C=1`).
+
+        Raises ValueError if the next tokens are none of these.
+        """
         if self.accept("_"):
             return Size(())
         choices = tuple(self.read_operands("or", self.read_number))
@@ -347,7 +357,10 @@ class _Parser:
         return Size(choices, int(default))
 
     def read_condition(self) -> Expression:
-        """Read tests joined by "and" and "or" as one expression; "and" binds stronger."""
+        """Read tests joined by "and" and "or" as one expression; "and" binds stronger.
+
+        A single test is returned as `read_test` returns it. Raises ValueError if the text is malformed.
+        """
         return self.read_joined("or", lambda: self.read_joined("and", self.read_test))
 
     def read_joined(self, word: str, read: Callable[[], Expression]) -> Expression:
@@ -358,7 +371,8 @@ class _Parser:
     def read_test(self) -> Expression:
         """Read a test: `< 3`, `x < 3`, `0 < x < 3`, `multiple of N`, a condition in parentheses, or a number.
 
-        A number is returned unchanged; `_as_condition` makes the condition `= N` of it.
+        A number is returned unchanged; `_as_condition` makes the condition `= N` of it. Raises ValueError if the next
+        tokens are none of these.
         """
         if self.accept("multiple"):
             self.expect("of")
@@ -376,7 +390,10 @@ class _Parser:
         return Expression("chain", (below, self.read_comparison())) if self.peek() in MIRRORED else below
 
     def read_comparison(self) -> Expression:
-        """Read a comparison sign and a number, such as `< 3`."""
+        """Read a comparison sign and a number, such as `< 3`, as one expression.
+
+        The next token must be a comparison sign. Raises ValueError if no number follows it.
+        """
         return Expression(self.take(), (self.read_number(),))
 
     def read_number(self) -> Expression:
@@ -413,7 +430,7 @@ class _Parser:
         return result
 
     def read_factor(self) -> Expression:
-        """Read an operand, or a negative one such as `-rank(X)`. Raises ValueError at the end of the text."""
+        """Read an operand, or a negative one such as `-rank(X)`. Raises ValueError if the next tokens are neither."""
         if self.accept("-"):
             return Expression("negative", (self.check_number(self.read_operand()),))
         if not self.peek():
@@ -421,7 +438,10 @@ class _Parser:
         return self.read_operand()
 
     def read_operand(self) -> Expression:
-        """Read a number, true or false, a name, a call such as `rank(X)`, or a condition or number in parentheses."""
+        """Read a number, true or false, a name, a call such as `rank(X)`, or a condition or number in parentheses.
+
+        Raises ValueError if the next tokens are none of these.
+        """
         if self.accept("("):
             inner = self.read_condition()
             self.expect(")")

@@ -78,7 +78,7 @@ class Plan(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def plan_of(schema: OpSchema) -> Plan | None:
-    """Return the checks on nodes of an operator version; None if there is nothing to check; cached.
+    """Return the checks on nodes of an operator version, None if there is nothing to check. Cached.
 
     There is nothing to check if the version declares no conditions and none of its attributes names a constraint.
     """
@@ -139,9 +139,13 @@ class Match:
     ) -> None:
         """Take the facts about one node that `check` compares with the constraints of its operator.
 
-        `plan` has the checks of the operator version. `shapes` are the shapes of the inputs, None if unknown or absent.
-        The functions return the value of an attribute by name, the elements of an input by index, and whether an input
-        or attribute is given by name, None if unknown. `algebra` compares the sizes.
+        Args:
+            plan: The checks of the operator version.
+            shapes: The shapes of the inputs, None for one that is unknown or absent.
+            attribute: Returns the value of an attribute by name, None if it is unknown.
+            elements: Returns the elements of an input by index, None if they are unknown.
+            given: Returns whether the node has an input or attribute of this name, None if that is unknown.
+            algebra: Compares and combines sizes.
         """
         self.plan, self.shapes = plan, list(shapes)
         self.sizes: dict[str, Any] = {}

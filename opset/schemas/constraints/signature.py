@@ -172,7 +172,7 @@ def node_misfits(
     """Yield a misfit for each wrong number of inputs or outputs, absent required input, and wrong attribute.
 
     An attribute is wrong if it is unknown, of the wrong type, or required and absent. Types of inputs and outputs are
-    not compared; neither are facts that `schema.unknown` says are not known.
+    not compared. Nothing is compared with parts of the signature that are not known (`schema.unknown`).
 
     Args:
         schema: The operator version.

@@ -26,8 +26,8 @@ from opset.schemas.model import Condition, OpSchema
 def conditions_text(conditions: Iterable[Condition], schema: OpSchema) -> str:
     """Return the conditions of one constraint as text: "rank(X) >= 2, if mode is linear"; "" if there are none.
 
-    Conditions with equal premises (their `where`) make one phrase: "A, B and C, if PREMISES". Phrases are joined by ";
-    ". `schema` is the version that has the conditions.
+    Conditions with equal premises (their `where`) make one phrase: "A, B and C, if PREMISES". Phrases are separated by
+    semicolons. `schema` is the version that has the conditions.
     """
     ones = (RANK, "0"), (SIZE, "1")
     single = {name for name, attribute in schema.attributes.items() if not attribute.type.endswith("s")}

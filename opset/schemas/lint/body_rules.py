@@ -169,8 +169,8 @@ def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: V
 def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[OpSchema]) -> Sequence[OpSchema]:
     """Return the versions of an operator that are in force at the opsets at which a body is used.
 
-    `known` are all versions of the operator, oldest first. The result is () if it does not exist at the body's first
-    opset. For operators in REPLACED, CastLike and Constant, only the newest version is returned.
+    `known` are all versions of the operator, oldest first. The result is () if the operator does not exist at the first
+    of these opsets. For CastLike and Constant, which are replaced before use, only the newest version is returned.
     """
     if not domain and name in REPLACED:
         return known[-1:]

@@ -54,8 +54,7 @@ def _first_misfit(
 ) -> str:
     """Return why a node of a function body does not allow a type that reaches it from the body's inputs; "" if all do.
 
-    Nothing is known after the first node whose operator is unknown, nor of a body that cannot be read: that gives "",
-    too.
+    The check ends at the first node whose operator is unknown. A body that cannot be read gives "", too.
 
     Args:
         schema: The version that has the body.

@@ -211,7 +211,7 @@ class _TargetCheck:
 
 
 def _independent_findings(operator: Operator, found: Iterable[Finding], faults: Collection[str]) -> Iterator[Finding]:
-    """Yield the findings in `found` about parts of an operator's file in which no fault lies.
+    """Yield the findings in `found` about parts of an operator's file that have no faults.
 
     `faults` are the locations of faults, as path:line:column.
     """
@@ -262,7 +262,10 @@ def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) ->
 
 @LINT.rule("S201", Operator)
 def check_declared_difference(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S201 for each key in which a `change:` block does not declare how the signatures differ."""
+    """Yield a finding S201 for each key of a `change:` block that does not declare how the signatures differ.
+
+    A missing key is a finding, too, if the signatures differ in it.
+    """
     for step in operator.transitions:
         for key in step.undeclared_keys:
             difference = compact_diff(step.difference, sets_of_domain(operator.domain, context.sets))
@@ -338,7 +341,7 @@ def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding
 def check_removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S208 for each removed attribute that is not declared as ignored, renamed or turned into an input.
 
-    A version is skipped if its adapter up, from the version before, is not "derived".
+    A version is skipped if its `change:` block declares another adapter `up` than "derived".
     """
     for name, declared, step in changed_attributes(operator):
         renamed = (change.renamed for change in step.change.attributes.values())
@@ -354,7 +357,7 @@ def check_removed_attributes(operator: Operator, context: LintContext) -> Iterat
 def check_added_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S209 for each added attribute that is required and has neither `old` nor `renamed` declared.
 
-    A version is skipped if its adapter up, from the version before, is not "derived".
+    A version is skipped if its `change:` block declares another adapter `up` than "derived".
     """
     for name, declared, step in changed_attributes(operator):
         is_new = name in step.new.attributes and name not in step.old.attributes and not declared.renamed
@@ -366,9 +369,9 @@ def check_added_attributes(operator: Operator, context: LintContext) -> Iterator
 
 @LINT.rule("S210", Operator)
 def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S210 for each declaration in a `change:` block that contradicts the two signatures.
+    """Yield a finding S210 for each declaration in a `change:` block that contradicts the signatures of its versions.
 
-    Checked are the declarations on attributes, such as `old` and `input`, and `renamed` of the operator.
+    Checked are the declarations about attributes, such as `old` and `input`, and `renamed` of the operator.
     """
     for step in operator.transitions:
         since = step.new.since_version
@@ -390,7 +393,7 @@ def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 
 def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Iterator[str]:
-    """Yield a message for each declaration about an attribute that does not fit the two versions in `step`.
+    """Yield a message for each declaration about an attribute if the declaration does not fit the versions in `step`.
 
     `name` is the attribute. `declared` has the declarations: `old`, `ignored`, `input` and so on. The names in `input`
     and `renamed` are not looked up.

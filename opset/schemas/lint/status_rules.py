@@ -24,7 +24,10 @@ class _GroundedText(NamedTuple):
 
 @LINT.rule("S242", Operator)
 def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S242 for each text without `chosen` that says the standard leaves something open."""
+    """Yield a finding S242 for each special case or example whose text says that the standard leaves a result open.
+
+    One with the key `chosen` is no finding. The text says this by words such as "undefined".
+    """
     for each in _grounded_texts(operator):
         if is_open(each.text) and not each.chosen:
             help = "add 'chosen', with what is open, or say it in another way"

@@ -32,16 +32,19 @@ class TypeFields(Fields):
     """
 
     def __init__(self, findings: Findings, sets: TypeSets, complete: bool = True) -> None:
-        """Take the named type sets that the YAML may use; faults are added to `findings`."""
+        """Take the named type sets that the YAML may use; faults are added to `findings`.
+
+        If `complete` is False, there may be further type sets, and an unknown name is no finding.
+        """
         super().__init__(findings)
         self.sets, self.complete, self.unknown = sets, complete, 0
 
     def types(self, node: YamlNode) -> tuple[str, ...]:
         """Return the types, sorted, for which a type expression such as "floats", or a list of them, stands.
 
-        Type expressions are described at `expand`. An unknown one is left out, with a finding if `self.complete`. For
-        an empty list, or one with more than MAX_TYPES types, a finding is added, and () is returned. If the node is the
-        name of a set, the types of the set are returned as they are.
+        An unknown type expression is left out, with a finding if `self.complete`. For an empty list, or one with more
+        than MAX_TYPES types, a finding is added, and () is returned. If the node is the name of a set, the types of the
+        set are returned as they are.
         """
         if isinstance(node.value, str) and node.value in self.sets:
             return self.sets[node.value]
@@ -169,10 +172,10 @@ class Changes(TypeFields):
     def attribute_change(
         self, name: str, node: YamlNode, attribute: Attribute | None, up: str, declared: dict[str, AttributeChange]
     ) -> dict[str, Any]:
-        """Return an attribute's entry in a `change:` block without the keys that `signature_diff` does not have.
+        """Return the keys of an attribute's entry in a `change:` block that `signature_diff` has, too.
 
-        The result has the keys "added", "removed", "type", "default" and "required", if the entry has them. Its other
-        keys, such as `old` or `ignored`, are added to `declared`. Faults are added as findings.
+        These are "added", "removed", "type", "default" and "required". The other keys of the entry, such as `old` or
+        `ignored`, are added to `declared`. Faults are added as findings.
 
         Args:
             name: The attribute.
@@ -235,7 +238,8 @@ class Changes(TypeFields):
         """Return the declared change of a type constraint: "new", "gone", or a list such as ["+tensor(bool)"].
 
         The list has first the added types (+), then the removed ones (-), each sorted; names of type sets are replaced
-        by their types. For anything else, a finding is added, and it is left out, or "" returned.
+        by their types. A wrong item of a list is left out, with a finding. For any other wrong node, a finding is
+        added, and "" is returned.
         """
         if not isinstance(node.value, list):
             return self.choice(node, ("new", "gone"))

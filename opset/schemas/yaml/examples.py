@@ -319,9 +319,9 @@ class Examples(Likeness):
     def content(self, node: YamlNode, type_: str, unknown: bool) -> ExampleValue | None:
         """Return the value of type `type_` that a node stands for, such as a list for "seq(tensor(float))".
 
-        If the node is wrong, a finding is added, and None or a value with substitutes is returned; for a sparse tensor
-        or an unknown type, None. If `unknown`, the elements of a tensor may be null: then it has a shape, and any
-        elements are right.
+        If the node is wrong, a finding is added, and None or a value with substitutes is returned. A sparse tensor is
+        wrong here. An unknown type gives None without a finding. If `unknown`, the elements of a tensor may be null:
+        then it has a shape, and any elements are right.
         """
         kind, _, inner = type_.removesuffix(")").partition("(")
         if kind == "tensor" and isinstance(node.value, dict):
@@ -395,7 +395,7 @@ class Examples(Likeness):
             node: The elements: a scalar or nested lists. With a `shape`, they are a flat list, or one element for all.
                 A count such as `0..23` stands for the numbers from 0 to 23.
             type_: The type, such as "tensor(float)".
-            shape: The YAML node of the shape; None if the elements have their shape by themselves.
+            shape: The YAML node of the shape; None if the nesting of the lists is the shape.
             unknown: Whether null may stand for the elements; only with a `shape`.
         """
         element = type_[len("tensor(") : -1]
@@ -429,8 +429,8 @@ class Examples(Likeness):
         """Return the elements of nested lists in row-major order, and the shape: (2, 3) for two lists of three.
 
         A node that is no list gives ([node], ()). If lists of one level have different lengths, or if something else
-        stands beside a list, a finding is added and the result is ([], (0,)), as for an empty list. A SchemaError ends
-        reading if there are too many elements for the budget.
+        stands beside a list, a finding is added and the result is ([], (0,)), as for an empty list. Raises SchemaError
+        if the budget of work is too small for the elements.
         """
         level, shape = [node], list[int]()
         while level and isinstance(level[0].value, list):

@@ -156,9 +156,9 @@ class Operator:
     def place(self, since: int, *keys: str) -> str:
         """Return "path:line:column" of an entry in the version `since`.
 
-        `keys` lead to the entry, such as "inputs", "X", "doc". If the file lacks a key, the place of the last entry
-        that it has on this way is returned. The key "special_cases", with the text of a special case after it, leads to
-        this special case.
+        `keys` lead to the entry, such as "inputs", "X", "doc". At the first key that the file lacks, the place of the
+        entry before it is returned. The key "special_cases", with the text of a special case after it, leads to this
+        special case.
         """
         at = self.root if keys[:1] == ("special_cases",) else self._nodes[since]
         for key in keys:
@@ -373,7 +373,7 @@ def add_sets(root: YamlNode, sets: dict[str, tuple[str, ...]], findings: Finding
 
 
 def _keep_versions(root: YamlNode, versions: list[_Version]) -> YamlNode:
-    """Return a copy of an operator's YAML document in which only `versions` are left of its versions."""
+    """Return a copy of an operator's YAML document that has only the given versions."""
     known = {id(each.node) for each in versions}
     listed = root.value["versions"]
     kept = [each for each in listed.value if id(each) in known]
@@ -608,8 +608,8 @@ class _Reading(Attributes, Changes, Likeness):
     def docs(self, version: _Version, cases: Sequence[SpecialCase], notes: Sequence[ImplementationNote]) -> Docs:
         """Return the prose of a version: its texts in YAML, `cases`, `notes`, and the texts of its constraints.
 
-        A constraint without a text in YAML gets one derived from its conditions. If the key `doc` is missing, and
-        `like`, too, a finding is added.
+        A constraint without a text in YAML gets one derived from its conditions. If both keys `doc` and `like` are
+        missing, a finding is added.
         """
         fields, said = version.fields, version.docs
         if "doc" not in fields and "like" not in version.node.value:

@@ -103,7 +103,7 @@ def _entry(key: str, value: Any) -> list[str]:
 
 
 def _prose(key: str, value: str, indent: str = "  ") -> list[str]:
-    """Return the YAML lines of a key with prose.
+    """Return the YAML lines of a key with prose, indented by `indent`.
 
     The text is on one line if it fits, else folded (`>`). Text with line breaks is a literal block (`|`). Text that
     would change in these forms is on one line, however long: it has two spaces in a row, or control characters.
@@ -131,7 +131,7 @@ def _mapping(key: str, value: dict[str, Any]) -> list[str]:
 
 
 def _literal(key: str, value: Any, indent: str = "  ") -> list[str]:
-    """Return the YAML lines of an entry.
+    """Return the YAML lines of an entry, indented by `indent`.
 
     Text of several lines is a literal block (`|`); any other value is in flow style.
     """
@@ -180,7 +180,7 @@ def _constraints(key: str, value: dict[str, Any]) -> list[str]:
 
 
 def _nested_lines(key: str, value: Any, indent: str) -> list[str]:
-    """Return the YAML lines of an entry: text as prose, any other value in flow style.
+    """Return the YAML lines of an entry, indented by `indent`: text as prose, any other value in flow style.
 
     A mapping that does not fit on one line has a line for each of its entries.
     """
@@ -194,7 +194,10 @@ def _nested_lines(key: str, value: Any, indent: str) -> list[str]:
 
 
 def _item_lines(item: Any, indent: str) -> list[str]:
-    """Return the YAML lines of an item of a list: on one line if it fits, else one line for each key."""
+    """Return the YAML lines of an item of a list: on one line if it fits, else one line for each key.
+
+    `indent` is the indentation of the list.
+    """
     line = f"{indent}- {_flow(item)}"
     if len(line) <= WIDTH or not isinstance(item, dict):
         return _wrap(line, f"{indent}   ")

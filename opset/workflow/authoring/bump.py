@@ -204,8 +204,11 @@ def bump(
 def _is_incomplete(operator: Operator, data: bytes) -> bool:
     """Return whether the author still has to complete the newest version; False if the operator has one version only.
 
-    That is so if its `change:` block does not declare all changes, if nothing changed and the block does not say why
-    there is a version, or if the file still has guidance for authors. `data` are the bytes of the file.
+    The version is incomplete in each of these cases:
+
+    - its `change:` block does not declare all changes;
+    - nothing changed, and the block does not say why there is a version;
+    - the file, whose bytes are `data`, still has guidance for authors.
     """
     guidance = GUIDANCE.encode() in data
     steps = operator.transitions
@@ -266,8 +269,8 @@ def _newest_lines(operator: Operator, lines: list[str]) -> VersionLines:
 def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callable[[Operator], bool]) -> None:
     """Raise UsageError U103 if an edited file cannot be read, or if the edit changed more than it should.
 
-    `data` are the bytes of the edited file. `same` is called with the operator that they declare, and returns whether
-    everything else is the same.
+    `data` are the bytes of the edited file. `same` is called with the operator that is read from them, and returns
+    whether everything else is the same.
     """
     try:
         kept = same(parse_operator(data, operator.path, sets))
@@ -400,8 +403,11 @@ def _has_comments(lines: list[str], node: YamlNode) -> bool:
 def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """Return an operator file in which the second newest version is `like` the newest, without keys that both share.
 
-    `data` are the bytes now. They are returned unchanged if the second newest version has `like` already, if the texts
-    `doc` of the two versions differ, or if a comment or the meaning of the file would change.
+    `data` are the bytes now. They are returned unchanged in each of these cases:
+
+    - the second newest version has `like` already;
+    - the texts `doc` of the two versions differ;
+    - a comment or the meaning of the file would change.
     """
     lines = lines_of(data.decode())
     written = sorted(locate_versions(operator.path, operator.root, lines), key=lambda each: -each.since)

@@ -103,8 +103,8 @@ class Destination(NamedTuple):
     def newest_version(self, sets: TypeSets) -> int:
         """Return the newest version of any operator of the domain in the folder's files; 0 if there is none.
 
-        Files that cannot be read are left out without a finding; `opset lint` reports them. For the standard, it is the
-        newest opset of the domain as this program has it, and `sets` is not used.
+        Files that cannot be read are left out without a finding; `opset lint` reports them. For the standard, the
+        result is the newest opset of the domain in this package, and `sets` is not used.
         """
         if self.standard:
             return default_registry().domains.get(self.domain, 0)

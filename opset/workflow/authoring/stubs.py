@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from opset.schemas.model import VARIADIC, OpSchema
+from opset.schemas.names import domain_name
 
 _KINDS = {"int": "int", "float": "float", "string": "str", "ints": "tuple[int, ...]", "floats": "tuple[float, ...]"}
 WIDTH = 120
@@ -22,11 +23,12 @@ _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 class Stub(NamedTuple):
     """A function to add to a Python file, with its imports and the decorator that registers it.
 
-    `since` is the version in the decorator, 0 if it has none.
+    `since` is the version in the decorator, 0 if it has none; `domain` is "" for ai.onnx.
     """
 
     name: str
     decorator: str
+    domain: str
     operator: str
     since: int
     text: str
@@ -132,7 +134,7 @@ def _make_stub(
         since=schema.since_version,
         **values,
     )
-    return Stub(name, decorator, schema.name, since, text, imports)
+    return Stub(name, decorator, schema.domain, schema.name, since, text, imports)
 
 
 def _kernel_signature(schema: OpSchema, typed: bool) -> str:
@@ -264,10 +266,10 @@ def conflicting_definition(source: str, stub: Stub) -> str:
 
 
 def is_registered(source: str, stub: Stub) -> bool:
-    """Return whether a decorator in Python source registers a function for the operator and version of a stub.
+    """Return whether a decorator in Python source registers a function for the domain, operator and version of a stub.
 
-    The source is parsed, and not run. If the stub's decorator names no version, a function for any version counts.
-    Raises SyntaxError if the source is not Python.
+    The source is parsed, and not run: a domain that is no literal counts as the stub's. If the stub's decorator names
+    no version, a function for any version counts. Raises SyntaxError if the source is not Python.
     """
     for node in ast.parse(source).body:
         if not isinstance(node, ast.FunctionDef):
@@ -276,7 +278,11 @@ def is_registered(source: str, stub: Stub) -> bool:
             if not isinstance(each, ast.Call) or not isinstance(each.func, ast.Name) or each.func.id != stub.decorator:
                 continue
             names = [argument.value for argument in each.args if isinstance(argument, ast.Constant)]
-            values = {one.arg: one.value.value for one in each.keywords if isinstance(one.value, ast.Constant)}
-            if stub.operator in names and (not stub.since or values.get("since") == stub.since):
+            values = {
+                one.arg: one.value.value if isinstance(one.value, ast.Constant) else None for one in each.keywords
+            }
+            domain = values.get("domain", "")
+            is_domain = domain is None or domain in (stub.domain, domain_name(stub.domain))
+            if stub.operator in names and is_domain and (not stub.since or values.get("since") == stub.since):
                 return True
     return False

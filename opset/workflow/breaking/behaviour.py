@@ -80,7 +80,7 @@ def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
 def _constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each constraint whose text was edited, while its checked conditions stayed the same.
 
-    Only versions that both states have are looked at.
+    Only versions that both states have are compared.
     """
     if not pair.in_place:
         return
@@ -96,7 +96,7 @@ def _constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
 def _constraint_label(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each constraint that has another label (C1, C2 …) since a version was edited.
 
-    Only versions that both states have are looked at.
+    Only versions that both states have are compared.
     """
     for label in pair.new.docs.constraints:
         if pair.in_place and (old := _labels_of_same_constraint(pair.old, pair.new, label)):
@@ -374,7 +374,7 @@ def _example_tolerance(operators: OperatorPair) -> Iterator[RuleFinding]:
 def _example_finding(
     operators: OperatorPair, message: str, versions: list[int], help: str | None = None
 ) -> RuleFinding:
-    """Return a finding about an example; `versions` are the numbers of the versions at which it holds.
+    """Return a finding about an example: `message`, followed by `versions`, those at which the example holds.
 
     If `help` is None, the help says how to restore a released version.
     """

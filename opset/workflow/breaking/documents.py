@@ -133,8 +133,7 @@ def _check_depth(document: Any) -> None:
 def _parse_operator(data: Mapping[str, Any]) -> OperatorState:
     """Return the state of an operator, with all versions and examples, from the JSON of `opset docs`.
 
-    Here and in the functions below, malformed data raises ValueError, KeyError, TypeError, AttributeError or
-    IndexError.
+    Raises ValueError, KeyError, TypeError, AttributeError or IndexError if the data is malformed.
     """
     domain = normalize_domain(_require_text(data["domain"]))
     name = _require_text(data["operator"])
@@ -160,7 +159,10 @@ def _texts(data: Mapping[str, Any], keys: str) -> Iterator[str]:
 
 
 def _parse_schema(domain: str, name: str, data: Mapping[str, Any]) -> OpSchema:
-    """Return one version of an operator, from an entry of "versions" in the JSON of `opset docs`."""
+    """Return one version of an operator, from an entry of "versions" in the JSON of `opset docs`.
+
+    Raises ValueError, KeyError, TypeError or AttributeError if the data is malformed.
+    """
     return OpSchema(
         domain,
         name,
@@ -186,7 +188,10 @@ def _parse_schema(domain: str, name: str, data: Mapping[str, Any]) -> OpSchema:
 
 
 def _parse_parameter(data: Mapping[str, Any]) -> Parameter:
-    """Return an input or output from an entry of "inputs" or "outputs" in the JSON of a version."""
+    """Return an input or output from an entry of "inputs" or "outputs" in the JSON of a version.
+
+    Raises ValueError, KeyError, TypeError or AttributeError if the data is malformed.
+    """
     least = min(int(data["min_arity"]), UNBOUNDED)
     name, type_, option = _texts(data, "name type option")
     return Parameter(name, type_, option, bool(data["homogeneous"]), least, bool(data["differentiable"]))
@@ -195,7 +200,7 @@ def _parse_parameter(data: Mapping[str, Any]) -> Parameter:
 def _parse_attribute(data: Mapping[str, Any]) -> Attribute:
     """Return an attribute from an entry of "attributes" in the JSON of a version.
 
-    Raises ValueError, KeyError, TypeError or AttributeError if a part is missing or malformed.
+    Raises ValueError, KeyError, TypeError or AttributeError if the data is malformed.
     """
     name, type_, range_, kind, constraint = _texts(data, "name type range kind constraint")
     if range_:
@@ -221,21 +226,30 @@ def _parse_number(value: Any, kind: str = "") -> Any:
 
 
 def _parse_condition(data: Mapping[str, Any]) -> Condition:
-    """Return a condition, which is checked for a constraint, from an entry of "conditions" in the JSON of a version."""
+    """Return a condition, which is checked for a constraint, from an entry of "conditions" in the JSON of a version.
+
+    Raises ValueError, KeyError, TypeError or AttributeError if the data is malformed.
+    """
     where = tuple((name, _require_text(form)) for name, form in data["where"].items())
     label, kind, subject, form = _texts(data, "label kind subject form")
     return Condition(label, kind, subject, form, where)
 
 
 def _parse_body(data: Mapping[str, Any]) -> FunctionBody:
-    """Return a function body from an entry of "function" in the JSON of a version."""
+    """Return a function body from an entry of "function" in the JSON of a version.
+
+    Raises ValueError, KeyError, TypeError or AttributeError if the data is malformed.
+    """
     where = tuple((name, _require_text(form)) for name, form in data["where"].items())
     types = {name: tuple(each) for name, each in data["types"].items()}
     return FunctionBody(int(data["opset"]), _require_text(data["nodes"]), where, types, dict(data["emulate"]))
 
 
 def _parse_change(data: Mapping[str, Any] | None) -> Change | None:
-    """Return the Change that `data`, a version's `change:` block in JSON, describes; None if `data` is None."""
+    """Return the Change that `data`, a version's `change:` block in JSON, describes; None if `data` is None.
+
+    Raises ValueError, KeyError, TypeError or AttributeError if the data is malformed.
+    """
     if data is None:
         return None
     attributes = {
@@ -248,7 +262,10 @@ def _parse_change(data: Mapping[str, Any] | None) -> Change | None:
 
 
 def _parse_docs(data: Mapping[str, Any]) -> Docs:
-    """Return the prose of a version in the JSON of `opset docs`."""
+    """Return the prose of a version in the JSON of `opset docs`.
+
+    Raises ValueError, KeyError, TypeError or AttributeError if the data is malformed.
+    """
 
     def phrases(part: str) -> dict[str, str]:
         """Return the descriptions in a part of the version, such as "inputs", by name."""
@@ -273,7 +290,10 @@ def _parse_docs(data: Mapping[str, Any]) -> Docs:
 
 
 def _parse_note(data: Mapping[str, Any]) -> ImplementationNote:
-    """Return a note on implementations from an entry of "implementations" in the JSON of a version."""
+    """Return a note on implementations from an entry of "implementations" in the JSON of a version.
+
+    Raises ValueError, KeyError, TypeError or AttributeError if the data is malformed.
+    """
     name, text, tested = _texts(data, "name text tested")
     return ImplementationNote(name, text, tested, tuple(map(_require_text, data["examples"])))
 
@@ -281,15 +301,18 @@ def _parse_note(data: Mapping[str, Any]) -> ImplementationNote:
 def _parse_grounds(data: Mapping[str, Any]) -> tuple[str, str]:
     """Return (clause of the standard, reason for the choice) of an example or special case in JSON.
 
-    If `status` is "stated", the text of `because` is the clause; if it is "chosen", the reason. The other one is "". If
-    the status is "derived", both are "".
+    If its `status` is "stated", the text of `because` is the clause. If it is "chosen", this text is the reason. The
+    other one is "". For the status "derived", or without a status, both are "".
     """
     status, because = data.get("status", DERIVED), _require_text(data.get("because", ""))
     return because if status == STATED else "", because if status == CHOSEN else ""
 
 
 def _parse_example(data: Mapping[str, Any]) -> Example:
-    """Return an example from an entry of "examples" in the JSON of an operator."""
+    """Return an example from an entry of "examples" in the JSON of an operator.
+
+    Raises ValueError, KeyError, TypeError or AttributeError if the data is malformed.
+    """
     outputs = data["outputs"]
     return Example(
         _require_text(data["name"]),

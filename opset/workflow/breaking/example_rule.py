@@ -54,9 +54,9 @@ def _examples_fail(comparison: StateComparison) -> Iterator[RuleFinding]:
 def changed_versions(comparison: StateComparison) -> dict[Key, list[OpSchema]]:
     """Return the versions whose examples have to run, by (domain, name) of the operator.
 
-    They are new ones, and ones whose signature, declarations or examples were edited. If Python files beside the YAML
-    of a domain changed, all versions of the domain are returned. If the older state is a release, the result is {},
-    since only the signatures of a release are known.
+    These are all new versions, and all with an edited signature, declaration or example. If Python files beside the
+    YAML of a domain changed, all versions of the domain are returned. If the older state is a release, the result is
+    {}, since only the signatures of a release are known.
     """
     versions: dict[Key, list[OpSchema]] = {}
     if comparison.old.released:

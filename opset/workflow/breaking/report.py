@@ -115,7 +115,7 @@ class ComparisonReport:
     def counts(self) -> dict[str, int]:
         """Return the numbers of findings: {"ERR": 1, "WARN": 0, "INFO": 2, "approved": 0}.
 
-        An approved finding counts under "approved" alone.
+        An approved finding counts only under "approved".
         """
         numbers = Counter("approved" if each.approved else each.severity for each in self.findings)
         return {key: numbers[key] for key in (*SEVERITIES, "approved")}
@@ -164,7 +164,7 @@ def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
 def text_lines(report: ComparisonReport, style: Callable[[str, str], str] = lambda text, kind: text) -> list[str]:
     """Return a report as lines of text for a terminal, the gravest findings first, and at most SHOWN of each severity.
 
-    `style(text, severity)` returns the beginning of a finding with colors.
+    `style(text, severity)` returns the beginning of a finding in color; by default, nothing is colored.
     """
     lines: list[str] = []
     for severity in SEVERITIES:
@@ -183,7 +183,7 @@ def text_lines(report: ComparisonReport, style: Callable[[str, str], str] = lamb
 def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str]) -> list[str]:
     """Return a finding as lines of text: its rule, title and message, then place, requirement, reason and help.
 
-    A notice has the first line only. `style(text, severity)` returns the beginning of that line with colors.
+    A notice has the first line only. `style(text, severity)` returns the beginning of that line in color.
     """
     label = "approved" if finding.approved else _LABELS[finding.severity]
     head = f"{style(f'{label}[{finding.rule}]', 'approved' if finding.approved else finding.severity)} "
@@ -200,9 +200,9 @@ def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str])
 def markdown_lines(report: ComparisonReport, strict: bool = False) -> list[str]:
     """Return a report as Markdown for a pull request: the verdict, a table of findings, and how to mend errors.
 
-    The verdict is "Breaking" if there are errors that nobody approved; if `strict`, also for such warnings; else
-    "Clean". At most SHOWN groups of findings are in the table, and as many different helps of unapproved errors below
-    it.
+    The verdict is "Breaking" if there are errors that nobody approved, else "Clean". If `strict`, warnings that nobody
+    approved are "Breaking", too. At most SHOWN groups of findings are in the table, and as many different helps of
+    unapproved errors below it.
     """
     verdict = "Clean" if report.status(strict) == 0 else "Breaking"
     lines = [f"### {verdict}: {_table_cell(report.summary())}", ""]

@@ -80,8 +80,8 @@ def revision_state(folder: Path, revision: str, beside: State) -> State:
     Args:
         folder: Folder of operator YAML in a repository.
         revision: Tag, branch or commit.
-        beside: The present state of the folder. Its operators are taken over for files that did not change since the
-            revision, unless types.yaml changed.
+        beside: The present state of the folder. Its operators stand for files that did not change since the revision,
+            unless types.yaml changed.
 
     Raises:
         ComparisonError: B191 if git cannot read the revision, B192 if its schemas cannot be read, B193 if it has none.

@@ -127,8 +127,8 @@ class OperatorPair:
     def version_renumbering(self) -> dict[int, int]:
         """The new number of each renumbered version, by its old number.
 
-        A version that only the older state has is renumbered if a version that only the newer state has has the same
-        signature. If several have it, each is used once, in the order of the versions.
+        The old number is only in the older state. The new number is only in the newer state, and has the same
+        signature. If several new numbers fit, each is used once, in the order of the versions.
         """
         came: dict[str, list[int]] = {}
         for since, version in self.new.versions.items():
@@ -270,9 +270,9 @@ class StateComparison:
     def is_in_development(self, finding: Break) -> bool:
         """Return whether a finding is about a version that is not released yet, so that it may be edited or removed.
 
-        That is a version of the old state that its lock does not have. A finding about a whole operator (version 0)
-        counts if none of its versions is released. The result is False if not `locked`, or if the old state lacks the
-        operator or version.
+        Such a version is in the old state, but not in its lock. A finding about a whole operator (version 0) counts if
+        none of its versions is released. The result is False if not `locked`, or if the old state lacks the operator or
+        version.
         """
         key = finding.domain, finding.operator
         old = self.old.operators.get(key)
@@ -286,8 +286,8 @@ class StateComparison:
 def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
     """Yield the pairs of versions of an operator to compare.
 
-    A version of both states is compared with itself if it may have been edited, that is if it is not the same Python
-    object in both. A new version is compared with the version before it; the oldest one has none.
+    A version of both states is compared with itself, unless it is the same Python object in both and so cannot have
+    been edited. A new version is compared with the version before it; the oldest one has none.
     """
     old, new = operators.old, operators.new
     before = None
@@ -301,8 +301,9 @@ def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
 
 
 def breaks(comparison: StateComparison, codes: Set[str] | None) -> Iterator[Break]:
-    """Yield the findings of rules about two states, in the order of the rules; they may repeat.
+    """Yield the findings of rules about two states; they may repeat.
 
+    First come the findings about the states as a whole, then about each operator, then about each pair of versions.
     `codes` are the rules to apply, such as {"B121"}; None applies all.
     """
     for rule, finding in BREAKING.apply(comparison, codes=codes):

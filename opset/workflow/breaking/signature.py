@@ -89,7 +89,7 @@ def _parameter_option(pair: VersionPair) -> Iterator[RuleFinding]:
 def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each variadic input or output whose least number of values changed.
 
-    Yield another one if its values must have one common type in only one of the two versions.
+    Yield another finding for each one whose values must have one common type in only one of the two versions.
     """
     for side in SIDES:
         for name, (fewest, least) in pair.side_difference(side, "min_arity").items():
@@ -102,9 +102,9 @@ def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B117", VersionPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _differentiable(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output that became differentiable, or is no longer, without a new version.
+    """Yield a finding for each input or output of an edited version that became differentiable, or is no longer.
 
-    Inputs and outputs are matched by name. Nothing is yielded if the newer state is a new version.
+    Inputs and outputs are matched by name. A new version is not compared.
     """
     if not pair.in_place:
         return
@@ -156,7 +156,7 @@ def _attribute_type(pair: VersionPair) -> Iterator[RuleFinding]:
 def _attribute_default(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each attribute of both versions whose default value changed, was added or was removed.
 
-    If the attribute's type changed as well, defaults that are equal numbers, such as 2 and 2.0, are left out.
+    If the attribute's type changed as well, equal numbers, such as 2 and 2.0, are the same default.
     """
     for name, old, new in _changed_properties(pair, "default"):
         if "type" in pair.attribute_differences[name] and old == new:  # 2.0 is 2 where the attribute is an int

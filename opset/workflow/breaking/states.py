@@ -186,9 +186,8 @@ def registry_state(registry: Registry, name: str) -> State:
 def _place_finder(path: str) -> PlaceFinder | None:
     """Return a function that finds keys in a YAML file of the standard, as path:line:1; None if `path` is "".
 
-    The function takes a since_version and the keys that lead to the key, such as "attributes" and "axis". If one of
-    these keys is missing, the result has the line of the last key before it. If the version is missing, line 1 stands
-    for it.
+    The function takes a since_version and the keys that lead to the key, such as "attributes" and "axis". If a key is
+    missing, the result has the line of the last key before it. If the version is missing, line 1 stands for it.
     """
 
     def place(since: int, *keys: str) -> str:
@@ -336,9 +335,10 @@ def merge_states(states: Sequence[State]) -> State:
 
 
 def base_type_sets(complete: bool) -> TypeSets | None:
-    """Return the type sets that files in a folder may name beside those of its own types.yaml.
+    """Return the type sets that files in a folder may name in addition to its own types.yaml.
 
-    They are the standard's; None if the folder is `complete`: a copy of the standard's folder, with all type sets.
+    They are the standard's. The result is None if the folder is `complete`: a copy of the standard's folder, with all
+    type sets.
     """
     from opset.schemas.yaml.loader import standard_sets
 

@@ -228,7 +228,7 @@ class _WorkerRunner:
         return self._process.poll_events() if self._process is not None else iter(())
 
     def poll_answer(self) -> Answer | None:
-        """Return the answer to the present case; None if there is none yet. It does not wait.
+        """Return the answer to the present case; None if there is none yet. The call does not wait.
 
         The answer may be that the worker crashed, took too long or sent bytes that are no answer; then the worker has
         been ended. Raises UsageError T224 if the worker does not have its runtime.
@@ -258,7 +258,7 @@ class _WorkerRunner:
         return None
 
     def _accept_greeting(self, header: Mapping[str, Any]) -> None:
-        """Report the version in the worker's greeting, and send the present case.
+        """Call `on_version` with the version in the worker's greeting, `header`, and send the present case.
 
         Raises UsageError T224 if the worker does not have its runtime.
         """
@@ -359,9 +359,12 @@ class _CommandRunner:
     def _command_answer(self, status: int, words: str) -> Answer:
         """Return the answer of a command that ended, from its exit status and the files that it wrote.
 
-        The status 0 stands for outputs, NOT_SUPPORTED for "refused", a negative one (a signal) for "crash", others for
-        "error". It is also "error" if outputs cannot be read; an output without a file is None. `words` is the end of
-        the command's output, which is the reason of a failure.
+        - 0: outputs, in which an output without a file is None; "error" if they cannot be read.
+        - NOT_SUPPORTED: "refused".
+        - Negative (a signal): "crash".
+        - Any other: "error".
+
+        `words` is the end of the command's output, which is the reason of a failure.
         """
         if status == NOT_SUPPORTED:
             return Answer("refused", why=words or "the command says that it does not support this")
@@ -442,8 +445,8 @@ def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
 def _decode_value(header: Mapping[str, Any], data: bytes, depth: int = 0) -> Any:
     """Return the value that an entry of a message's header describes: a tensor, sequence, map, number or None.
 
-    `data` has the bytes of all tensors. `depth` is the number of values around this one. Raises ValueError, KeyError or
-    TypeError if the entry is malformed, or nested more than _DEPTH levels deep.
+    `data` has the bytes of all tensors. `depth` is the number of sequences and maps that contain this value. Raises
+    ValueError, KeyError or TypeError if the entry is malformed, or nested more than _DEPTH levels deep.
     """
     if depth > _DEPTH:
         raise ValueError("it is nested too deeply")

@@ -300,7 +300,10 @@ class Onnx(WorkerRuntime):
         self.version = onnx.__version__
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
-        """Run a model on the evaluator of onnx; raise NotRun if it says that it does not implement a node."""
+        """Run a model on the evaluator of onnx, and return its outputs.
+
+        Raises NotRun if the evaluator says that it does not implement a node.
+        """
         try:
             return self._module.reference.ReferenceEvaluator(self._module.load_from_string(model)).run(None, feeds)
         except self._refusals as error:
@@ -334,7 +337,7 @@ class Opset(WorkerRuntime):
         self.version = opset.__version__
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
-        """Run a model on opset's kernels.
+        """Run a model on opset's kernels, and return its outputs.
 
         Raises NotRun if an operator cannot be computed (R201), or if a Python package that it needs is missing (R205).
         """
@@ -354,7 +357,7 @@ class Opset(WorkerRuntime):
         return self._array_of(None, self._message(data_type=number, dims=shape, raw_data=elements))
 
     def _tensor_parts(self, array: Any) -> tuple[int, bytes]:
-        """Return (number of the element type, bytes as in raw_data) of an array of opset."""
+        """Return (number of the element type, bytes as in raw_data) of an array by which opset represents a tensor."""
         tensor = self._tensor_of("", array)
         return tensor.data_type, tensor.raw_data
 
@@ -404,9 +407,10 @@ def send(stream: BinaryIO, header: dict[str, Any], data: bytes = b"") -> None:
 
 
 def main(name: str, options: list[str]) -> None:
-    """Serve a runtime, `name` in RUNTIMES: send its version, then answer requests from stdin until it ends.
+    """Serve a runtime: send its version, then answer requests from stdin until it ends.
 
-    If the runtime cannot be imported, {"absent": why} is sent, and nothing more. `options` are for the runtime's class.
+    `name` is a key of RUNTIMES, and `options` are for its class. If the runtime cannot be imported, {"absent": why} is
+    sent, and nothing more.
     """
     coming = os.fdopen(os.dup(0), "rb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

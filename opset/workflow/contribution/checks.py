@@ -113,7 +113,7 @@ def check_numpy(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_attributes(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence that is OPEN for each input that can hold only integers, flags or text: should it be an attribute?
 
-    The first input, and inputs with the type of the first, are not looked at. If there is no such input, the evidence
+    The first input, and inputs with the same type as the first, are left out. If there is no such input, the evidence
     is PASSED.
     """
     kinds = ("int", "uint", "bool", "string")
@@ -491,10 +491,11 @@ def check_inferred_examples(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("rank", ReviewedVersion, clause=INFERENCE, phrase="The rank at least")
 def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence that is OPEN for each example in which inference does not know the rank of an output.
+    """Yield evidence of whether inference knows the rank of each output in each example.
 
-    If there is none, it is PASSED; if inference agrees with no example, NOT_APPLICABLE. OPEN stands for evidence that
-    the author has to state.
+    - OPEN for each example in which it does not: the author has to state why;
+    - PASSED once, if it knows all ranks;
+    - NOT_APPLICABLE if inference agrees with no example.
     """
     report = version.test_part("inference")
     gaps = {each.example: each for each in report.gaps if "[" not in each.known}

@@ -166,9 +166,9 @@ def check_scalars(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
-    """Return the constraint, as "C1: TEXT", that a scalar as the input at `index` breaks.
+    """Return the constraint, as "C1: TEXT", that forbids a scalar as the input at `index`; "" if none forbids it.
 
-    The result is "" if the scalar breaks none, or if the version has no constraints on shapes.
+    Only constraints on shapes can. If several do, the first one is returned.
     """
     plan = plan_of(version.schema)
     if plan is None:
@@ -185,9 +185,9 @@ def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
 def check_negative_axes(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence for each attribute or input that may hold a negative axis: whether an example has one.
 
-    It is PASSED or MISSING; NOT_APPLICABLE if there is no such attribute or input. Attributes count by their `kind`,
-    unless their range forbids negative numbers; an example that leaves one out uses the default. Inputs count if they
-    are called "axis" or "axes". Only examples with outputs count.
+    It is PASSED or MISSING; NOT_APPLICABLE if there is no such attribute or input. An attribute counts if its `kind` is
+    an axis or axes, unless its range forbids negative numbers. An example that leaves the attribute out uses the
+    default. An input counts if it is called "axis" or "axes". Only examples with outputs count.
     """
     declared = [each for each in version.schema.attributes.values() if each.kind in (AXIS, AXES)]
     axes = [each.name for each in declared if ">= 0" not in each.range and "0 <=" not in each.range]

@@ -208,9 +208,9 @@ class ReviewedVersion:
     def missing_function(self, layer: Layer, why: str, place: str, help: str) -> Evidence:
         """Return evidence in the state MISSING: there is no Python function, such as a kernel, for the reason `why`.
 
-        `layer` is the kind of function: kernels, inference functions or adapters. If the domain's file of this kind was
-        not run because it is not trusted, this is the reason instead, and the help says how to trust the file. `place`
-        and `help` are as in Evidence.
+        `layer` is the kind of function: kernels, inference functions or adapters. `place` and `help` are as in
+        Evidence. If the domain's file of this kind was not run because it is not trusted, the evidence has this reason
+        instead, and its help says how to trust the file.
         """
         left_out = Lookup(layer, self.registry).left_out(self.schema.domain)
         return Evidence(MISSING, left_out or why, place, TRUST if left_out else help)

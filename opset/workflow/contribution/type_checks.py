@@ -55,8 +55,10 @@ def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether the kernel computes every type that the version allows, with the same values in each.
 
     A type is tried with an example that has it, or else with an example that is cast to it. The evidence is
+
     - MISSING for each type that the kernel does not compute, or computes with other values;
-    - OPEN for the types of a constraint that no example can be cast to, and again for those computed but not compared;
+    - OPEN for each type constraint with types that no example can be cast to, and again if its types were computed
+      but not compared;
     - PASSED once, if at least one type was tried with success;
     - NOT_APPLICABLE if there is no kernel, or if no input has a type constraint.
     """
@@ -215,8 +217,8 @@ def _cast_example(version: ReviewedVersion, example: Example, indices: Sequence[
     """Return a copy of an example with some inputs cast to a type, such as "tensor(int8)"; None if it cannot be cast.
 
     All inputs and outputs with the type constraint of the inputs at `indices` get the type. Elements of inputs are
-    cast, elements of outputs stay. The example cannot be cast if `type_` is text, if one of these inputs is no tensor
-    of numbers, if no input would get the type, or if an attribute is a graph.
+    cast, elements of outputs stay. The inputs must be tensors of numbers, and at least one must get the type. An
+    example cannot be cast to text, or with a graph as an attribute.
     """
     element = type_[7:-1]
     constraint = version.schema.inputs[min(indices)].type

@@ -162,7 +162,7 @@ def build_corpus(
 def write_corpus(folder: str, corpus: Corpus) -> WriteCounts:
     """Write a corpus to a folder, and return the counts of files written and removed.
 
-    Files with the same content already are left alone. Files of an earlier corpus that are not in the new one are
+    Files that have the same content already are not written. Files of an earlier corpus that are not in the new one are
     removed. Raises UsageError U102 if files that `opset testgen` did not write are in the way, U103 if the manifest is
     damaged, U104 if writing fails.
     """

@@ -63,9 +63,9 @@ class Judge:
         Further names are "function body of opset 13" and "lowering at version 13". The result is [] if no
         implementation computes the example.
 
-        The kernel confirms an example with outputs if it computes them, and an example that breaks a constraint if it
-        refuses the inputs for this constraint. Function bodies and lowerings are run only if the example states outputs
-        that are not random.
+        The kernel confirms an example by computing its outputs. If the example breaks a constraint, the kernel confirms
+        it by refusing the inputs for this constraint. Function bodies and lowerings are run only if the example states
+        outputs that are not random.
 
         Raises OpsetError T211 if the kernel contradicts the example, T212 if a function body or a lowering contradicts
         it, and BudgetExceeded if the budget is used up.
@@ -120,9 +120,9 @@ class Judge:
     def _expressions(self, schema: OpSchema, example: Example) -> Iterator[tuple[str, Conversion]]:
         """Yield (name, conversion) for each function body of a version, used on the example's model, oldest first.
 
-        A body is tried at its first opset. If it cannot express the node there, this refused conversion, which has no
-        model, is yielded, and the body is tried and yielded again at its last opset. A version without bodies yields
-        one pair for its lowering to other operators, if it has one.
+        A body is tried at its first opset. If this conversion is refused, it has no model, and the body is yielded a
+        second time, tried at its last opset. A version without bodies yields one pair for its lowering to other
+        operators, if it has one.
         """
         runner = self._runner
         opsets = {schema.domain: schema.since_version}

@@ -199,7 +199,8 @@ class ClaimTests:
     def convert_example(self, example: Example) -> Any:
         """Return the ModelProto of an example of the older version, converted to the newer version.
 
-        It is None if the conversion is refused. The ModelProto is kept for the next call, and must not be changed.
+        The result is None if the conversion is refused. The ModelProto is kept for the next call, and must not be
+        changed.
         """
         if example.name not in self._converted:
             converted = conversion(self.runner, model_of(self.older, example), self.newer, self.newer.since_version)
@@ -209,7 +210,7 @@ class ClaimTests:
     def operator_nodes(self, model: Any) -> list[Any]:
         """Return the nodes of a ModelProto that call the operator whose claims are tested, in order.
 
-        Only its main graph is searched: not subgraphs, and not functions.
+        Only the model's main graph is searched: not subgraphs, and not functions.
         """
         operator = self.newer.name, self.newer.domain
         return [each for each in model.graph.node if (each.op_type, normalize_domain(each.domain)) == operator]
@@ -217,7 +218,8 @@ class ClaimTests:
     def has_same_defaults(self, example: Example) -> bool:
         """Return whether each attribute that an example leaves out has the same default in both versions.
 
-        Attributes that only one of the versions has are not compared. No default is equal to no default.
+        Attributes that only one of the versions has are not compared. Two attributes without a default count as the
+        same.
         """
         pairs = ((self.older.attributes.get(name), each) for name, each in self.newer.attributes.items())
         return all(old is None or old.default == new.default or new.name in example.attributes for old, new in pairs)
@@ -326,7 +328,7 @@ class ClaimTests:
         """Return a copy of an example in which inputs and outputs have the type `type_`, such as "tensor(float16)".
 
         A value changes only if the newer version allows the type there, and if both the old and the new type have
-        floats, or both integers. Elements of inputs stay as they are, those of all outputs become unknown.
+        floats, or both integers. Elements of inputs stay as they are, and elements of all outputs become unknown.
         """
         kinds = {name for name, types in self.newer.types.items() if type_ in types}
 
@@ -417,9 +419,9 @@ def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("derived moved", Claim)
 def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `up: derived`, `down: derived` or `renamed: true`: some example can be converted.
+    """Yield one result for the claim `up: derived`, `down: derived` or `renamed: true`: some example can be converted.
 
-    The outputs of the converted example are not compared.
+    The outputs of the converted example are not compared, so that nothing contradicts the claim.
     """
     tests = claim.tests
     source, target = (tests.older, tests.newer) if claim.name == "up" else (tests.newer, tests.older)
@@ -530,7 +532,7 @@ def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("undefined", Claim)
 def check_undefined(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `undefined: value`: the value has no defined meaning in the older version.
+    """Yield one result for the claim `undefined: value`: the value has no defined meaning in the older version.
 
     Each example of the older version that sets the attribute to this value contradicts the claim.
     """
@@ -666,10 +668,10 @@ def _cast_node(source: str, target: str, element: str) -> Any:
 
 
 def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
-    """Return the length of the list attribute `name` of the first of `nodes` that has it.
+    """Return the length of the list attribute `name`, from the first of `nodes` that has it.
 
     If no node has it, return the number of spatial dimensions: the rank of the model's first input minus 2, at least 0.
-    A rank that is unknown counts as 0, and so does a missing input.
+    The number is 0 if the rank is unknown, or if there is no input.
     """
     stated = [each for node in nodes for each in node.attribute if each.name == name]
     if stated:

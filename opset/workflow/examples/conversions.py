@@ -222,7 +222,7 @@ class BodyRoutes(Routes):
         )
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        """Return CONVERT for nodes of the operator whose function body is tested, KEEP for all others.
+        """Return a Route: CONVERT for nodes of the operator whose function body is tested, KEEP for all others.
 
         `op_type` and `domain` name the operator of the nodes; `versions` and `opsets` do not matter.
         """

@@ -87,13 +87,14 @@ def subjects(
 ) -> Iterator[Subject]:
     """Yield the units of work of a test run.
 
-    For each operator, these are its examples, then its versions, which are examined for "claims" and "outcomes"; last
-    comes each domain with Python files. An example that holds at none of the versions is left out.
+    For each operator, these are its examples, then its versions. The versions are examined for "claims" and "outcomes",
+    the examples for all other parts. Last comes each domain with Python files. An example that holds at none of the
+    versions is left out.
 
     Args:
         registry: Operators with their examples.
         schemas: Versions to test.
-        parts: The things to examine: keys of PARTS, or "outcomes", the record of what adapters did.
+        parts: The parts to examine: keys of PARTS, or "outcomes", the record of what adapters did.
         pattern: If it is not "", only examples whose names contain it are yielded, and neither versions nor domains.
     """
     chosen: dict[tuple[str, str], list[int]] = {}

@@ -25,12 +25,12 @@ Structure = Any
 
 
 def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
-    """Add to a report whether inference agrees with an example of a version.
+    """Test whether inference agrees with an example of a version, and add the result to a report.
 
-    Inference runs with the sizes of inputs as numbers, and again with names (dim_params) in their place. Together,
-    these are one test, and only the first finding is added. Outputs that are not fully known go to `report.gaps`, a
-    broken constraint that inference does not see to `report.unseen`. The test is skipped if inference has no rule for
-    the version.
+    Inference runs with the sizes of inputs as numbers, and again with names (dim_params) in their place. All runs are
+    one test, and only the first finding is added. Outputs that are not fully known are added to `report.gaps`. If
+    inference does not see a broken constraint, this is added to `report.unseen`. The test is skipped if inference has
+    no rule for the version.
     """
     if why := runner.why_not_inferred(schema):
         report.skip("inference", why)
@@ -75,7 +75,7 @@ def _has_whole_numbers(value: ExampleValue) -> bool:
 def _is_small(value: ExampleValue) -> bool:
     """Return whether an input is a tensor with stated elements from which sizes of outputs may follow, such as scales.
 
-    These are tensors of int64, int32 or bool, of any shape, and tensors of other types with rank 0, 1 or unknown.
+    A tensor of int64, int32 or bool may have any shape. A tensor of another type must have rank 0, 1 or unknown.
     """
     return is_dense(value) and (value.type in _WHOLE or value.shape is None or len(value.shape) < 2)
 
@@ -224,8 +224,8 @@ def disagreement(type_: Type | None, value: Structure, sizes: dict[str, int], bi
         type_: Inferred type; None, if nothing is known, contradicts nothing.
         value: Type and shape of the value, as `structure_of` returns them; None for a value that is left out.
         sizes: The numbers for which dim_params stand, by name.
-        bind: Whether a size that is one dim_param, not in `sizes`, is added to them, with the value's size as its
-            number.
+        bind: Whether dim_params are added to `sizes`. A size that is only a dim_param, without a number yet, then gets
+            the value's size as its number.
     """
     if type_ is None:
         return ""

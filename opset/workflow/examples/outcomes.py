@@ -118,8 +118,8 @@ def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
 def summarize(events: Iterable[Event]) -> dict[str, RecordedOutcome]:
     """Return what adapters did with the nodes of one operator, by transition, such as "13-11" or "20-lowered".
 
-    `events` are all recorded calls of the operator's adapters. Refusals that any node may get (GENERAL_CODES) are left
-    out.
+    `events` are all recorded calls of the operator's adapters. An outcome has the operators that replaced nodes,
+    whether any node stayed as it was, and the refusals. Refusals that any node may get (GENERAL_CODES) are left out.
     """
     results: dict[str, list[set[str]]] = {}
     refused: dict[str, set[tuple[str, str]]] = {}
@@ -230,7 +230,7 @@ def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[t
 
 
 def plain_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
-    """Yield an example as two ModelProtos, also if they are equal.
+    """Yield an example as two ModelProtos, even if they are equal.
 
     In the first, all inputs are inputs of the graph. In the second, all tensors with stated elements but the first
     input are initializers.
@@ -266,7 +266,7 @@ def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
 
 
 def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) -> Any:
-    """Return the ModelProto of an example in which tensors from the input at index `first` on are initializers.
+    """Return the ModelProto of an example, with tensors from the input at index `first` on as initializers.
 
     Inputs without stated elements, sequences and maps stay inputs.
     """
@@ -315,7 +315,7 @@ def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequ
 
 
 def _example_of_type(schema: OpSchema, example: Example, name: str, type_: str) -> Example:
-    """Return a copy of an example whose inputs of the type constraint `name` have the type `type_`.
+    """Return a copy of an example in which the inputs of the type constraint `name` have the type `type_`.
 
     Only inputs that are tensors change. Their elements, and all outputs, stay as they are.
     """

@@ -72,7 +72,7 @@ class Examination:
     def __iadd__(self, other: Examination) -> Examination:
         """Add everything in another report to this one, which is changed in place and returned.
 
-        A finding of the other report that this one has already is not added again. Notes and gaps are added even then.
+        Findings that this report has already are not added again. Notes and gaps are added even then.
         """
         self.passed += other.passed
         self.failed += other.failed
@@ -275,7 +275,7 @@ class ExampleRunner:
         return _find_key(self._document(schema)[1], schema.since_version, keys)[1]
 
     def _document(self, schema: OpSchema) -> tuple[str, YamlNode | None]:
-        """Return the path of an operator's file, and its parsed YAML; both are kept.
+        """Return the path of an operator's file, and its parsed YAML; both are kept for later calls.
 
         The YAML is None if there is no such file, or if it can no longer be read.
         """

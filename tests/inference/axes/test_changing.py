@@ -109,6 +109,34 @@ def test_a_size_of_an_output_that_no_input_gets_is_refused(given, message, why):
     assert [(each.code, each.message, each.why) for each in caught.value.findings] == [("U103", message, why)]
 
 
+@pytest.mark.parametrize(
+    ("stated", "given", "size", "found"),
+    [
+        ("2*M", {"M": 6}, 12, None),
+        ("2*M", {"M": 5}, 12, "10"),
+        ("2*M", {}, 12, "2*M"),
+        ("2*M", {}, "K", "2*M"),
+        ("floor(M/2) + 1", {"M": 7}, 4, None),
+        ("floor(M/2) + 1", {"M": 8}, 4, "5"),
+        ("M + N", {"M": 3}, 4, "N + 3"),
+        ("", {"M": 5}, 12, None),
+        ("any size", {"M": 5}, 12, "any size"),
+    ],
+)
+def test_a_size_of_an_output_is_compared_with_an_expression(stated, given, size, found):
+    model = opset.parse_model(
+        f"{HEAD} g (float[4] x, float[M] a) => (float[4] y, float[D] z) {{ y = Relu(x) z = Concat<axis=0>(a, a) }}"
+    )
+    model.graph.output[1].type.tensor_type.shape.dim[0].dim_param = stated
+    try:
+        resized = opset.change_sizes(model, {"x.0": 1, "z.0": size} | given)
+    except UsageError as error:
+        assert [(each.code, each.message) for each in error.findings] == [("U103", f"{size} is no size for 'z.0'")]
+        assert error.findings[0].why == f"its size follows from inputs, and is {found}"
+    else:
+        assert found is None and sizes(resized.graph.output[0]) == [1]
+
+
 def test_a_size_that_an_output_has_may_be_named():
     model = opset.parse_model(CLASSIFIER)
     assert opset.change_sizes(model, {"x.0": 1, "y.0": 1}) == model
