@@ -456,6 +456,13 @@ class ValueFacts:
             home._shapes[name] = home._find_shape(name)
         return home._shapes[name]
 
+    def misfit(self, index: int) -> str:
+        """Return how the inputs of the node at `index` of this body do not fit its operator, as far as was inferred.
+
+        The result is "" if they may fit, or if inference has not run.
+        """
+        return self._inference.misfit(self.body, index)
+
     def kept_axes(self, source: str, result: str) -> set[int]:
         """Return the axes, from 0 on, along which two tensors surely have the same size; it may be a symbolic one.
 

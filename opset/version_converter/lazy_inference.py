@@ -153,6 +153,17 @@ class LazyInference:
         """
         return bool(self._engine_and_scopes[1][body])
 
+    def misfit(self, body: Body, index: int) -> str:
+        """Return how the inputs of the node at `index` of a body do not fit its operator, "" if they may fit.
+
+        If inference has not run, it is not started, and the result is "". Runs that a condition guards do not count:
+        the model may avoid them on purpose.
+        """
+        scopes = self._engine_and_scopes[1][body] if self.has_run else []
+        certain = [scope for scope in scopes if not (scope.guarded or scope.unused)]
+        problems = [problem for scope in certain for problem in scope.problems.get(index, ())]
+        return next((problem.why for problem in problems if problem.code == "I201"), "")
+
     def infer_node(
         self, node: Any, version: int, inputs: Sequence[Type | None], data: Sequence[Constant | None]
     ) -> tuple[Type | None, ...]:
