@@ -188,20 +188,28 @@ def _sort_nodes(model: Model, registry: Registry, notes: list[str], error: Model
 
 
 class AttributeFix(NamedTuple):
-    """A mistake in an attribute to be mended: the body, node and name, and the new value (None: it is dropped)."""
+    """A mistake in an attribute to be mended: the body, node and name, and the new value (None: it is dropped).
+
+    An attribute whose new value is an int is missing, and has to be added.
+    """
 
     body: Body
     position: int
     name: str
-    value: str | None = None
+    value: str | int | None = None
 
     @property
     def done(self) -> str:
         """The words for the change of the attribute: "dropped, which changes nothing" or "written in lower case"."""
+        if isinstance(self.value, int):
+            return "stated, as the number of outputs"
         return "dropped, which changes nothing" if self.value is None else "written in lower case"
 
     def apply(self, node: Any) -> None:
-        """Change or drop the attribute in a NodeProto."""
+        """Change, add or drop the attribute in a NodeProto."""
+        if isinstance(self.value, int):
+            node.attribute.add(name=self.name, type=pb.AttributeProto.INT, i=self.value)
+            return
         for at in reversed(range(len(node.attribute))):
             if node.attribute[at].name == self.name:
                 if self.value is None:
@@ -228,6 +236,7 @@ def attribute_fixes(index: Indexed, registry: Registry) -> Iterator[AttributeFix
     """
     for body in index.bodies:
         version = index.imports(body).get("", 0)
+        yield from _split_fixes(body, index, version)
         known: dict[tuple[str, str], tuple[OpSchema | None, Container[str]]] = {}
         for position, (operator, attributes) in enumerate(zip(body.operators, body.attributes, strict=True)):
             if not attributes:
@@ -244,6 +253,18 @@ def attribute_fixes(index: Indexed, registry: Registry) -> Iterator[AttributeFix
                     continue
                 if fix := _attribute_fix(body, position, attribute, schema, version, registry):
                     yield fix
+
+
+def _split_fixes(body: Body, index: Indexed, version: int) -> Iterator[AttributeFix]:
+    """Yield the fix for each Split of a body that has neither `split` nor `num_outputs`, at an opset that wants one."""
+    if not any(quirk.action == quirks.MEND for quirk in quirks.quirks_of("Split", version)):
+        return
+    for position, operator in enumerate(body.operators):
+        if operator != ("Split", "") or body.function_key(position) in index.functions:
+            continue
+        named = any(attribute.name == "num_outputs" for attribute in body.attributes[position])
+        if not named and not any(body.reads[position][1:]):
+            yield AttributeFix(body, position, "num_outputs", len(body.computes[position]))
 
 
 def _attribute_fix(

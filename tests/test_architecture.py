@@ -195,6 +195,7 @@ SLOW = set(
                 "opset.schemas.yaml.loader",
                 "opset.opsets.runtimes",
                 "opset.version_converter.availability",
+                "opset.version_converter.lacks",
                 "opset.version_converter.opset_choice",
                 "opset.version_converter.blockers",
             },

@@ -35,8 +35,8 @@ from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.preparation import read_model
 from opset.schemas.names import near_miss
 from opset.version_converter.calls import function_label
-from opset.version_converter.facts import LazyInference
 from opset.version_converter.inlining import functions_by_name
+from opset.version_converter.lazy_inference import LazyInference
 from opset.version_converter.replacement import set_entries
 
 Names = str | Iterable[str] | None

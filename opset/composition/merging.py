@@ -40,7 +40,7 @@ from opset.preparation import read_model
 from opset.schemas.names import domain_name, near_miss
 from opset.version_converter import Conversion, Target, convert_model, target_of
 from opset.version_converter.calls import function_label
-from opset.version_converter.facts import LazyInference
+from opset.version_converter.lazy_inference import LazyInference
 from opset.version_converter.replacement import set_entries
 
 Connections = Mapping[str, str] | Iterable[tuple[str, str]] | None

@@ -76,7 +76,8 @@ def data(*operators: str, since: int = 0, domain: str = "") -> Callable[[Functio
     """Return a decorator that registers a function as the one that computes elements of outputs of some operators.
 
     The function takes the node as a Call. It returns a tuple of elements for the first output, a list with a tuple for
-    each output, or None if nothing is known. The decorator returns the function unchanged.
+    each output, or None if nothing is known. The decorator, whose parameters are those of `infer`, returns the function
+    unchanged.
 
     Args:
         operators: the names of the operators.

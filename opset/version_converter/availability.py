@@ -5,25 +5,33 @@ A restriction that only words state is not checked; the report of a conversion l
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from opset.errors import SHOWN, listing, quote, safe_text
-from opset.model.attributes import attribute_value
+from opset.errors import SHOWN, listing
 from opset.model.graph.index import Operator
 from opset.model.graph.walking import names_read, subgraphs
 from opset.opsets.runtimes import Kernel, Runtime
-from opset.opsets.runtimes.model import RANGE, WRONG, KernelFault, serves_version
+from opset.opsets.runtimes.model import RANGE, KernelFault, serves_version
 from opset.schemas.function_bodies import body_nodes
-from opset.schemas.model import Attribute, OpSchema, Parameter
+from opset.schemas.model import OpSchema
 from opset.schemas.names import normalize_domain
 from opset.version_converter.facts import ValueFacts
+from opset.version_converter.lacks import (
+    Lack,
+    allowed_elements,
+    computed_as,
+    element_of,
+    formals_of,
+    is_phrase,
+    lack_of_limits,
+    lack_of_types,
+    takes_all,
+    values_without_rank,
+)
 from opset.version_converter.routes import Routes
 
-ABSENT, IGNORED, DEFAULT, STATED_ALONE = "absent", "ignored", "default", "all but the first"
-"""Restrictions of attributes in one word, and of inputs that have to be constant."""
 ELSEWHERE, FAULTY, DOUBTFUL = "elsewhere", "faulty", "doubtful"
 """The kinds of nodes that notes count: run by the fallback, computed wrongly, and perhaps computed wrongly."""
 NOTES_OF_FAULTS = "kernels with faults, "
@@ -43,35 +51,6 @@ def holds_tensor(operator: tuple[str, str], attributes: Sequence[Any]) -> bool:
 
 AS_INTEGERS = {"float": ("int32", "int64"), "double": ("int64",)}
 """Types of integers that hold all those that a type of floating point holds without gaps."""
-
-
-_EXCLUSION = re.compile(r"not \w+( or \w+)*")
-"""A restriction of an attribute of text that names the values that it may not have."""
-_OTHER_NUMBER = re.compile(r"not (-?\d+(\.\d+)?)")
-"""A restriction of an attribute that is a number, and may not have one value."""
-
-
-class Lack(NamedTuple):
-    """A reason why a runtime does not run a node.
-
-    - `why`: the reason in words;
-    - `elements`: the element types that the runtime takes instead, by type parameter; empty if no other types help;
-    - `constants`: positions of inputs that the runtime needs to be constants;
-    - `scalars`: positions of inputs that are scalars and have to be vectors of one element;
-    - `fault`: WRONG if the runtime has a kernel for the node but computes it wrongly, FAILS if it has a kernel but
-      fails to load or run the node; else "".
-    """
-
-    why: str
-    elements: Mapping[str, frozenset[str]] = {}
-    constants: tuple[int, ...] = ()
-    fault: str = ""
-    scalars: tuple[int, ...] = ()
-
-    @property
-    def is_wrong(self) -> bool:
-        """Whether the runtime takes the node, but its result differs from the standard's."""
-        return self.fault == WRONG
 
 
 class Judgement(NamedTuple):
@@ -230,7 +209,7 @@ class Availability:
                 or (
                     not faults_at(self.runtime, schema, opset)
                     and any(
-                        self.runtime.takes_version(kernel, schema.since_version, opset) and _takes_all(kernel, schema)
+                        self.runtime.takes_version(kernel, schema.since_version, opset) and takes_all(kernel, schema)
                         for kernel in self.runtime.kernels(op_type, domain)
                     )
                 )
@@ -348,7 +327,7 @@ class Availability:
             return Lack(f"{name} has no kernel of {schema.name} {schema.since_version}")
         lacks: list[Lack] = []
         for kernel in fitting:
-            lack = _lack_of_types(kernel, runtime, node, schema, facts) or _lack_of_limits(kernel, node, schema, facts)
+            lack = lack_of_types(kernel, runtime, node, schema, facts) or lack_of_limits(kernel, node, schema, facts)
             if lack is None:
                 self._keep_words(kernel, schema)
                 return None
@@ -382,8 +361,8 @@ class Availability:
                     continue
                 if not any(
                     runtime.takes_version(each, used.since_version, opset)
-                    and _computed_as(element, runtime, _allowed_elements(each, used, used.inputs[0]))
-                    in (_allowed_elements(each, used, used.inputs[0]) or (element,))
+                    and computed_as(element, runtime, allowed_elements(each, used, used.inputs[0]))
+                    in (allowed_elements(each, used, used.inputs[0]) or (element,))
                     for each in kernels
                 ):
                     return Lack(f"no kernel of {inner.op_type}, which it consists of, takes {element}")
@@ -393,7 +372,7 @@ class Availability:
         """Add the restrictions of a kernel that its table states only in words to `unchecked`, without repeats."""
         words = [*kernel.notes]
         for name, value in kernel.attributes.items():
-            if _is_phrase(value, schema, name):
+            if is_phrase(value, schema, name):
                 words.append(f"{name}: {value}")
         words += [f"{name}: {value}" for name, value in kernel.values.items() if isinstance(value, str)]
         if words:
@@ -449,26 +428,9 @@ def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
     inputs = node.input if demands.constants else ()
     constants = [name and (facts.is_constant(name), facts.small_constant(name)) for name in inputs]
     outputs = map(bool, node.output) if demands.outputs else ()
-    ranks = _values_without_rank(node, facts) if demands.ranks else ()
+    ranks = values_without_rank(node, facts) if demands.ranks else ()
     captures = demands.captures and _captures_values(node)
     return tuple(attributes), tuple(shapes), tuple(constants), tuple(outputs), tuple(ranks), captures
-
-
-def _values_without_rank(node: Any, facts: ValueFacts) -> Iterator[str]:
-    """Yield the names of a node's inputs and outputs that are tensors of unknown rank.
-
-    A value of unknown type counts as a tensor. The rank of an If's output also counts as unknown if the branches
-    compute different ranks.
-    """
-    for name in filter(None, (*node.input, *node.output)):
-        if facts.shape(name) is None and (facts.type(name) or "tensor(").startswith("tensor("):
-            yield name
-    graphs, computed = [name for name, _ in subgraphs(node)], next(filter(None, node.output), "")
-    if len(graphs) > 1 and computed:
-        for run in zip(*[facts.graph_shapes(computed, name) for name in graphs], strict=False):
-            for name, *shapes in zip(node.output, *run, strict=False):
-                if name and len({len(shape) for shape in shapes if shape is not None}) > 1:
-                    yield name
 
 
 def _captures_values(node: Any) -> bool:
@@ -506,7 +468,7 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
             doubt = doubt or (f"{why}, if {fault.when}" if fault.when else why)
             continue
         elements = {
-            formal.type: frozenset(map(_element_of, schema.allowed_types(formal))) - fault.nodes.types[formal.type]
+            formal.type: frozenset(map(element_of, schema.allowed_types(formal))) - fault.nodes.types[formal.type]
             for formal in schema.inputs
             if formal.type in fault.nodes.types
         }
@@ -522,13 +484,13 @@ def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple
     elements of the input are known before the model runs.
     """
     names = fault.computed & fault.known
-    formals = _formals(schema.inputs, len(node.input)) if names else ()
+    formals = formals_of(schema.inputs, len(node.input)) if names else ()
     return tuple(at for at, formal in enumerate(formals) if formal.name in names)
 
 
 def _scalars_of(fault: KernelFault, node: Any, schema: OpSchema, facts: ValueFacts) -> tuple[int, ...]:
     """Return the positions of the node's inputs that `fault.scalars` names and that are surely scalars."""
-    formals = enumerate(zip(_formals(schema.inputs, len(node.input)), node.input, strict=False))
+    formals = enumerate(zip(formals_of(schema.inputs, len(node.input)), node.input, strict=False))
     return tuple(at for at, (formal, name) in formals if formal.name in fault.scalars and facts.shape(name) == ())
 
 
@@ -537,14 +499,14 @@ def _has_fault(fault: KernelFault, runtime: Runtime, node: Any, schema: OpSchema
 
     None means that it depends on values that are known only when the model runs, or on conditions stated only in words.
     """
-    inputs = [*zip(_formals(schema.inputs, len(node.input)), node.input, strict=False)]
-    outputs = zip(_formals(schema.outputs, len(node.output)), node.output, strict=False)
+    inputs = [*zip(formals_of(schema.inputs, len(node.input)), node.input, strict=False)]
+    outputs = zip(formals_of(schema.outputs, len(node.output)), node.output, strict=False)
     names = {formal.name for formal, name in (*inputs, *outputs) if name}
     if not fault.present <= names or not fault.absent.isdisjoint(names):
         return False
     if not fault.nodes.attributes.keys() <= schema.attributes.keys():
         return False
-    if _lack_of_types(fault.nodes, runtime, node, schema, facts) or _lack_of_limits(fault.nodes, node, schema, facts):
+    if lack_of_types(fault.nodes, runtime, node, schema, facts) or lack_of_limits(fault.nodes, node, schema, facts):
         return False
     read = {formal.name: name for formal, name in inputs if name}
     if fault.empty and not any(0 in (facts.shape(read[name]) or ()) for name in fault.empty if name in read):
@@ -566,232 +528,3 @@ def _has_fault(fault: KernelFault, runtime: Runtime, node: Any, schema: OpSchema
     if len(known) < len(fault.values):
         return False
     return None if fault.when or None in known.values() else True
-
-
-def _takes_all(kernel: Kernel, schema: OpSchema) -> bool:
-    """Whether a kernel takes every node of an operator version, with any types, attributes and inputs."""
-    limits = (
-        kernel.types_not,
-        kernel.attributes,
-        kernel.input_ranks,
-        kernel.constant_inputs,
-        kernel.values,
-        kernel.outputs,
-        kernel.static_shape,
-        kernel.known_ranks,
-        kernel.notes,
-    )
-    if any(limits):
-        return False
-    return all(
-        allowed is None or set(map(_element_of, schema.allowed_types(formal))) <= allowed
-        for formal in (*schema.inputs, *schema.outputs)
-        for allowed in [_allowed_elements(kernel, schema, formal)]
-    )
-
-
-def _element_of(type_: str) -> str:
-    """Return the element type of a tensor type, "float" for "tensor(float)"; any other type is returned whole."""
-    return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
-
-
-def _allowed_elements(kernel: Kernel, schema: OpSchema, formal: Parameter) -> frozenset[str] | None:
-    """Return the element types that a kernel takes for a parameter, None if it takes all.
-
-    `formal` is the declared input or output of the operator.
-    """
-    allowed = kernel.types.get(formal.type)
-    if allowed is None:
-        allowed = kernel.types.get(formal.name)
-    if allowed is None and schema.inputs and formal.type == schema.inputs[0].type:
-        allowed = kernel.types.get("")
-    return allowed
-
-
-def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
-    """Return why a kernel does not take the types of a node, None if it does.
-
-    An unknown type is a reason if the kernel does not take all types that the schema allows. For a known type,
-    `elements` of the result has the types that the kernel takes instead.
-    """
-    formals = [*_formals(schema.inputs, len(node.input)), *_formals(schema.outputs, len(node.output))]
-    for types in facts.types([*node.input, *node.output]):
-        for formal, type_ in zip(formals, types, strict=False):
-            allowed = _allowed_elements(kernel, schema, formal)
-            if type_ == "" or (allowed is None and not kernel.types_not):
-                continue
-            possible = schema.allowed_types(formal) if type_ is None else (type_,)
-            elements = {_computed_as(_element_of(each), runtime, allowed) for each in possible}
-            if (allowed is None or elements <= allowed) and kernel.types_not.isdisjoint(elements):
-                continue
-            if type_ is None:
-                return Lack(f"it takes not every type of '{formal.name}', and the node's is not known")
-            others = frozenset(map(_element_of, schema.allowed_types(formal))) - kernel.types_not
-            others = others if allowed is None else others & allowed
-            what = f"no kernel of {schema.name} {schema.since_version} takes {safe_text(_element_of(type_))}"
-            return Lack(f"{what} as '{formal.name}'", {formal.type: others})
-    return None
-
-
-def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None) -> str:
-    """Return the element type in which a runtime computes values of type `element`.
-
-    It is `element` itself if `allowed` contains it or is None (all types). Else it is the type to which the runtime
-    casts `element`, or `element` if the runtime does not cast it.
-    """
-    return element if allowed is None or element in allowed else runtime.cast_of(element)
-
-
-def _formals(parameters: Sequence[Parameter], count: int) -> Iterator[Parameter]:
-    """Yield the declared parameter of each of a node's `count` inputs, or of its `count` outputs.
-
-    The last parameter in `parameters` is repeated for further positions, as a variadic one is. Nothing is yielded if
-    `parameters` is empty.
-    """
-    for position in range(count if parameters else 0):
-        yield parameters[min(position, len(parameters) - 1)]
-
-
-def _lack_of_limits(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
-    """Return why a node breaks, or may break, a limit of a kernel on outputs, attributes or inputs; else None.
-
-    A node may break a limit if the value is known only when the model runs or a function is called. Limits on types,
-    and limits in words, are not checked here.
-    """
-    if kernel.outputs is not None and (lack := _lack_of_outputs(kernel, node, schema)) is not None:
-        return lack
-    stated = {each.name: each for each in node.attribute}
-    for name, limit in kernel.attributes.items():
-        declared = schema.attributes.get(name)
-        if declared is None or limit == IGNORED or _is_phrase(limit, schema, name):
-            continue
-        attribute = stated.get(name)
-        value = declared.default if attribute is None else attribute_value(attribute)
-        if attribute is not None and attribute.ref_attr_name:
-            return Lack(f"it takes some values of '{name}', and the function's caller gives the node's")
-        if not _is_within(value, limit, declared):
-            given = "absent" if value is None else safe_text(value)
-            return Lack(f"'{name}' is {given}; {_limit_text(limit)}")
-    return _lack_of_inputs(kernel, node, schema, facts)
-
-
-def _lack_of_outputs(kernel: Kernel, node: Any, schema: OpSchema) -> Lack | None:
-    """Return why a kernel does not compute one of the outputs that a node uses, None if it computes all of them."""
-    allowed = kernel.outputs or ()
-    for position, (formal, name) in enumerate(
-        zip(_formals(schema.outputs, len(node.output)), node.output, strict=False)
-    ):
-        if name and (position >= allowed if isinstance(allowed, int) else formal.name not in allowed):
-            return Lack(f"it does not compute the output '{formal.name}'")
-    return None
-
-
-def _lack_of_inputs(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
-    """Return why a node breaks, or may break, a limit of a kernel on ranks, sizes or values of inputs; else None.
-
-    If inputs have to be constants and are not, `constants` of the result has their positions.
-    """
-    if kernel.input_ranks and node.input and node.input[0]:
-        shape = facts.shape(node.input[0])
-        ranks = ", ".join(map(str, sorted(kernel.input_ranks)))
-        if shape is None:
-            return Lack(f"it takes inputs of rank {ranks}, and the node's is not known")
-        if len(shape) not in kernel.input_ranks:
-            return Lack(f"the rank is {len(shape)}; it takes {ranks}")
-    missing = []
-    for position, (formal, name) in enumerate(zip(_formals(schema.inputs, len(node.input)), node.input, strict=False)):
-        limit = _limit_of_input(kernel.values, formal.name)
-        known = facts.small_constant(name) if name else None
-        is_checked = name and limit is not None and not isinstance(limit, str)
-        if is_checked and (known is None or any(value != limit for value in known.values)):
-            return Lack(f"the elements of '{formal.name}' have to be {limit}")
-        if name and _has_to_be_constant(kernel, formal.name, position) and not facts.is_constant(name):
-            missing.append(position)
-        if name and kernel.static_shape and not _is_static(facts, name):
-            return Lack(f"the sizes of {quote(name)} have to be numbers")
-    if kernel.known_ranks:
-        for name in _values_without_rank(node, facts):
-            return Lack(f"the rank of {quote(name)} has to be known")
-    if missing:
-        formals = [*_formals(schema.inputs, len(node.input))]
-        names = listing([f"'{formals[position].name}'" for position in missing])
-        have = "has" if len(missing) == 1 else "have"
-        return Lack(f"{names} {have} to be constant", constants=tuple(missing))
-    return None
-
-
-def _is_static(facts: ValueFacts, name: str) -> bool:
-    """Whether the rank of a value and all of its sizes are known as numbers."""
-    shape = facts.shape(name)
-    return shape is not None and all(isinstance(size, int) for size in shape)
-
-
-def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
-    """Whether a kernel needs an input to be constant.
-
-    The table of a runtime names such inputs in full, or by the end of the name after "_". It may also say that all
-    inputs but the first have to be constant. `name` is the schema's name for the input, `position` its position in the
-    node.
-    """
-    if STATED_ALONE in kernel.constant_inputs:
-        return position > 0
-    return any(name == each or name.endswith(f"_{each}") for each in kernel.constant_inputs)
-
-
-def _limit_of_input(values: Mapping[str, Any], name: str) -> Any:
-    """Return the value that every element of an input must have for a kernel, None if there is no such limit.
-
-    `values` has the limits. A key is the whole name of an input, or its end after a "_": "scale" for "x_scale". The
-    first that fits counts. A limit may also be a phrase in words, which cannot be checked.
-    """
-    return next((limit for each, limit in values.items() if name == each or name.endswith(f"_{each}")), None)
-
-
-def _is_phrase(limit: Any, schema: OpSchema, name: str) -> bool:
-    """Whether the limit of the attribute `name` in a runtime's table is a phrase in words, which cannot be checked.
-
-    Limits that can be checked are values, "absent", "default", "ignored" and "not X".
-    """
-    if not isinstance(limit, str) or limit in (ABSENT, IGNORED, DEFAULT):
-        return False
-    declared = schema.attributes.get(name)
-    pattern = _EXCLUSION if declared is not None and declared.type == "string" else _OTHER_NUMBER
-    if declared is not None and pattern.fullmatch(limit):
-        return False
-    return declared is None or declared.type != "string" or (bool(declared.choices) and limit not in declared.choices)
-
-
-def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
-    """Whether the value of an attribute keeps the limit in a runtime's table.
-
-    If the limit is one or more legal values, each value of a list must be among them; an absent list keeps the limit.
-
-    Args:
-        value: The value that the node states, or else the default; None if there is neither.
-        limit: A legal value, a list of these, "absent", "default" or "not X".
-        declared: The attribute in the schema.
-    """
-    if limit == ABSENT:
-        return value is None
-    if limit == DEFAULT:
-        return value is None or bool(value == declared.default)
-    if isinstance(limit, str) and declared.type == "string" and _EXCLUSION.fullmatch(limit):
-        return _plain_value(value) not in limit.removeprefix("not ").split(" or ")
-    values = (value or ()) if declared.type.endswith("s") else (value,)
-    if isinstance(limit, str) and declared.type != "string" and (other := _OTHER_NUMBER.fullmatch(limit)):
-        return all(each is not None and each != float(other[1]) for each in values)
-    allowed = [*limit] if isinstance(limit, list | tuple | frozenset) else [limit]
-    return all(_plain_value(each) in allowed for each in values)
-
-
-def _plain_value(value: Any) -> Any:
-    """Return the value of an attribute, with bytes as text."""
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-
-
-def _limit_text(limit: Any) -> str:
-    """Return the end of a message on the limit of an attribute: "it has to be 1 or 2", "it may not be 0"."""
-    if isinstance(limit, list | tuple | frozenset):
-        return f"it has to be {' or '.join(map(str, limit))}"
-    excluded = str(limit).removeprefix("not ")
-    return f"it has to be {limit}" if excluded == str(limit) else f"it may not be {excluded}"

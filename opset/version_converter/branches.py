@@ -16,7 +16,7 @@ from opset.model import proto as pb
 from opset.model.graph.index import Body, FreshNames, ModelIndex, messages_of
 from opset.model.graph.splicing import splice_function
 from opset.model.graph.walking import names_read
-from opset.version_converter.facts import LazyInference
+from opset.version_converter.lazy_inference import LazyInference
 from opset.version_converter.replacement import remove_unused, replace_nodes, unused_after
 
 THEN, ELSE = "then_branch", "else_branch"

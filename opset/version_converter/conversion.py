@@ -32,10 +32,11 @@ from opset.version_converter.branches import has_branches, take_branches
 from opset.version_converter.calls import Inlining, function_label, inline_chosen
 from opset.version_converter.context import Context
 from opset.version_converter.crossing import INEXACTLY
-from opset.version_converter.facts import LazyInference, ValueFacts
+from opset.version_converter.facts import ValueFacts
 from opset.version_converter.function_copies import specialize_functions
 from opset.version_converter.helps import NEWER_OPSET
 from opset.version_converter.ir_version import set_ir_version
+from opset.version_converter.lazy_inference import LazyInference
 from opset.version_converter.limits import MAX_STACKED
 from opset.version_converter.replacement import drop_imports, set_imports, unused_imports
 from opset.version_converter.result import Conversion

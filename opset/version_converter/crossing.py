@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from opset.model import proto as pb
-from opset.model.elements import ELEMENTS, NUMBERS, element_name
+from opset.model.elements import element_name
 from opset.model.graph.index import Body, FunctionKey, Operator
 from opset.model.graph.walking import function_key, list_as_input, state_type, subgraphs
 from opset.opsets import releases
@@ -27,10 +27,12 @@ from opset.version_converter.helps import KEEP_OPERATOR, OTHER_TARGET, cast_help
 from opset.version_converter.replacement import bind_outputs
 from opset.version_converter.result import Action
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
-from opset.version_converter.routes import RouteStep, VersionChange
+from opset.version_converter.routes import RouteStep, VersionChange, another_target
+from opset.version_converter.validity import check_element_types, check_fit
 
 if TYPE_CHECKING:
-    from opset.version_converter.availability import Judgement, Lack
+    from opset.version_converter.availability import Judgement
+    from opset.version_converter.lacks import Lack
 
 EARLY_CONSTANT = frozenset({"float", "double", "float16"})
 """Types that Constant holds at versions 1 to 8; a constant of another type is then an initializer."""
@@ -214,7 +216,7 @@ class Crossing:
 
         `start` is the opset in which the node is read. `change` has its operator, and the versions before and after. If
         the node is replaced, an Action is added to the conversion. Raises Refusal if no nodes at the target compute the
-        same, BudgetExceeded if the budget is used up.
+        same, or if the node's inputs do not fit its operator; BudgetExceeded if the budget is used up.
         """
         context = self._context
         pending = [Pending(node, start)]
@@ -225,7 +227,8 @@ class Crossing:
             try:
                 made = self._cross_until_changed(current, crossed)
             except Refusal as refusal:
-                self._check_elements(index)
+                check_element_types(self._body, index, self._facts, self._final)
+                check_fit(index, self._facts)
                 if current.operator == (node.op_type, normalize_domain(node.domain)):
                     raise
                 # The operator that stands in the model is to blame, not one that nobody wrote.
@@ -237,6 +240,7 @@ class Crossing:
             pending.extend(reversed(made))
         if not crossed:
             return None
+        check_fit(index, self._facts)
         outcome = tuple(crossed), tuple([each.node.op_type for each, _ in done])
         outcome = context.outcomes.setdefault(outcome, outcome)
         if crossed[-1].endswith(LOWERED) and (node.op_type, change.domain) not in context.lowered:
@@ -271,11 +275,11 @@ class Crossing:
             if isinstance(step, Refusal):
                 raise Refusal(step.code, step.why, step.help)
             if step.impossible:
-                raise Refusal("C208", step.impossible, instead=_another_target(step, domain, version))
+                raise Refusal("C208", step.impossible, instead=another_target(step, domain, version))
             try:
                 made = self._cross_transition(step, node) if step.touches else None
             except Refusal as refusal:
-                refusal.instead = refusal.instead or _another_target(step, domain, version)
+                refusal.instead = refusal.instead or another_target(step, domain, version)
                 raise
             if made is not None:
                 return self._add_step(pending, step, made, crossed)
@@ -704,18 +708,6 @@ class Crossing:
                 if lack is not None:
                     raise Refusal("C209", f"it needs a subgraph with {op_type}, and {lack.why}", OTHER_TARGET)
 
-    def _check_elements(self, index: int) -> None:
-        """Raise Refusal C202 if a value of the node at `index` has an element type that the target's opset lacks.
-
-        Inputs and outputs are checked. Values of unknown type are not refused.
-        """
-        final = self._final
-        for name in filter(None, (*self._body.reads[index], *self._body.computes[index])):
-            element = ELEMENTS.get(NUMBERS.get(self._facts.element(name) or "", 0))
-            if element is not None and element.opset > final:
-                why = f"there is no element type {element.name} at opset {final}; it came with {element.opset}"
-                raise Refusal("C202", why, f"convert to {element.opset} or newer")
-
     def _check_constraints(self, node: Node) -> None:
         """Raise Refusal C103 if attributes of a node break a constraint of its operator at the version of the node.
 
@@ -772,18 +764,6 @@ def _refusal_without_lowering(step: RouteStep | Refusal | None, op_type: str) ->
     if isinstance(step, Refusal) and step.code == "C105":
         return step
     return Refusal("C201", f"there is no lowering of {op_type}", KEEP_OPERATOR)
-
-
-def _another_target(step: RouteStep, domain: str, version: int) -> str:
-    """Return the help that names versions which a node can reach without the step that refuses it; it is never "".
-
-    For example: "convert to 12 or older" for a step to 13, "convert to 13 or newer" for the step from 13 down. `domain`
-    is the domain of the node, `version` its opset before the step.
-    """
-    label = f"{domain} " if domain else ""
-    if step.version < version:
-        return f"convert to {label}{step.source.since_version} or newer"
-    return f"convert to {label}{step.target.since_version - 1} or older"
 
 
 def _count_operators(nodes: Iterable[Any]) -> Counter[FunctionKey]:

@@ -10,224 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from opset.budget import Budget, Limits
+from opset.budget import Budget
 from opset.model.attributes import FIELDS
 from opset.model.elements import CONSTANT_FORMS, element_name
-from opset.model.graph.index import Body, ModelIndex
-from opset.model.graph.walking import function_key, names_read, subgraphs
-from opset.model.storage.container import Model
+from opset.model.graph.index import Body
+from opset.model.graph.walking import names_read, subgraphs
 from opset.model.types import MAX_CONSTANT, Constant, Shape, shape_of, type_string
 from opset.schemas.names import normalize_domain
+from opset.version_converter.lazy_inference import LazyInference
 from opset.version_converter.limits import MAX_PRODUCERS, MAX_READ
 
 if TYPE_CHECKING:
     from opset.inference.building.dimensions import Size
     from opset.inference.building.types import Type
-    from opset.inference.engine.engine import Engine
-    from opset.inference.engine.scopes import Scope
-    from opset.opsets.registry import Registry
-
-
-@dataclass(eq=False)
-class LazyInference:
-    """The inference of types and shapes of a model being converted, which runs only when a fact is first asked for.
-
-    The given model is inferred; new nodes of the conversion compute the same values under the same names. If a budget
-    was given and is used up, BudgetExceeded is raised. Without one, inference has a budget of its own; if that is used
-    up, the remaining facts are unknown.
-    """
-
-    _model: Model
-    index: ModelIndex
-    _registry: Registry
-    _budget: Budget | None = None
-    known_types: dict[Body, Mapping[str, str | None]] = field(default_factory=dict)
-    """Types of values of bodies of the given model that were found before."""
-
-    def for_model(self, model: Model, index: ModelIndex) -> LazyInference:
-        """Return an inference, not yet run, of another model with the same registry and budget.
-
-        `index` is the index of that model.
-        """
-        return LazyInference(model, index, self._registry, self._budget)
-
-    @cached_property
-    def _engine_and_scopes(self) -> tuple[Engine, dict[Body, list[Scope]]]:
-        """The inference engine after its run, and a list of Scopes for each body.
-
-        Each Scope has the inferred types of the values in one run of the body. A function has a run for each call, for
-        example, and the main graph has one. The list is empty if the body never runs, or if the engine may have missed
-        a run.
-        """
-        from opset.inference.building.work import default_budget
-        from opset.inference.engine.engine import Engine
-
-        budget = self._budget or default_budget(self._model.proto.ByteSize(), Limits())
-        engine = Engine(
-            self._model, self._registry, {}, budget, cautious=True, limited=self._budget is not None, index=self.index
-        )
-        engine.run()
-        scopes, doubtful = _scopes_of(self.index.bodies, engine)
-        return engine, {body: [] if body in doubtful else scopes[body] for body in self.index.bodies}
-
-    def type(self, body: Body, name: str) -> Type | None:
-        """Return the inferred type of a value that `body` defines, None if it is not known.
-
-        A body may have several runs, such as a function with several calls. Parts of the type in which the runs differ
-        are unknown, and so is the whole type if not all runs are known.
-        """
-        scopes = self._engine_and_scopes[1][body]
-        if len(scopes) < 2:
-            return scopes[0].type_of(name) if scopes else None
-        types = [scope.type_of(name) for scope in scopes]
-        from opset.inference.building.types import join_types
-
-        return reduce(join_types, types)
-
-    def types_of_body(self, body: Body) -> Mapping[str, Type | None]:
-        """Return the inferred types of the values of a body (a graph or function), by name.
-
-        The mapping is empty unless the body has exactly one run, as the main graph has.
-        """
-        scopes = self._engine_and_scopes[1][body]
-        return scopes[0].types if len(scopes) == 1 else {}
-
-    def steady_axes(self, body: Body, name: str) -> set[int]:
-        """Return the axes of a value in a Loop's body along which its size is surely the same in every iteration.
-
-        If the body has several runs, this holds in each of them. The set is empty if a shape, or a run, is unknown.
-        """
-        from opset.inference.building.dimensions import variables
-
-        axes: list[set[int]] = []
-        for scope in self._engine_and_scopes[1][body]:
-            type_ = scope.type_of(name)
-            sizes = enumerate(() if type_ is None or type_.shape is None else type_.shape)
-            varying = scope.local | self._sizes_in_sequences
-            axes.append({axis for axis, size in sizes if size is not None and varying.isdisjoint(variables(size))})
-        return set.intersection(*axes) if axes else set()
-
-    @cached_property
-    def _sizes_in_sequences(self) -> set[str]:
-        """The dim_params in the types of graph inputs that are sequences or optionals of tensors.
-
-        One such name may stand for sizes that differ between the elements. The main graph and the training graphs
-        count.
-        """
-        # The standard's own cases name the size of each element by one variable, and the elements differ in it.
-        from opset.inference.building.dimensions import variables
-        from opset.inference.building.types import unwrap_layers
-
-        names: set[str] = set()
-        for body, scope in zip(self.index.graphs, self.scopes_of_graphs(), strict=True):
-            for around, inside in (unwrap_layers(scope.type_of(name)) for name in body.input_names()):
-                if around and inside is not None:
-                    names.update(*(variables(size) for size in inside.shape or () if size is not None))
-        return names
-
-    @property
-    def has_run(self) -> bool:
-        """Whether inference has already run, because a fact was asked for."""
-        return "_engine_and_scopes" in self.__dict__
-
-    def scopes_of_graphs(self) -> list[Scope]:
-        """Return the inferred Scope of the main graph, followed by the Scopes of the training graphs.
-
-        A Scope has the types of a graph's values.
-        """
-        engine = self._engine_and_scopes[0]
-        return [engine.scopes[(number,)] for number in range(len(self.index.graphs))]
-
-    def types(self, body: Body, names: Sequence[str]) -> list[tuple[Type | None, ...]]:
-        """Return the inferred types of the values `names` of a body: one tuple for each run of the body.
-
-        A run is a call of a function, or an execution of a subgraph; the main graph has one. The list is empty if not
-        all runs are known. A tuple has the types in the order of `names`, None for an unknown type.
-        """
-        return [tuple(map(scope.type_of, names)) for scope in self._engine_and_scopes[1][body]]
-
-    def outputs(self, body: Body) -> list[list[Type | None]]:
-        """Return the inferred types of the outputs of a graph or function: one list for each run.
-
-        The result is [] if not all runs are known.
-        """
-        return [[scope.type_of(name) for name in body.output_names()] for scope in self._engine_and_scopes[1][body]]
-
-    def knows_all_runs(self, body: Body) -> bool:
-        """Whether inference knows all runs of a body: calls of a function, or executions of a subgraph.
-
-        The result is False for a body that never runs.
-        """
-        return bool(self._engine_and_scopes[1][body])
-
-    def infer_node(
-        self, node: Any, version: int, inputs: Sequence[Type | None], data: Sequence[Constant | None]
-    ) -> tuple[Type | None, ...]:
-        """Return the types of a node's outputs, inferred from its inputs; None for a type that is unknown.
-
-        All types are None if the node calls a model-local function, or if its operator is not known.
-
-        Args:
-            node: The NodeProto, which may be a new one.
-            version: The opset of its domain.
-            inputs: The types of its inputs, None for unknown ones.
-            data: The elements of its inputs, None for those not known.
-        """
-        called = function_key(node) in self.index.functions
-        schema = None if called else self._registry.schema(node.op_type, version, normalize_domain(node.domain))
-        if schema is None:
-            return (None,) * len(node.output)
-        return self._engine_and_scopes[0].node_types(node, schema, inputs, data)
-
-    def data(self, body: Body, name: str) -> Constant | None:
-        """Return the elements of a value if inference knows them and they are equal in all runs of the body, else None.
-
-        Inference knows elements of small values, such as shapes. None is also returned if not all runs of the body are
-        known.
-        """
-        engine, scopes = self._engine_and_scopes
-        constants = {engine.constants.find(scope, name) for scope in scopes[body]}
-        return constants.pop() if len(constants) == 1 else None
-
-
-def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Scope]], set[Body]]:
-    """Return the inferred Scopes of each body, one for each run, and the set of bodies of which runs may be missing.
-
-    Such a body is a subgraph that inference did not enter, a function called there, or a body inside of these.
-    """
-    # Those are graphs in nodes without a rule, or in nodes that a rule gave up, and all functions that they call.
-    scopes_of: dict[Body, list[Scope]] = {}
-    functions = {function_key(body.proto): body for body in bodies if body.function}
-    inside: dict[Body, list[Body]] = {}
-    doubtful = [functions[key] for key in engine.calls.omitted if key in functions]
-    roots = 0
-    for body in bodies:
-        if body.function:
-            scopes_of[body] = engine.calls.scopes.get(function_key(body.proto), [])
-        elif body.root is body:
-            scopes_of[body] = [engine.scopes[(roots,)]]
-            roots += 1
-        else:
-            assert body.parent is not None
-            scopes = [scope.subgraphs.get((body.index, body.name)) for scope in scopes_of[body.parent]]
-            scopes_of[body] = [scope for scope in scopes if scope is not None]
-            inside.setdefault(body.parent, []).append(body)
-            if None in scopes:
-                doubtful.append(body)
-    seen: set[Body] = set()
-    while doubtful:
-        body = doubtful.pop()
-        if body not in seen:
-            seen.add(body)
-            doubtful += inside.get(body, ())
-            if functions:
-                called = {function_key(node) for node in body.proto.node}
-                doubtful += [functions[key] for key in called if key in functions]
-    return scopes_of, seen
 
 
 def _sizes_as_text(shape: Sequence[Size | None] | None) -> Shape | None:
@@ -657,6 +455,13 @@ class ValueFacts:
         if name not in home._shapes:
             home._shapes[name] = home._find_shape(name)
         return home._shapes[name]
+
+    def misfit(self, index: int) -> str:
+        """Return how the inputs of the node at `index` of this body do not fit its operator, as far as was inferred.
+
+        The result is "" if they may fit, or if inference has not run.
+        """
+        return self._inference.misfit(self.body, index)
 
     def kept_axes(self, source: str, result: str) -> set[int]:
         """Return the axes, from 0 on, along which two tensors surely have the same size; it may be a symbolic one.

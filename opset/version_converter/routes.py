@@ -383,3 +383,15 @@ def routes_of(registry: Registry, release: str = "") -> Routes:
 def _standard_routes(release: str) -> Routes:
     """Return the Routes of the standard's registry for a release of onnx; cached."""
     return Routes(default_registry(), release)
+
+
+def another_target(step: RouteStep, domain: str, version: int) -> str:
+    """Return the help that names versions which a node can reach without the step that refuses it; it is never "".
+
+    For example: "convert to 12 or older" for a step to 13, "convert to 13 or newer" for the step from 13 down. `domain`
+    is the domain of the node, `version` its opset before the step.
+    """
+    label = f"{domain} " if domain else ""
+    if step.version < version:
+        return f"convert to {label}{step.source.since_version} or newer"
+    return f"convert to {label}{step.target.since_version - 1} or older"

@@ -17,7 +17,7 @@ from opset.model import proto as pb
 from opset.model.attributes import attribute_value
 from opset.model.graph.index import Body, FreshNames, ModelIndex, bodies_below, messages_of
 from opset.model.graph.walking import names_read
-from opset.version_converter.facts import LazyInference
+from opset.version_converter.lazy_inference import LazyInference
 from opset.version_converter.replacement import set_entries
 from opset.version_converter.rewrite import set_attribute
 

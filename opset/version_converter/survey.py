@@ -43,9 +43,10 @@ from opset.version_converter.conversion import (
     targets_by_kernels,
     versions_of_bodies,
 )
-from opset.version_converter.facts import LazyInference, ValueFacts
+from opset.version_converter.facts import ValueFacts
 from opset.version_converter.helps import CONVERT_FOR
 from opset.version_converter.ir_version import needed_ir_version
+from opset.version_converter.lazy_inference import LazyInference
 from opset.version_converter.result import Conversion
 from opset.version_converter.routes import Route, Routes, routes_of
 from opset.version_converter.stacking import CARRIED

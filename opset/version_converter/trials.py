@@ -20,17 +20,9 @@ from opset.opsets import releases
 from opset.opsets.runtimes import Runtime
 from opset.schemas.model import OpSchema, Parameter
 from opset.schemas.names import normalize_domain
-from opset.version_converter.availability import (
-    LOADED,
-    RUNS,
-    Availability,
-    Judgement,
-    Lack,
-    Names,
-    judge_faults,
-    names_of,
-)
+from opset.version_converter.availability import LOADED, RUNS, Availability, Judgement, Names, judge_faults, names_of
 from opset.version_converter.facts import ValueFacts
+from opset.version_converter.lacks import Lack
 from opset.version_converter.routes import Routes
 
 MAX_ZEROS = 1 << 16

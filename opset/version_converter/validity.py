@@ -1,20 +1,23 @@
 """Validity: whether nodes fit their operators at the version that they are written in, checked once for each form.
 
-A node has to fit its operator's signature, and the constraints that attributes declare. Ranks that they depend on and
-that the model does not state are inferred only for values that are unusual: inference takes longer than the conversion
-of a model whose nodes are kept. Forms that runtimes accept pass (opset/schemas/quirks.py).
+A node has to fit its operator's signature, and the declared constraints as far as attributes, and the presence of
+inputs, decide them. Ranks that they depend on and that the model does not state are inferred only for values that are
+unusual: inference takes longer than the conversion of a model whose nodes are kept. Forms that runtimes accept pass
+(opset/schemas/quirks.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opset.errors import safe_text
 from opset.model.attributes import attribute_type, attribute_value
+from opset.model.elements import ELEMENTS, NUMBERS
 from opset.model.graph.index import Body, Operator
 from opset.opsets.registry import Registry
 from opset.schemas import quirks
+from opset.schemas.constraints.input_shapes import Match, plan_of
 from opset.schemas.constraints.signature import (
     Misfit,
     constraint_misfits,
@@ -66,6 +69,8 @@ class Validity:
             schema = None if has_attributes else self._registry.schema(op_type, versions.get(domain, 0), domain)
             if schema is not None and any(node_misfits(schema, ["x"] * reads, ["x"] * computes, {})):
                 return False
+            if schema is not None and _broken_condition(schema, ["x"] * reads, {}):
+                return False
         return True
 
     def check(self, body: Body, index: int, version: int, facts: ValueFacts) -> None:
@@ -91,6 +96,7 @@ class Validity:
             form += tuple([(a.name, a.type or attribute_type(a), not a.ref_attr_name) for a in attributes])
         if form not in fit.forms:
             values = _check_signature(fit, body, index, self._registry)
+            self._check_conditions(fit, version, body, index)
             usual = [USUAL_RANK if rank is None else rank for rank in ranks]
             unusual = None in ranks and any(_broken_constraints(fit, version, values, usual))
             if unusual:
@@ -100,6 +106,21 @@ class Validity:
                 raise Refusal("C103", f"{misfit.what}: {misfit.why} (constraint {misfit.constraint})")
             if not unusual:
                 fit.forms.add(form)
+
+    def _check_conditions(self, fit: Fit, version: int, body: Body, index: int) -> None:
+        """Raise Refusal C103 if the node at `index` breaks a declared constraint by its attributes, or absent inputs.
+
+        Attributes that refer to one of a function count as unknown, and so do values that are no part of a form.
+        Nothing is raised if runtimes accept nodes of the operator at the opset `version` that break constraints.
+        """
+        schema, attributes = fit.schema, body.attributes[index]
+        values = {each.name: attribute_value(each) for each in attributes if fit.small and not each.ref_attr_name}
+        unknown = {each.name for each in attributes} - values.keys()
+        broken = _broken_condition(schema, body.reads[index], values, unknown)
+        if broken is None or (not schema.domain and quirks.quirk_of_values(schema.name, version) is not None):
+            return
+        text = self._registry.documentation(schema).constraints.get(broken.label, "")
+        raise Refusal("C103", f"{broken.detail}: {text} (constraint {broken.label})")
 
     def _fit_of(self, operator: Operator, version: int) -> Fit:
         """Return a new Fit for an operator at an opset: its schema, and the facts on which the check of a node depends.
@@ -118,6 +139,24 @@ class Validity:
             small=small or bool(constrained),
             forms=set(),
         )
+
+
+def check_fit(index: int, facts: ValueFacts) -> None:
+    """Raise Refusal C103 if the inputs of the node at `index` do not fit its operator, as far as was inferred."""
+    if why := facts.misfit(index):
+        raise Refusal("C103", why)
+
+
+def check_element_types(body: Body, index: int, facts: ValueFacts, final: int) -> None:
+    """Raise Refusal C202 if a value of the node at `index` has an element type that the opset `final` lacks.
+
+    Inputs and outputs are checked. Values of unknown type are not refused.
+    """
+    for name in filter(None, (*body.reads[index], *body.computes[index])):
+        element = ELEMENTS.get(NUMBERS.get(facts.element(name) or "", 0))
+        if element is not None and element.opset > final:
+            why = f"there is no element type {element.name} at opset {final}; it came with {element.opset}"
+            raise Refusal("C202", why, f"convert to {element.opset} or newer")
 
 
 def _check_signature(fit: Fit, body: Body, index: int, registry: Registry) -> dict[str, Any]:
@@ -141,6 +180,39 @@ def _check_signature(fit: Fit, body: Body, index: int, registry: Registry) -> di
         for attribute in attributes
         if attribute.name in fit.constrained and not attribute.ref_attr_name
     }
+
+
+def _broken_condition(
+    schema: OpSchema, reads: Sequence[str], attributes: Mapping[str, Any], unknown: Container[str] = ()
+) -> Violation | None:
+    """Return the declared constraint that a node breaks whatever the shapes of its inputs, None if there is none.
+
+    An example is a Split 18 without `split` and `num_outputs`.
+
+    Args:
+        schema: The operator version of the node.
+        reads: The names of its inputs, "" for absent ones.
+        attributes: The values of its attributes by name.
+        unknown: The names of attributes of which not even the presence is known.
+    """
+    plan = plan_of(schema)
+    if plan is None or not plan.checks:
+        return None
+    values = {name: attributes.get(name, declared.default) for name, declared in schema.attributes.items()}
+
+    def is_given(name: str) -> bool | None:
+        if name in values:
+            return None if name in unknown else values[name] not in (None, ())
+        return plan.positions[name] < len(reads) and bool(reads[plan.positions[name]])
+
+    def value_of(name: str) -> Any:
+        return None if name in unknown else values.get(name)
+
+    try:
+        Match(plan, [None] * len(reads), value_of, lambda index: None, is_given).check()
+    except Violation as violation:
+        return violation
+    return None
 
 
 def _check_graphs(schema: OpSchema, version: int, body: Body, index: int) -> None:

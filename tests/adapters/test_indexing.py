@@ -479,3 +479,19 @@ REFUSED = [
 @pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
 def test_each_reason_to_refuse(reject, version, to, code, why, graph):
     reject(graph, version, to, code, why)
+
+
+@pytest.mark.parametrize(
+    ("count", "operators"),
+    [
+        (65536, ["Less", "Add", "Where", "Mul", "Reshape", "Add", "Gather"]),
+        (65537, ["Less", "Add", "Where", "Mul", "Reshape", "ConstantOfShape", "NonZero", "Squeeze", "Reshape", "Add",
+                 "Gather"]),
+    ],
+)  # fmt: skip
+def test_offsets_are_a_constant_as_long_as_there_are_few(count, operators):
+    model = opset.parse_model(f"""<ir_version: 6, opset_import: ["": 11]>
+        m (float[2, {count}] x, int64[2, {count}] i) => (float[2, {count}] y) {{
+            y = GatherElements <axis = 0> (x, i) }}""")
+    made = opset.convert(model, 10).graph.node
+    assert [each.op_type for each in made if each.op_type != "Constant"] == operators

@@ -163,6 +163,15 @@ EQUATIONS = {
     "bij,bj->bi": [(2, 3, 4), (2, 4)],
     "bj,bij->bi": [(3, 4), (3, 2, 4)],
 }
+REPEATED = {
+    "bik,bkj->bij": [(1, 3, 2), (2, 1, 4)],
+    "ij,ij->": [(1, 3), (2, 1)],
+    "i,i,i->i": [(1,), (3,), (1,)],
+    "ij,jk,k->i": [(2, 1), (3, 4), (1,)],
+    "i,i->": [(1,), (1,)],
+    "ii,i->i": [(3, 3), (1,)],
+}
+"""Equations and shapes with dimensions of size 1 that are repeated to match others of the same letter."""
 
 
 def einsum(equation, count):
@@ -180,6 +189,17 @@ def test_sums_of_products(check, equation):
         check(einsum(equation, len(feeds)), 12, 11, feeds, rtol=1e-5, atol=1e-6, shapes=open_shapes)
     if equation == "ij,jk->ik":
         check(einsum(equation, 2), 12, 11, feeds, rtol=1e-5, atol=1e-6, shapes={"x0": None, "x1": None})
+
+
+@pytest.mark.parametrize("equation", REPEATED)
+def test_dimensions_of_size_1_are_repeated(check, equation):
+    rng = np.random.default_rng(3)
+    feeds = {f"x{i}": np.asarray(rng.random(shape), np.float32) for i, shape in enumerate(REPEATED[equation])}
+    expect = [np.einsum(equation, *feeds.values())]
+    partly_open = {name: [None if size > 1 else 1 for size in value.shape] for name, value in feeds.items()}
+    for shapes in ({}, partly_open)[: 1 + ("ii" not in equation)]:
+        for to in (11, 8):
+            check(einsum(equation, len(feeds)), 12, to, feeds, expect=expect, rtol=1e-5, atol=1e-6, shapes=shapes)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int32, np.int64])

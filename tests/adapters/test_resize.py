@@ -729,6 +729,9 @@ def test_an_output_of_one_element_keeps_its_axis(mode, coordinates, sizes, open_
 REFUSED = [
     (18, 17, "C205", "the input 'sizes' ('z') is computed at run time",
      '(float[4,4] x, int64[2] z) => (float[] y) { y = Resize<mode="linear", antialias=1>(x, , , z) }'),
+    (18, 17, "C205", "the input 'sizes' ('z') is computed at run time",  # and the size of one axis is known
+     '(float[4,4] x, int64[1] k) => (float[a,2] y) <int64[1] two = {2}> { z = Concat<axis=0>(k, two) '
+     'y = Resize<mode="linear", antialias=1>(x, , , z) }'),
     (18, 17, "C204", "each element depends on 202",
      '(float[400,4] x) => (float[] y) <int64[2] z = {4, 4}> { y = Resize<mode="linear", antialias=1>(x, , , z) }'),
     (18, 17, "C207", "antialias is 1, and a size",

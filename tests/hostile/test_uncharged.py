@@ -54,7 +54,7 @@ DECIDED = {
         inference/families/training._types_of_update version_converter/derivation.check_types
         version_converter/derivation._convert_inputs version_converter/rewrite._make
         version_converter/rewrite.arguments version_converter/validity.plain_nodes_fit
-        version_converter/availability._formals
+        version_converter/lacks.formals_of
         adapters/families/attention.tensor_scatter_lowered adapters/families/binary.axis_to_broadcasting
         adapters/families/control_flow.scan_9_down adapters/families/control_flow.scan_lowered
         adapters/families/control_flow.scan_11_down adapters/families/conv._kernel_positions

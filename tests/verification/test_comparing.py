@@ -69,10 +69,14 @@ def test_random_outputs_differ_in_type_or_shape_alone():
     one, other = np.zeros((2, 3), F32), np.ones((2, 3), F32)
     comparison, same = compared((one, other), random=True)
     assert same == [True] and comparison.result().why.startswith("only type and shape were compared")
-    for after in (other[:1], other.astype(np.float64), [other, other]):
+    for after, why in (
+        (other[:1], "it is tensor(float)[1, 3], and tensor(float)[2, 3] before"),
+        (other.astype(np.float64), "it is tensor(double)[2, 3], and tensor(float)[2, 3] before"),
+        ([other, other], "it has 2 tensors, and 1 before"),
+    ):
         comparison, same = compared((one, after), (one, other), random=True)
         assert same == [False, False] and comparison.result().verdict == "different"
-        assert "before" in comparison.result().why
+        assert comparison.result().why == why
 
 
 def test_tolerances_that_are_given_take_the_place_of_others():

@@ -89,6 +89,7 @@ def test_floats_differ_in_kind_from_seed_to_seed():
     assert (whole % 1 == 0).all() and 5 < np.abs(whole).max() < 20
     near = drawn("float", 4, "250")
     assert 1000 < np.count_nonzero((np.abs(near) > 230) & (np.abs(near) < 270)) < 3000  # beside those of the model
+    assert all(np.abs(drawn("float", seed, "250")).max() < 20 for seed in (0, 2))
     assert {float(each) for each in near if each > 200} == {np.float32(250 * share) for share in (0.95, 1, 1.05)}
     assert max(np.abs(drawn("float", seed)).max() for seed in range(20)) > 400
     signs = {seed: {*np.sign(drawn("float", seed)).tolist()} - {0} for seed in range(5, 40, 4)}
@@ -111,6 +112,15 @@ def test_integers_differ_in_kind_from_seed_to_seed():
     ]  # fmt: skip
     assert limits("uint8", 1) == (0, 255) and limits("int8", 1) == (-128, 127) and limits("uint8", 3) == (0, 5)
     assert {*drawn("bool", 1).tolist()} == {True, False}
+
+
+def test_numbers_beyond_the_plain_ones_are_drawn_for_odd_seeds_and_while_nothing_fails():
+    pads = drawing("(float[3] x, int64[2] p) => (float[A] y) { y = Pad (x, p) }")
+    beyond = [
+        [seed for seed in range(16) if not {*pads.draw({}, seed, attempt).feeds["p"].tolist()} <= {0, 1}]
+        for attempt in (0, 1, 3)
+    ]
+    assert beyond == [[3, 5, 7, 9, 11, 15], [3, 5, 7, 9, 11, 15], []]
 
 
 def test_later_attempts_draw_more_carefully():

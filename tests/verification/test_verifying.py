@@ -114,7 +114,8 @@ def test_branches_of_functions_that_are_never_taken_are_named():
     g (float[2] x) => (float[2] y) { k = Constant <value = bool {1}> ()  y = own.F(x, k) }
     <domain: "own", opset_import: ["": 17]> F (a, c) => (b) {
       b = If (c) <then_branch = t () => (u) { u = Sin(a) }, else_branch = e () => (v) { v = Cos(a) }> }
-    <domain: "own", opset_import: ["": 17]> Unused (a) => (b) { b = Neg(a) }"""
+    <domain: "own", opset_import: ["": 17]> Unused (a, c) => (b) {
+      b = If (c) <then_branch = t () => (u) { u = Sin(a) }, else_branch = e () => (v) { v = Cos(a) }> }"""
     (note,) = opset.verify(model(text), model(text), seeds=1).notes
     assert note.startswith("never run, so not compared: function 'own.F', node number 0 (If), else_branch;")
 
@@ -280,6 +281,15 @@ def test_given_data_and_sizes_are_used_and_what_says_little_is_noted():
     assert len(found.runs) == 1 and found.outputs[0].nan_before == 12
     assert any("NaN" in note for note in found.notes) and any("little" in note for note in found.notes)
     assert {run.sizes["N"] for run in opset.verify(one, one, dims={"N": 6}).runs} == {6}
+
+
+@pytest.mark.parametrize("stated", [False, True])
+def test_an_input_with_a_default_need_not_be_given(stated):
+    one = model(HEAD + "(float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Mul (x, w) }")
+    other = model(HEAD + "(float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 3}> { y = Mul (x, w) }")
+    given = {"x": np.ones(2, np.float32)} | ({"w": np.ones(2, np.float32)} if stated else {})
+    found = opset.verify(one, other, data=[given])
+    assert found.same == stated and not any("no values" in note for note in found.notes)
 
 
 def test_a_model_without_outputs_has_no_note_that_little_was_compared():

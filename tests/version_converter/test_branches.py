@@ -14,7 +14,7 @@ from opset.opsets.registry import default_registry
 from opset.opsets.runtimes.names import find_runtime
 from opset.preparation import read_model
 from opset.version_converter.branches import _can_replace, _move_tensors, take_branches
-from opset.version_converter.facts import LazyInference
+from opset.version_converter.lazy_inference import LazyInference
 from opset.version_converter.replacement import unused_imports
 from opset.version_converter.runtime_survey import AS_IT_IS, CONVERTED, REFUSED, survey_releases
 from opset.version_converter.survey import Survey

@@ -9,13 +9,13 @@ import opset
 from opset.errors import ConversionError
 from opset.version_converter.crossing import (
     OLDEST,
-    _another_target,
     _count_operators,
     _is_taken_instead,
     _number_stated,
     _refusal_without_lowering,
 )
 from opset.version_converter.rewrite import Refusal
+from opset.version_converter.routes import another_target
 from tests.version_converter.npu import runtime_file, takes
 
 RELEASE = "choose another release, or a provider that has it: opset targets show"
@@ -182,9 +182,9 @@ def test_small_answers():
     assert _refusal_without_lowering(Refusal("C204", "else"), "Relu").code == "C201"
     old, new = SimpleNamespace(since_version=7), SimpleNamespace(since_version=13)
     up, down = SimpleNamespace(version=13, source=old, target=new), SimpleNamespace(version=7, source=new, target=old)
-    assert _another_target(up, "", 12) == "convert to 12 or older"
-    assert _another_target(down, "", 13) == "convert to 13 or newer"
-    assert _another_target(down, "ai.onnx.ml", 13) == "convert to ai.onnx.ml 13 or newer"
+    assert another_target(up, "", 12) == "convert to 12 or older"
+    assert another_target(down, "", 13) == "convert to 13 or newer"
+    assert another_target(down, "ai.onnx.ml", 13) == "convert to ai.onnx.ml 13 or newer"
     assert OLDEST == 7
 
 

@@ -16,7 +16,8 @@ from opset.model.graph.index import ModelIndex
 from opset.model.storage.tensor import tensor_values
 from opset.model.types import type_string
 from opset.opsets.registry import default_registry
-from opset.version_converter.facts import LazyInference, ValueFacts
+from opset.version_converter.facts import ValueFacts
+from opset.version_converter.lazy_inference import LazyInference
 from opset.version_converter.opset_choice import sample_nodes
 
 REGISTRY = default_registry()
@@ -460,3 +461,16 @@ def test_one_node_stands_for_those_of_the_same_operator_types_and_attributes():
         ("Elu", "", 17, "q", 1),
     ]  # fmt: skip
     assert [each.facts for each in samples] == [*[facts[0]] * 4, facts[1]]
+
+
+def test_types_that_are_found_at_once_are_those_that_are_found_one_by_one():
+    """What the model states counts, also where inference finds another type; an absent output has none."""
+    proto = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x) => (float[2] y) <int64[2] stated> {
+            stated = Neg (x)  free = Cast <to = 7> (x)  , d = Dropout (x)  s = Shape (stated)  y = Abs (stated) }""")
+    once, each = known(proto)[0], known(proto)[0]
+    once.find_types()
+    names = ["x", "stated", "free", "d", "s", "y", ""]
+    kinds = ["float", "int64", "int64", "bool", "int64", "float"]
+    assert [once.type(name) for name in names] == [*(f"tensor({kind})" for kind in kinds), None]
+    assert [each.type(name) for name in names] == [*(f"tensor({kind})" for kind in kinds), None]

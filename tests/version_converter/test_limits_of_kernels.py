@@ -11,29 +11,31 @@ from opset.opsets.runtimes import Kernel
 from opset.opsets.runtimes.model import KernelFault
 from opset.schemas.model import Attribute
 from opset.version_converter.availability import (
+    NO_DEMANDS,
+    RUNS,
+    Availability,
+    Judgement,
+    _captures_values,
+    _demanded_facts,
+    faults_at,
+    judge_faults,
+)
+from opset.version_converter.lacks import (
     ABSENT,
     DEFAULT,
     IGNORED,
-    NO_DEMANDS,
-    RUNS,
     STATED_ALONE,
-    Availability,
-    Judgement,
     Lack,
-    _captures_values,
-    _demanded_facts,
     _has_to_be_constant,
-    _is_phrase,
     _is_static,
     _is_within,
-    _lack_of_limits,
-    _lack_of_types,
     _limit_of_input,
     _limit_text,
-    _takes_all,
-    _values_without_rank,
-    faults_at,
-    judge_faults,
+    is_phrase,
+    lack_of_limits,
+    lack_of_types,
+    takes_all,
+    values_without_rank,
 )
 from opset.version_converter.routes import routes_of
 from opset.version_converter.survey import Survey
@@ -97,7 +99,7 @@ def test_what_is_a_phrase_in_words():
                 "up",
                 "few",
             )
-            if _is_phrase(limit, schema, name)
+            if is_phrase(limit, schema, name)
         ]
         for name in ("i", "t", "c", "other")
     }
@@ -171,7 +173,7 @@ def test_sizes_that_are_known_as_numbers():
 )  # fmt: skip
 def test_values_of_unknown_rank(text, names):
     node, facts, _ = last_node(text)
-    assert [*_values_without_rank(node, facts)] == names
+    assert [*values_without_rank(node, facts)] == names
 
 
 @pytest.mark.parametrize(
@@ -223,7 +225,7 @@ MATMUL = "uint8[2, 2] a, uint8[2, 2] b, uint8 z) => (int32[2, 2] y) { y = MatMul
 def test_types_that_a_kernel_takes(text, kernel, expected):
     node, facts, schema = last_node(text)
     given = {"types": {name: frozenset(types) for name, types in kernel.get("types", {}).items()}}
-    found = _lack_of_types(
+    found = lack_of_types(
         Kernel(types=given["types"], types_not=frozenset(kernel.get("types_not", ()))), runtime(), node, schema, facts
     )
     if isinstance(expected, tuple):
@@ -235,8 +237,8 @@ def test_types_that_a_kernel_takes(text, kernel, expected):
 def test_a_type_that_a_runtime_casts_is_taken():
     node, facts, schema = last_node("double[2] x) => (double[2] y) { y = Relu (x)")
     kernel = Kernel(types={"T": frozenset({"float"})})
-    assert _lack_of_types(kernel, runtime(double="float"), node, schema, facts) is None
-    assert _lack_of_types(kernel, runtime(float="double"), node, schema, facts) is not None
+    assert lack_of_types(kernel, runtime(double="float"), node, schema, facts) is None
+    assert lack_of_types(kernel, runtime(float="double"), node, schema, facts) is not None
 
 
 TOPK = "float[8] x) => (float[2] y, int64[2] i) <int64[1] k = {2}> { y, i = TopK (x, k)"
@@ -275,7 +277,7 @@ SPLIT = "float[8] x, int64[2] s) => (float[4] y, float[4] z) { y, z = Split (x, 
 def test_limits_of_a_kernel(text, kernel, expected):
     node, facts, schema = last_node(text)
     sets = {name: frozenset(value) if isinstance(value, set) else value for name, value in kernel.items()}
-    found = _lack_of_limits(Kernel(**sets), node, schema, facts)
+    found = lack_of_limits(Kernel(**sets), node, schema, facts)
     why, constants = expected if isinstance(expected, tuple) else (expected, ())
     assert found == (Lack(why, constants=constants) if why else None)
 
@@ -367,7 +369,7 @@ FLOATS = NAMES({"bfloat16", "float16", "float", "double"})
     ],
 )  # fmt: skip
 def test_a_kernel_that_takes_every_node(name, kernel, takes):
-    assert _takes_all(Kernel(**kernel), REGISTRY.schema(name, 22)) is takes
+    assert takes_all(Kernel(**kernel), REGISTRY.schema(name, 22)) is takes
 
 
 def stand_in(kernels=(), faults=(), lists_operators=True, fallback=None, **casts):

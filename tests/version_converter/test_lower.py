@@ -470,3 +470,25 @@ def test_a_lowering_imports_what_it_needs_and_nothing_else(own, needed):
     used = {"" if name in ("Abs", "Identity") else "com.example" for name in made}
     assert made == {"Abs" if needed else "Identity"}
     assert {entry.domain for entry in lowered.opset_import} == {"com.example"} | used
+
+
+@pytest.mark.malformed  # onnx's checker takes no function that imports another version of an operator than the model
+@pytest.mark.parametrize("write", ["ReduceSum", "Trilu"])
+def test_a_function_gets_nodes_of_the_opset_that_it_imports(own, write):
+    """ReduceSum takes axes as an input from version 13 on, and Trilu came with version 14."""
+
+    @lower("Scale", since=2, domain="com.example")
+    def scale_lowered(op, node):
+        return op.ReduceSum(node.input(0), axes=[0], domain="") if write == "ReduceSum" else op.Trilu(node.input(0))
+
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "f": 1]>
+        m (float[2, 3] x) => (float[?, ?] y) { y = f.F (x) }
+        <domain: "f", opset_import: ["": 12, "com.example": 2]>
+        F (a) => (b) { b = com.example.Scale <factor: float = 3> (a) }""")
+    if write == "Trilu":
+        with pytest.raises(ConversionError, match=r"it needs Trilu, which does not exist at version 12"):
+            opset.lower(model, ["com.example.Scale"], schemas=[own])
+        return
+    (function,) = opset.lower(model, ["com.example.Scale"], schemas=[own]).functions
+    assert [(each.op_type, [*each.input]) for each in function.node] == [("ReduceSum", ["a"])]
+    assert {each.domain: each.version for each in function.opset_import}[""] == 12

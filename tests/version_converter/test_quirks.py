@@ -178,7 +178,24 @@ def test_attributes_of_other_versions_that_change_nothing_are_dropped(name):
     same(opset.ReferenceEvaluator(proto).run(None, {"i0": inputs[0]}), wanted)
 
 
+@pytest.mark.parametrize("to", [7, 13, 18, 21])
+def test_parts_that_nothing_counts_are_as_many_as_the_outputs(to):
+    proto = model("Split", 18, X, outputs=2, axis=1)
+    with pytest.raises(Fail, match="Neither 'split' input nor 'num_outputs'"):
+        theirs(proto, X)
+    assert opset.plan(proto, to).notes == ["attribute 'num_outputs' of Split, stated, as the number of outputs: 1 node"]
+    wanted = np.split(X, 2, axis=1)
+    same(theirs(opset.convert(proto, to), X), wanted)
+    same(opset.ReferenceEvaluator(proto).run(None, {"i0": X}), wanted)
+    for given in (model("Split", 18, X, [1, 3], outputs=2, axis=1), model("Split", 13, X, outputs=2, axis=1)):
+        assert not opset.plan(given, 21).notes
+
+
 REFUSED = {
+    "both ways to count parts": ("Split", 18, [X, [4]], {"num_outputs": 1}, [21, 13]),
+    "a scale for none of the groups": (
+        "GroupNormalization", 18, [IMAGE, *[np.ones(3, np.float32)] * 2], {"num_groups": 2}, [21, 13]),
+    "scales that are not as many as the slices": ("QuantizeLinear", 19, [X, SCALE[:3]], {"axis": 1}, [9]),
     "an axis that there is not": ("Softmax", 13, [X], {"axis": 9}, [21, 14]),
     "a word that there is not": ("Gelu", 20, [X], {"approximate": "foo"}, [21]),
     "a word of a later version": ("Resize", 18, [IMAGE, None, np.array([1, 1, 2, 2], np.float32)],

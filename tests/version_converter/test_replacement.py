@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import opset
 from opset.model import proto as pb
 from opset.version_converter.replacement import bind_outputs, drop_imports, remove_unused, replace_nodes, set_imports
 from opset.version_converter.rewrite import Refusal
@@ -110,3 +111,9 @@ def test_imports_are_set_added_and_dropped():
     assert imports() == [("ai.onnx", 13), ("com.acme", 2), ("d", 4), ("e", 5), ("f", 7)]
     drop_imports(proto, {"com.acme", "f", "g"})
     assert imports() == [("ai.onnx", 13), ("d", 4), ("e", 5)]
+
+
+def test_a_node_stays_as_long_as_one_of_its_outputs_is_read():
+    model = opset.parse_model("""<ir_version: 5, opset_import: ["": 11]> m (float[8] x) => (float[4, 2] y, int64[2] n)
+        <int64[4] s = {4, 2, 8, 1}> { t, n = Split <axis = 0> (s)  y = Reshape (x, t) }""")
+    assert [each.op_type for each in opset.convert(model, 4).graph.node] == ["Split", "Reshape"]

@@ -8,7 +8,7 @@ from opset.model import load
 from opset.opsets.registry import default_registry
 from opset.opsets.runtimes.names import find_runtime
 from opset.version_converter import survey as surveys
-from opset.version_converter.conversion import convert_model, find_foreign_types
+from opset.version_converter.conversion import convert_model, find_foreign_types, find_newer_imports
 from opset.version_converter.survey import Survey
 from opset.version_converter.targets import target_at_runtime, target_of_version
 from tests.version_converter.npu import runtime_file, takes
@@ -126,6 +126,9 @@ LEFT = model_of("y = Relu (x)", 17, more=', "com.acme": 3')
         (SCALER, {"ml": 2}, None, None),
         (model_of("y = Relu (x)", 2000), 13, ["C104 graph 'm', opset_import: 0"], {"": 13}),
         (model_of("y = Relu (x)", 2000), {}, ["C104 graph 'm', opset_import: 0"], {"": 21}),
+        (model_of("a = Abs (x) y = Relu <nope = 1> (a)", 17), 13, ["C103 1 (Relu): 1"], {"": 13}),
+        (model_of("a = Abs (x) y = Add (, a)", 17), 13, ["C103 1 (Add): 1"], {"": 13}),
+        (model_of("a = Abs (x) y = Add (a)", 17), 13, ["C103 1 (Add): 1"], {"": 13}),
         (LEFT, {}, [], {"": 17, "com.acme": 3}),
         (RESHAPED.format(nodes="t = Abs (s)", more=""), 5, ["C202 0 (Abs): 1"], {"": 5}),
         (RESHAPED.format(nodes="k = Abs (s) t = Abs (k) n = Abs (s)", more=", int64[1] n"), 4,
@@ -226,3 +229,29 @@ def test_a_node_that_goes_with_the_input_that_it_computes_is_not_refused():
     text = RESHAPED.format(nodes="t = Abs (s)", more="")  # the shape becomes an attribute of the Reshape
     survey, target = Survey(load(parser.parse_model(text)), REGISTRY), target_of_version(4, REGISTRY)
     assert (survey.convert_nearest(target), survey.convert(target).refusals) == (None, [])
+
+
+def test_an_import_of_a_function_behind_graphs_in_nodes_is_found():
+    text = """<ir_version: 8, opset_import: ["": 17, "this": 1]> m (bool b, float[2] x) => (float[2] y) {
+        a = If (b) <then_branch = t () => (float[2] z) { z = Neg (x) },
+                    else_branch = e () => (float[2] q) { q = Abs (x) }> y = this.f (a) }
+        <opset_import: ["": 2000], domain: "this"> f (a) => (b) { b = Relu (a) }"""
+    survey = Survey(load(parser.parse_model(text)), REGISTRY)
+    (found,) = find_newer_imports(survey.index, target_of_version(13, REGISTRY), REGISTRY)
+    assert (found.code, found.place) == ("C104", "function 'this.f', opset_import")
+    assert found.message == "ai.onnx 2000 is newer than what opset knows"
+
+
+@pytest.mark.parametrize(
+    ("most", "members"),
+    [(2000, [[0, 2], [1], [3], [4], [5, 7], [6], [8]]), (1, [[0], [1, 2], [3], [4], [5, 7], [6], [8]])],
+)
+def test_forms_of_many_nodes_are_told_apart_by_integers_and_not_by_floats(monkeypatch, most, members):
+    monkeypatch.setattr(surveys, "MAX_FORMS", most)
+    text = """<ir_version: 8, opset_import: ["": 17]> m (float[4] x, double[4] d) => (float[4] y)
+        <float[1] one = {1}, float[1] two = {2}, float[2] pair = {1, 2}, double[1] wide = {1},
+         int64[2] square = {2, 2}, int64[2] column = {4, 1}, int64[1] flat = {4}> {
+        a = Add (x, one)  b = Add (x, two)  c = Add (x, one)  e = Add (d, wide)  f = Mul (pair, pair)
+        g = Reshape (x, square)  h = Reshape (x, column)  i = Reshape (x, square)  y = Reshape (x, flat) }"""
+    (forms,) = Survey(load(parser.parse_model(text)), REGISTRY).forms.values()
+    assert [each.members for each in forms] == members

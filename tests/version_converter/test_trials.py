@@ -12,7 +12,8 @@ from opset.model.types import Constant, type_string
 from opset.opsets import releases
 from opset.opsets.registry import default_registry
 from opset.opsets.runtimes.names import find_runtime
-from opset.version_converter.availability import RUNS, Lack
+from opset.version_converter.availability import RUNS
+from opset.version_converter.lacks import Lack
 from opset.version_converter.routes import routes_of
 from opset.version_converter.survey import Survey
 from opset.version_converter.trials import (

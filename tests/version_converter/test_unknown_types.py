@@ -11,7 +11,7 @@ from opset.opsets.registry import default_registry
 from opset.version_converter.derivation import derive_adapter
 
 REGISTRY = default_registry()
-VALUES = {"int": 1, "ints": [1], "float": 1.0}
+VALUES = {"int": 1, "ints": [1, 1], "float": 1.0}
 # What is refused before types are asked: nodes with a body, and those that need constants or one of several attributes.
 OTHERWISE = {"Loop", "Scan", "Resize", "Tile", "Upsample", "LabelEncoder"}
 ANY_TYPE = {("Flatten", 8)}

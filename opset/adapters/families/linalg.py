@@ -155,7 +155,8 @@ def einsum_lowered(op: Builder, node: Node) -> Result:
     """Contract the operands one after the other by MatMul, or by Mul if no dimension of both is summed.
 
     Dimensions are joined by Reshape if a product is over several; if one of these turns out to be empty, that is an
-    error when the model runs.
+    error when the model runs. So it is if a summed dimension of unknown size turns out to have the size 1 beside
+    another size.
     """
     element = node.need_element(0)
     wide = element if element in INTEGERS else working_type(element)
@@ -170,6 +171,7 @@ def einsum_lowered(op: Builder, node: Node) -> Result:
         sizes = [size if isinstance(size, int) else None for size in shape]
         name = cast(op, node.input(index), element, wide)
         operands.append(_take_diagonals(op, _Operand(name, labels, sizes)))
+    operands = [_drop_repeated(op, operand, operands) for operand in operands]
     result = operands[0]
     for index, other in enumerate(operands[1:], 1):
         kept = {label for operand in operands[index + 1 :] for label in operand.labels} | {*output}
@@ -204,6 +206,8 @@ def _take_diagonals(op: Builder, operand: _Operand) -> _Operand:
             first = labels.index(label)
             rest = [axis for axis in range(len(labels)) if axis not in (first, last)]
             size = sizes[first] if sizes[first] is not None else sizes[last]
+            if sizes[last] not in (size, None):
+                raise Refusal("C103", f"'{label}' is {size} and {sizes[last]} in one term")
             if size is None:
                 why = f"the size of '{label}', which is repeated in a term of the equation, is not known"
                 label = "the size of a label that is repeated in a term of the equation is not known"
@@ -217,6 +221,18 @@ def _take_diagonals(op: Builder, operand: _Operand) -> _Operand:
             name = op.Gather(joined, indices, axis=len(rest))
             operand = _Operand(name, [labels[axis] for axis in rest] + [label], [sizes[axis] for axis in rest] + [size])
     return operand
+
+
+def _drop_repeated(op: Builder, operand: _Operand, operands: Sequence[_Operand]) -> _Operand:
+    """Return an operand without its dimensions of size 1 that others have, too, and that may be larger there."""
+    larger = {label for each in operands for label, size in zip(each.labels, each.sizes, strict=True) if size != 1}
+    pairs = enumerate(zip(operand.labels, operand.sizes, strict=True))
+    axes = [axis for axis, (label, size) in pairs if size == 1 and label in larger]
+    if not axes:
+        return operand
+    rest = [axis for axis in range(len(operand.labels)) if axis not in axes]
+    name = op.Squeeze(operand.name, axes=axes)
+    return _Operand(name, [operand.labels[axis] for axis in rest], [operand.sizes[axis] for axis in rest])
 
 
 def _contract(op: Builder, left: _Operand, right: _Operand, kept: set[Label]) -> _Operand:

@@ -48,13 +48,12 @@ def parse_equation(equation: str, shapes: Sequence[tuple[Size, ...] | None]) -> 
         raise Violation("C1", f"equation '{equation[:200]}'")
     if len(words) != len(shapes):
         raise Violation("C2", f"{len(words)} terms, {len(shapes)} inputs")
-    operands = dict.fromkeys((word, shape) for word, shape in zip(words, shapes, strict=True) if shape is not None)
-    hidden = {len(shape) - len(word) + 3 for word, shape in operands if "..." in word}
+    operands = dict.fromkeys(zip(words, shapes, strict=True))
+    hidden = {len(shape) - len(word) + 3 for word, shape in operands if shape is not None and "..." in word}
     if len(hidden) > 1 or min(hidden, default=0) < 0:
         raise Violation("C3", f"ellipses stand for {' and '.join(map(str, sorted(hidden)))} dimensions")
     dots = range(max(hidden, default=0))
-    complete = all(shape is not None for word, shape in zip(words, shapes, strict=True) if "..." in word)
-    sizes = _sizes_of_labels([(word, _labels_in(word, dots), shape) for word, shape in operands], complete)
+    sizes = _sizes_of_labels([(word, _labels_in(word, dots), shape) for word, shape in operands])
     dotted = "..." in left
     if not arrow:
         counts = Counter(left)
@@ -78,36 +77,38 @@ def _labels_in(term: str, dots: Sequence[int]) -> list[Label]:
 
 
 def _sizes_of_labels(
-    operands: Sequence[tuple[str, list[Label], tuple[Size, ...]]], complete: bool
+    operands: Sequence[tuple[str, list[Label], tuple[Size, ...] | None]],
 ) -> dict[Label, Size | None]:
-    """Return the size of each label, None if unknown.
+    """Return the size of each label, to which its dimensions broadcast; None if it is unknown.
 
-    Labels are letters, whose sizes must be equal, and ints for dimensions of "...", whose sizes are broadcast.
-
-    Args:
-        operands: (term, labels, shape) of each operand whose rank is known.
-        complete: whether the rank of every operand with "..." is known. If not, a size within "..." is known only if it
-            is a number other than 1.
+    Labels are letters, and ints for dimensions of "...". `operands` has (term, labels, shape) of each operand; a shape
+    is None if its rank is unknown.
 
     Raises:
         Violation: C3 if the rank of an operand is not the number of its labels, C4 if sizes of a label certainly
-            differ.
+            differ, and none of them is 1, or if they differ in one term.
     """
-    sizes: dict[Label, Size | None] = {}
-    several: dict[Label, list[Size]] = {}
+    sizes: dict[Label, list[Size]] = {}
     for word, labels, shape in operands:
+        if shape is None:
+            continue
         if len(labels) != len(shape):
             raise Violation("C3", f"term '{word[:200]}', rank {len(shape)}")
+        own: dict[Label, Size | None] = {}
         for label, size in zip(labels, shape, strict=True):
-            if isinstance(label, int):
-                several.setdefault(label, []).append(size)
-            else:
-                sizes[label] = common_size(sizes.get(label), size, "C4", f"'{label}'")
-    for label, dimensions in several.items():
+            own[label] = common_size(own.get(label), size, "C4", f"'{label}'")
+        for label, common in own.items():
+            if common is not None:
+                sizes.setdefault(label, []).append(common)
+    open_words = "".join([word for word, _, shape in operands if shape is None])
+    known: dict[Label, Size | None] = {}
+    for label, dimensions in sizes.items():
         try:
             size = broadcast(*dimensions)
         except ValueError as error:
-            raise Violation("C4", f"of dimensions of ellipses, {error}") from error
+            name = "of dimensions of ellipses" if isinstance(label, int) else f"of '{label}'"
+            raise Violation("C4", f"{name}, {error}") from error
         # Beside an operand of unknown shape, only a size other than 1 is certain.
-        sizes[label] = size if complete or (isinstance(size, int) and size != 1) else None
-    return sizes
+        complete = ("..." if isinstance(label, int) else label) not in open_words
+        known[label] = size if complete or (isinstance(size, int) and size != 1) else None
+    return known

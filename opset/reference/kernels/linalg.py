@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from math import prod
 
@@ -92,7 +92,7 @@ def einsum_12(*inputs: Array, equation: str, context: KernelContext) -> Array:
     """Return the products of operands summed over labeled dimensions, contracted pair by pair."""
     terms, output, sizes = parse_equation(equation, [x.shape for x in inputs])
     wanted = output or []
-    operands = [_take_diagonals(x, labels) for x, labels in zip(inputs, terms, strict=True)]
+    operands = [_drop_repeated(*_take_diagonals(x, labels), sizes) for x, labels in zip(inputs, terms, strict=True)]
     uses = Counter(label for _, labels in operands for label in labels)
     while len(operands) > 1:
         context.check_time()
@@ -124,6 +124,12 @@ def _take_diagonals(x: Array, labels: Sequence[Label]) -> Operand:
             x = np.diagonal(x, axis1=first, axis2=second)
             rest = [other_label for axis, other_label in enumerate(rest) if axis not in (first, second)] + [label]
     return x, rest
+
+
+def _drop_repeated(x: Array, labels: Sequence[Label], sizes: Mapping[Label, int]) -> Operand:
+    """Return an operand without its dimensions of size 1 that are repeated to match another operand's."""
+    axes = tuple([axis for axis, label in enumerate(labels) if x.shape[axis] == 1 != sizes[label]])
+    return x.squeeze(axes), [label for axis, label in enumerate(labels) if axis not in axes]
 
 
 def _growth(pair: Sequence[Operand], uses: Counter[Label], wanted: Sequence[Label], sizes: dict[Label, int]) -> int:

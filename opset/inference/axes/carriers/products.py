@@ -125,8 +125,10 @@ def einsum(step: AxisStep) -> Place:
     if len(found) > 1 or letter not in output or any(term.count(letter) > 1 for term in terms):
         raise Blocked(f"it sums along the axis, or pairs its slices with each other: {equation}")
     for index, term in enumerate(terms):
-        if letter in term and step.place(index) is None:
-            step.repeat(index, term.index(letter))
+        axis = term.find(letter)
+        # A dimension of size 1 beside a larger one is repeated anyway.
+        if axis >= 0 and step.place(index) is None and (step.before == 1 or step.shape(index)[axis] != 1):
+            step.repeat(index, axis)
     return Place(output.index(letter), outer, inner)
 
 
