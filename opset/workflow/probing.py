@@ -111,10 +111,10 @@ def _limits(runtime: Runtime, registry: Registry) -> dict[str, tuple[int, int]]:
     newest = registry.domains[""]
     opsets = [at for at in range(least, newest + 1) if _loads(runtime, relu, {"": at}, [value], [value])]
     limits = {"": (least, max(opsets, default=least))}
-    scaler = pb.NodeProto(op_type="Normalizer", domain=ML, input=["x"], output=["y"])
+    normalizer = pb.NodeProto(op_type="Normalizer", domain=ML, input=["x"], output=["y"])
     imports = {"": limits[""][1]}
     versions = range(1, registry.domains[ML] + 1)
-    taken = [at for at in versions if _loads(runtime, scaler, {**imports, ML: at}, [value], [value])]
+    taken = [at for at in versions if _loads(runtime, normalizer, {**imports, ML: at}, [value], [value])]
     if taken:
         limits[ML] = (1, max(taken))
     plain = Trial(runtime, relu, {"": least}, [Given(value, (2,))], [value])

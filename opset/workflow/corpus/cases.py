@@ -92,7 +92,7 @@ def pick_cases(
         only = wanted.get((domain, name))
         for example in registry.examples(name, domain):
             held = [each for each in example_versions(example, schemas) if not schemas[each].deprecated]
-            if only:
+            if only is not None:
                 held = [each for each in held if each in only]
             elif not every_version:
                 held = held[:1]
