@@ -1,5 +1,6 @@
 """The models that a command line names, where results go, and sizes: as functions give them."""
 
+import json
 import os
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from opset.cli.inputs import (
 )
 from opset.cli.limits import parse_size
 from opset.errors import ModelError, UsageError
+from tests.cli.commands import SMALL, run, save
 
 FILES = """
 a.onnx b.onnxtxt c.txt a-opset13.onnx b-inferred.onnxtxt lone-inlined.onnx a-lowered.onnx .hidden.onnx
@@ -228,6 +230,24 @@ def test_a_second_input_that_is_not_there_is_meant_as_the_output(tree, first, se
     with pytest.raises(UsageError, match=r"'new\.onnx' is named as an input, and does not exist") as caught:
         refuse_output_as_input([first, second])
     assert (caught.value.code, caught.value.findings[0].help) == ("U103", "to write the result there: -o new.onnx")
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "status"),
+    [
+        (["convert", "a.onnx", "new.onnx"], "U103", 2),
+        (["convert", "a.onnx", "new.onnx", "-o", "out/"], "M101", 3),
+        (["convert", "a.onnx", "new.onnx", "--in-place"], "M101", 3),
+        (["convert", "a.onnx", "new.onnx", "--plan"], "M101", 3),
+        (["check", "a.onnx", "new.onnx"], "M101", 3),
+    ],
+)
+def test_a_second_name_without_a_file_is_an_output_only_where_one_is_needed(folder, call, code, status):
+    save("a.onnx", SMALL, folder)
+    result = run(*call, *(["--to", "12"] if call[0] == "convert" else []), "--format", "json")
+    data = json.loads(result.stdout)
+    errors = data.get("errors") or data["models"][1]["errors"]
+    assert (result.exit_code, [each["code"] for each in errors]) == (status, [code])
 
 
 def test_names_of_results():

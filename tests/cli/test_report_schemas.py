@@ -14,7 +14,7 @@ from opset.cli import VERBS, cli
 from opset.cli.findings_formats import FORMATS, fingerprint
 from opset.cli.records import FindingTotal
 from opset.cli.report_schemas import DIALECT, OTHERS, REPORTS, _classes_in, _Schemas, line_schema
-from opset.errors import Finding
+from opset.errors import Finding, FindingList
 from tests.cli.commands import REFUSED, SMALL, run, save
 from tests.schemas.texts import SCALE
 
@@ -230,6 +230,8 @@ def test_a_class_within_a_report_is_referred_to():
     assert schemas.of_hint(FindingTotal) == {"$ref": "#/$defs/FindingTotal"}
     assert {"operator", "code", "findings", "models"} <= schemas.definitions["FindingTotal"]["properties"].keys()
     assert schemas.of_hint(object) == {}
+    findings = schemas.of_hint(FindingList)
+    assert findings == {"type": "array", "items": {"$ref": "#/$defs/Finding"}} and "Finding" in schemas.definitions
     items = {"type": "array", "items": {"$ref": "#/$defs/FindingTotal"}}
     assert schemas.of_list(FindingTotal) == {"type": "object", "properties": {"listed": items}, "required": ["listed"]}
 

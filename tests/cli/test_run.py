@@ -6,8 +6,11 @@ import pty
 import re
 import subprocess
 import sys
+import threading
 from contextlib import suppress
+from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import onnx
@@ -16,7 +19,7 @@ import onnx.parser
 import onnxruntime
 import pytest
 
-from opset.cli.run import _name_in
+from opset.cli.run import _name_in, _show_progress
 from opset.errors import CODES
 from tests.cli.commands import run, run_json, save
 from tests.cli.test_process import COMMAND, ENVIRONMENT
@@ -549,3 +552,28 @@ def test_values_without_elements_have_the_types_that_are_declared(folder):
         "s": "seq(tensor(float))", "o": "optional(tensor(float))", "t": "tensor(string)",
         "r": "seq(tensor(float))", "b": "tensor(bool)", "u": "tensor(string)",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_terminal_shows_how_many_nodes_have_been_run(monkeypatch, terminal):
+    shown = threading.Event()
+
+    class Stream(StringIO):
+        def isatty(self):
+            return terminal
+
+        def flush(self):
+            shown.set()
+
+    class EachMillisecond(threading.Event):
+        def wait(self, timeout):
+            return super().wait(timeout / 1000)
+
+    stream = Stream()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr("opset.cli.run.threading", SimpleNamespace(Event=EachMillisecond, Thread=threading.Thread))
+    before = threading.active_count()
+    with _show_progress(SimpleNamespace(steps=12345)):
+        assert not terminal or shown.wait(60)
+    assert threading.active_count() == before
+    assert {*stream.getvalue().split("\r")} == ({"[12,345 nodes]", ""} if terminal else {""})

@@ -10,7 +10,7 @@ import pytest
 import opset
 from opset.advice import PAGES
 from opset.cli import VERBS
-from opset.cli.operators import schema_lines
+from opset.cli.operators import schema_lines, shorten
 from opset.docgen.guides import guides
 from opset.errors import CODES
 from opset.explanations import page_of
@@ -709,3 +709,8 @@ def test_nothing_is_locked_if_findings_were_left_out(own, folder, monkeypatch):
         "locked com.example.Abc:1\nlocked com.example.Twice:1\nlocked com.later.Twice:1\n"
         "no findings in 3 operators of 2 domains\n"
     )
+
+
+def test_a_value_is_cut_to_the_room_beside_its_label(monkeypatch):
+    monkeypatch.setattr("opset.cli.operators.prose_width", lambda: 20)
+    assert [shorten(text) for text in ("abcdef", " a\n\n bc  d ", "abcdefg")] == ["abcdef", "a bc d", "abcde…"]

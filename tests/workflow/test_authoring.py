@@ -490,6 +490,23 @@ def test_one_edit_of_the_only_version_is_told(old, new, difference):
     assert (found.before, found.difference) == (released.schemas[0] if difference else None, difference)
 
 
+def test_an_edit_is_told_where_versions_have_other_type_constraints():
+    text = MIXED.replace("types: {T: [double]}", "types: {T: [string, bool]}").replace(
+        "name: n, type: T", "name: n, type: U"
+    )
+    text = text.replace("types: {T: [float]}", "types: {T: [string, bool], U: [int8, bool]}")
+    text = text.replace("name: n, type: U", "name: n, type: T", 1)
+    released = parse_operator(text.encode(), Path("com.acme/Mixed.yaml"), SETS)
+    lock = {"com.acme": {"Mixed": {str(each.since_version): signature_hash(each) for each in released.schemas}}}
+    for old, new, difference in (
+        ("{T: [string, bool]}", "{T: [int4, bool]}", {"T": ["+int4", "-string"]}),
+        ("U: [int8, bool]", "U: [int8, bool, int4]", {"U": ["+int4"]}),
+    ):
+        edited = parse_operator(text.replace(old, new).encode(), Path("com.acme/Mixed.yaml"), SETS)
+        (found,) = _compare_operator(edited, lock, SETS).edited
+        assert found.difference == {"types": difference}
+
+
 SHARED = """\
 operator: Shared
 family: signals

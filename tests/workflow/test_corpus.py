@@ -13,11 +13,12 @@ import pytest
 from onnx import numpy_helper
 
 import opset
-from opset.errors import Finding, OpsetError, RunError
+from opset.errors import Finding, ModelError, OpsetError, RunError
 from opset.opsets.registry import default_registry, registry_with
 from opset.reference.example_models import model_of
 from opset.schemas.model import Example
 from opset.workflow.corpus.cases import AUTHOR, _output_types, build_corpus, pick_cases
+from opset.workflow.corpus.judgements import Judgements
 from opset.workflow.corpus.judging import Judge, case_tolerance
 from opset.workflow.examples.runner import ExampleRunner
 from tests.cli.commands import run, run_json
@@ -201,6 +202,66 @@ def test_domains_whose_last_words_differ_in_case_have_their_own_case_names(tmp_p
 BODIES = 'function: [{opset: 9, nodes: "Y = Sum (X, X)"}, {opset: 7, nodes: "Y = Add (X, X)"}]'
 
 
+CHOICES = """operator: Scale
+family: example
+versions:
+- since: 3
+  doc: Values between bounds.
+  inputs:
+  - {name: X, type: T, doc: values}
+  - {name: least, type: T, optional: true, doc: lower bound}
+  - {name: most, type: T, optional: true, doc: upper bound}
+  outputs:
+  - {name: Y, type: T, doc: results}
+  - {name: Cut, type: B, optional: true, doc: what was cut}
+  - {name: Count, type: I, optional: true, doc: how many were cut}
+  types: {T: [float], B: [bool], I: [int64]}
+  constraints: {C1: {rank: {X: ">= 1"}}}
+special_cases: []
+examples:
+- name: upper
+  since: 3
+  doc: only cut from above
+  chosen: the order
+  inputs: [{float: [1, 5]}, null, {float: 2}]
+  outputs: [{float: [1, 2]}, null, {int64: 1}]
+- {name: scalar_value, since: 3, inputs: [{float: 1}], error: C1}
+- {name: drawn, since: 3, inputs: [{float: [1, 5]}], outputs: [{float: null, shape: [2]}]}
+"""
+
+
+def test_an_entry_of_the_manifest_has_all_facts_of_its_case(tmp_path, monkeypatch):
+    monkeypatch.setattr(Judgements, "agreeing_judges", lambda self, schema, example: ["A 1.0"])
+    registry = registry_with([acme(tmp_path, CHOICES, kernel="")])
+    corpus = build_corpus(registry, pick_cases(registry, [registry.versions("Scale", "com.acme")], False))
+    assert not corpus.findings
+    of_operator = {"domain": "com.acme", "operator": "Scale", "version": 3, "opsets": {"com.acme": 3}, "ir_version": 3}
+    drawn, scalar, upper = corpus.cases
+    for case in corpus.cases:
+        hashes = {path: hashlib.sha256(corpus.files[path]).hexdigest() for path in case["files"]}
+        assert case.pop("files") == hashes and {path.split("/")[1] for path in hashes} == {case["name"]}
+    assert upper == {
+        **of_operator, "name": "test_acme_scale_v3_upper", "kind": "node", "example": "upper",
+        "shows": "only cut from above", "status": "chosen", "because": "the order", "types": ["float", "int64"],
+        "tolerance": {"rtol": 1e-4, "atol": 1e-7}, "tolerance_reason": "usual for float32: sums in another order",
+        "judged_by": ["A 1.0"],
+    }  # fmt: skip
+    assert scalar == {
+        **of_operator, "name": "test_acme_scale_v3_scalar_value", "kind": "invalid", "example": "scalar_value",
+        "shows": "C1: rank(X) >= 1", "status": "derived", "error": "C1", "types": ["float"], "tolerance": None,
+        "tolerance_reason": "", "judged_by": [],
+    }  # fmt: skip
+    assert drawn == {
+        **of_operator, "name": "test_acme_scale_v3_drawn", "kind": "random", "example": "drawn", "shows": "drawn",
+        "status": "derived", "types": ["float"], "outputs": [{"type": "tensor(float)", "shape": (2,)}],
+        "tolerance": None, "tolerance_reason": "", "judged_by": [],
+    }  # fmt: skip
+    names = {path.split("/", 2)[2] for path in corpus.files if "_upper/" in path}
+    values = [f"test_data_set_0/{side}_{number}.pb" for side in ("input", "output") for number in range(2)]
+    assert names == {"data.json", "model.onnx", *values}
+    assert {path.split("/", 2)[2] for path in corpus.files if "_drawn/" in path} == {"model.onnx", values[0]}
+
+
 def judge(folder, text):
     registry = registry_with([acme(folder, text)])
     (schema,) = registry.versions("Scale", "com.acme")
@@ -218,6 +279,52 @@ def test_each_body_is_a_judge_of_its_own(tmp_path):
         (found,) = caught.value.findings
         assert (found.code, found.message) == ("T212", f"the function body of opset {at} contradicts the example")
         assert found.why == "output 0: 1 of 2 elements differ; the first at [0]: 1.0 instead of 2.0"
+
+
+def test_a_body_may_be_of_the_first_opset(tmp_path):
+    one, schema, example = judge(tmp_path, SCALE.replace("opset: 7", "opset: 1"))
+    assert one.judge_example(schema, example) == ["kernel", "function body of opset 1"]
+
+
+@pytest.mark.parametrize(("made", "difference"), [("Add", ""), ("Mul", "1.0 instead of 2.0")])
+def test_a_lowering_of_a_first_version_is_a_judge(tmp_path, made, difference):
+    text = SCALE.replace('  function: [{opset: 7, nodes: "Y = Add (X, X)"}]\n', "")
+    hook = f"""from opset.extend import lower
+
+@lower("Scale", since=1, domain="com.acme")
+def scale(op, node):
+    return op.{made}(node.input(0), node.input(0), domain="")
+"""
+    registry = registry_with([acme(tmp_path, text)])
+    (tmp_path / "com.acme" / "adapters.py").write_text(hook)
+    registry = registry_with([tmp_path])
+    (schema,) = registry.versions("Scale", "com.acme")
+    try:
+        found = Judge(registry).judge_example(schema, registry.examples("Scale", "com.acme")[0])
+    except OpsetError as error:
+        assert (error.code, error.message) == ("T212", "the lowering at version 1 contradicts the example")
+        assert difference and error.why.endswith(difference)
+    else:
+        assert found == ["kernel", "lowering at version 1"] and not difference
+
+
+def test_a_kernel_confirms_that_a_constraint_is_broken_only_by_naming_it(tmp_path):
+    text = SCALE.replace(
+        "  function:", """  constraints: {C1: {rank: {X: "<= 1"}}, C2: {rank: {X: ">= 1"}}}\n  function:"""
+    )
+    one, schema, example = judge(tmp_path, text)
+    broken = example._replace(inputs=(example.inputs[0]._replace(shape=(), content=1.0),), outputs=None, error="C2")
+    assert one.judge_example(schema, broken) == ["kernel"]
+    with pytest.raises(OpsetError) as caught:
+        one.judge_example(schema, broken._replace(error="C1"))
+    (found,) = caught.value.findings
+    assert (found.code, found.message) == ("T211", "the kernel contradicts the example")
+    assert "C2: " in found.why
+
+
+def test_only_the_kernel_judges_what_is_random():
+    (random,) = {tuple(each["judged_by"]) for each in cases("Bernoulli").values() if each["kind"] == "random"}
+    assert random == ("kernel",)
 
 
 def test_a_judge_that_lacks_a_package_is_none(tmp_path, monkeypatch):
@@ -247,9 +354,17 @@ def test_a_lowering_is_a_judge():
     assert every["test_acosh_v22_plain"]["judged_by"][:2] == ["kernel", "lowering at version 22"]
 
 
-def test_an_example_that_cannot_be_written_is_said_with_its_reason(monkeypatch):
+@pytest.mark.parametrize(
+    "error",
+    [
+        OverflowError("a number is too large"),
+        ModelError(Finding("M206", "it is no number", why="a number is too large")),
+        ModelError(Finding("M206", "a number is too large")),
+    ],
+)
+def test_an_example_that_cannot_be_written_is_said_with_its_reason(error, monkeypatch):
     def fail(*arguments):
-        raise OverflowError("a number is too large")
+        raise error
 
     monkeypatch.setattr("opset.workflow.corpus.cases._tensor_bytes", fail)
     corpus = made("Not")

@@ -10,12 +10,13 @@ import pytest
 from opset.errors import ComparisonError
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import release
+from opset.schemas.lock import signature_hash
 from opset.schemas.model import Attribute, AttributeChange, Change, Condition, Example, ExampleValue, SpecialCase
 from opset.schemas.yaml.loader import standard_sets
 from opset.workflow.breaking import compare
 from opset.workflow.breaking.example_rule import MOST
 from opset.workflow.breaking.pages import fixtures, page_body
-from opset.workflow.breaking.report import REQUIREMENTS, SEVERITIES
+from opset.workflow.breaking.report import REQUIREMENTS, SEVERITIES, Break
 from opset.workflow.breaking.rules import CLAUSES, OperatorPair, StateComparison, VersionPair
 from opset.workflow.breaking.states import folder_state, release_state, standard_state
 from tests.workflow.breaking import golden
@@ -89,6 +90,26 @@ def test_the_lock_shows_edits_that_no_comparison_shows():
     for before, expected in (({2: two}, [1]), ({1: one, 2: two}, []), (operator.versions, [1])):
         old = replace(new, operators={key: replace(operator, versions=before)})
         assert [each.version for each in compare(old, new, rules=["B190"]).findings] == expected
+
+
+def test_the_lock_shows_operators_that_neither_state_has():
+    state = golden.state("B152", "old")
+    (thin,) = state.operators.values()
+    other = replace(state, operators={("com.acme", "Other"): thin})
+    of_thin = {"1": signature_hash(thin.versions[1].schema), "7": "x"}
+    lock = {"com.acme": {"Lost": {"1": "x", "3": "x"}, "Thin": of_thin}}
+    lost = [("Lost", 1, ""), ("Lost", 3, "")]
+    message = "version {} is in the lock of released versions, and in neither state"
+    for old, new, partial, expected in (
+        (state, replace(state, lock=lock), False, [*lost, ("Thin", 7, thin.place())]),
+        (state, replace(state, lock=lock), True, [("Thin", 7, thin.place())]),
+        (replace(state, lock=lock), state, False, [("Thin", 7, thin.place())]),
+        (replace(other, lock=lock), replace(state, lock={}), False, [("Thin", 7, thin.place())]),
+        (state, replace(other, lock=lock), False, lost),
+    ):
+        found = compare(old, new, partial=partial, rules=["B190"]).findings
+        assert [(each.operator, each.version, each.place) for each in found] == expected
+        assert all(each.message == message.format(each.version) and each.help == "restore it" for each in found)
 
 
 def edited(rule, schema, **docs):
@@ -175,10 +196,11 @@ def test_an_attribute_with_another_name_and_a_default_of_negative_zero_is_not_th
 
 def test_every_type_set_that_was_edited_is_named_also_where_no_version_changed():
     one, other = ({"first": (each,), "second": (each,)} for each in ("tensor(float)", "tensor(double)"))
-    state = golden.state("B152", "old")
-    found = compare(replace(state, sets=one), replace(state, sets=other), rules=["B182"]).findings
+    state = golden.state("B182", "old")  # which has a released version
+    found = compare(replace(state, sets=one), replace(state, sets=other, sets_path="at"), rules=["B182"]).findings
     message = "the type set {!r} changed: +tensor(double), -tensor(float); no released version changed with it"
-    assert [(each.message, each.severity) for each in found] == [(message.format(each), "INFO") for each in one]
+    expected = [Break("B182", "INFO", "none", "com.acme", "", 0, message.format(each), "at:1:1") for each in one]
+    assert [each._replace(why="") for each in found] == expected
 
 
 @pytest.mark.parametrize("gained", [True, False])
@@ -189,6 +211,36 @@ def test_a_type_set_that_only_gained_or_lost_types_is_named(gained):
     (found,) = compare(*states, rules=["B182"]).findings
     assert found.message.startswith(f"the type set 'first' changed: {'+' if gained else '-'}tensor(double); ")
     assert not compare(states[0], states[0], rules=["B182"]).findings
+
+
+def test_a_type_set_that_was_edited_names_the_released_versions_whose_types_changed(tmp_path):
+    wider = newer(THIN, "types: {T: [+float16]}", ("[double, float]", "[double, float, float16]"))
+    before = {name: THIN.replace("Thin", name) for name in ("Draft", "Fixed", "Grown", "Thin")}
+    after = {
+        **before,
+        "Fixed": before["Fixed"].replace("alpha *", "alpha times"),
+        "Grown": wider.replace("Thin", "Grown"),
+    }
+    for name in ("Draft", "Thin"):
+        after[name] = before[name].replace("[double, float]", "[double, float, float16]")
+    sets = [{"reals": ("tensor(double)", "tensor(float)", *more)} for more in ((), ("tensor(float16)",))]
+    sets[0]["gone"] = sets[1]["come"] = ("tensor(bool)",)
+    folders = zip(("old", "new"), (before, after), sets, strict=True)
+    old, new = (
+        replace(folder_state(write(tmp_path / name, **texts), name), sets=types, sets_path=f"{name}/types.yaml")
+        for name, texts, types in folders
+    )
+    locked = replace(old, lock={"com.acme": {name: {"1": "x"} for name in ("Fixed", "Grown", "Thin")}})
+    edited = "the type set 'reals' changed: +tensor(float16); with it, "
+    for state, moved in (
+        (locked, "1 released version changed: com.acme.Thin 1"),
+        (old, "2 released versions changed: com.acme.Draft 1, com.acme.Thin 1"),
+    ):
+        (found,) = compare(state, new, rules=["B182"], locked=state is locked).findings
+        assert found._replace(why="") == Break(
+            "B182", "ERR", "new version", "com.acme", "", 0, f"{edited}{moved}", "new/types.yaml:1:1",
+            help="give the edited set a name of its own, as reals_2, and use that in new versions",
+        )  # fmt: skip
 
 
 def test_what_an_operator_of_the_standard_lacks_is_at_its_version():
@@ -453,6 +505,12 @@ def test_bodies_that_change_places_are_named():
     assert not compare(old, old, rules=["B152"]).findings
 
 
+CLAIMS = """\
+attributes: {alpha: {ignored: true}},
+    emulate: {float16: float},
+    renamed: true,
+    meaning: One.,
+    clarified: Two."""
 CHANGE = Change({}, {"alpha": AttributeChange(ignored=True)}, {"float16": "float"}, False, "One.", "Two.")
 
 
@@ -471,7 +529,7 @@ CHANGE = Change({}, {"alpha": AttributeChange(ignored=True)}, {"float16": "float
     ],
 )  # fmt: skip
 def test_claims_of_a_change_that_were_edited(tmp_path, edit, message, severity):
-    state = folder_state(write(tmp_path, Thin=newer(THIN, "meaning: One.")), "now")
+    state = folder_state(write(tmp_path, Thin=newer(THIN, CLAIMS)), "now")
     (key, operator), *_ = state.operators.items()
 
     def with_change(change):
@@ -481,7 +539,27 @@ def test_claims_of_a_change_that_were_edited(tmp_path, edit, message, severity):
     old, new = with_change(CHANGE), with_change(CHANGE._replace(**edit))
     (one,) = compare(old, new, rules=["B161", "B162"]).findings
     assert (one.message, one.severity, one.version) == (message, severity, 2)
+    (claim,) = edit
+    keys = ["adapters" if claim in ("up", "down") else claim]
+    keys += ["alpha"] if claim == "attributes" else []
+    assert one.place == operator.place(2, "change", *keys) != operator.place(2, "change")
+    asks = {"meaning": "if implementations", "clarified": "restore", "up": "restore", "down": "write the adapter"}
+    assert one.help.startswith(asks.get(claim, "conversions follow"))
     assert not compare(old, with_change(CHANGE), rules=["B161", "B162"]).findings
+
+
+def test_only_claims_of_a_version_that_both_states_have_are_compared(tmp_path):
+    state = folder_state(write(tmp_path, Thin=newer(THIN, CLAIMS)), "now")
+    ((key, operator),) = state.operators.items()
+    second = operator.versions[2]
+    third = replace(second, schema=replace(second.schema, since_version=3, change=CHANGE._replace(meaning="Else.")))
+    bare = replace(second, schema=replace(second.schema, change=None))
+    more, less = (
+        replace(state, operators={key: replace(operator, versions={**operator.versions, each.since: each})})
+        for each in (third, bare)
+    )
+    for pair in ((state, more), (state, less), (less, state)):
+        assert not compare(*pair, rules=["B162"]).findings
 
 
 def test_examples_of_every_version_are_compared(tmp_path):
@@ -617,6 +695,10 @@ def test_a_constraint_that_an_attribute_checks_instead_is_checked_as_before(tmp_
     text = THIN.partition("examples:")[0].replace("  shape:", "  constraints:\n    C1: {rank: {X: 1}}\n  shape:")
     moved = text.replace("C1: {rank: {X: 1}}", "C1: alpha is above 0")
     named = moved.replace("default: 1.0,", 'default: 1.0, range: "> 0", constraint: C1,')
+    text, moved, named = (
+        each.replace("    alpha:", "    a: {type: int, default: 1, doc: a}\n    alpha:")
+        for each in (text, moved, named)
+    )
     for other, message in (
         (moved, {"the old": "is no longer checked", "the new": "is checked now"}[checked]),
         (named, ""),
