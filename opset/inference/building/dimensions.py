@@ -750,7 +750,10 @@ class _SizeReader:
         return token
 
     def read_sum(self, depth: int) -> Size:
-        """Read one or more terms joined by + and -, and return their sum; `depth` is the number of open brackets."""
+        """Read one or more terms joined by + and -, and return their sum; `depth` is the number of open brackets.
+
+        Raises _NotASize if `depth` is above MAX_SIZE, if no term is next, or if none follows a sign.
+        """
         if depth > MAX_SIZE:
             raise _NotASize
         negative = self.peek_token() == "-"
@@ -763,7 +766,10 @@ class _SizeReader:
         return total
 
     def read_product(self, depth: int) -> Size:
-        """Read one or more factors joined by *, and return their product; `depth` is the number of open brackets."""
+        """Read one or more factors joined by *, and return their product; `depth` is the number of open brackets.
+
+        Raises _NotASize if no factor is next, or if none follows a *.
+        """
         result = self.read_factor(depth)
         while self.peek_token() == "*":
             self.take_token()
@@ -771,7 +777,10 @@ class _SizeReader:
         return result
 
     def read_factor(self, depth: int) -> Size:
-        """Read and return a number, variable, function or sum in brackets; `depth` is the number of brackets open."""
+        """Read a number, a variable, a function, or a sum in brackets, and return it as a size.
+
+        `depth` is the number of brackets open before it. Raises _NotASize if the next tokens are none of these.
+        """
         token = self.take_token()
         if token == "(":
             inner = self.read_sum(depth + 1)
