@@ -455,6 +455,7 @@ FLOATS = '<ir_version: 8, opset_import: ["": 17]> main (float[2] x, float16[2] h
         ("y", "float[1] w = {1}", "x, h", None),
         ("y", "float[1] w = {1}, float16[1] v = {1}", "x, w, h, v", None),
         ("y", "int64[1] w = {1}", "x, w", None),
+        ("float[2] y", "float[1] w = {1}", "x, w, x, h, h", None),  # two are odd
         ("float16[2] y", "float[1] w = {1}", "x, w, h", None),  # the output contradicts
     ],
 )
