@@ -727,7 +727,7 @@ class _SizeReader:
     """Reads a size from the tokens of its text, such as ["2", "*", "N"]; spaces are not among them.
 
     The methods raise _NotASize if the tokens are no size or have too many open brackets, and the errors of arithmetic
-    with sizes: TooComplex, ZeroDivisionError, ValueError.
+    with sizes: TooComplex, ZeroDivisionError, ValueError. `depth` is the number of open brackets before the next token.
     """
 
     def __init__(self, tokens: list[str]) -> None:
@@ -750,10 +750,7 @@ class _SizeReader:
         return token
 
     def read_sum(self, depth: int) -> Size:
-        """Read one or more terms joined by + and -, and return their sum; `depth` is the number of open brackets.
-
-        Raises _NotASize if `depth` is above MAX_SIZE, if no term is next, or if none follows a sign.
-        """
+        """Read one or more terms joined by + and -, and return their sum; `depth` is the number of open brackets."""
         if depth > MAX_SIZE:
             raise _NotASize
         negative = self.peek_token() == "-"
@@ -766,10 +763,7 @@ class _SizeReader:
         return total
 
     def read_product(self, depth: int) -> Size:
-        """Read one or more factors joined by *, and return their product; `depth` is the number of open brackets.
-
-        Raises _NotASize if no factor is next, or if none follows a *.
-        """
+        """Read one or more factors joined by *, and return their product; `depth` is the number of open brackets."""
         result = self.read_factor(depth)
         while self.peek_token() == "*":
             self.take_token()
@@ -777,10 +771,7 @@ class _SizeReader:
         return result
 
     def read_factor(self, depth: int) -> Size:
-        """Read a number, a variable, a function, or a sum in brackets, and return it as a size.
-
-        `depth` is the number of brackets open before it. Raises _NotASize if the next tokens are none of these.
-        """
+        """Read a number, variable, function or sum in brackets; raise _NotASize if none is next. Return a size."""
         token = self.take_token()
         if token == "(":
             inner = self.read_sum(depth + 1)
