@@ -536,17 +536,18 @@ class Finding(NamedTuple):
 class FindingList(list[Finding]):
     """Findings in order: the first are kept, the others are counted in `omitted`. A file may cause any number.
 
-    Of a further kind, the first one is kept all the same, as long as there are not too many kinds.
+    Of a further kind, the first one is kept all the same, as long as there are not too many kinds. `omitted_errors` is
+    how many of the others are errors, as far as they were seen here.
     """
 
-    def __init__(self, findings: Iterable[Finding] = (), omitted: int = 0) -> None:
+    def __init__(self, findings: Iterable[Finding] = (), omitted: int = 0, omitted_errors: int = 0) -> None:
         super().__init__()
-        self.omitted = omitted
+        self.omitted, self.omitted_errors = omitted, omitted_errors
         self._kinds: set[tuple[str, ...]] = set()
         self.extend(findings)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return FindingList, (list(self), self.omitted)
+        return FindingList, (list(self), self.omitted, self.omitted_errors)
 
     def __repr__(self) -> str:
         codes = listing([*dict.fromkeys(finding.code for finding in self)])
@@ -572,12 +573,14 @@ class FindingList(list[Finding]):
             super().append(finding)
         else:
             self.omitted += 1
+            self.omitted_errors += finding.severity == "error"
 
     def extend(self, findings: Iterable[Finding]) -> None:
         """Add findings, and count those that are too many."""
         for finding in findings:
             self.append(finding)
         self.omitted += getattr(findings, "omitted", 0)
+        self.omitted_errors += getattr(findings, "omitted_errors", 0)
 
     def __iadd__(self, findings: Iterable[Finding]) -> FindingList:  # type: ignore[misc, override]
         self.extend(findings)
@@ -597,7 +600,7 @@ class FindingList(list[Finding]):
 
     def in_file(self, file: str) -> FindingList:
         """Return the findings with the file set in each that does not name one."""
-        return FindingList((finding.in_file(file) for finding in self), self.omitted)
+        return FindingList((finding.in_file(file) for finding in self), self.omitted, self.omitted_errors)
 
 
 class OpsetError(Exception):

@@ -72,6 +72,9 @@ def test_the_first_are_kept_and_of_a_further_kind_one():
     assert found[-1].code == "C205"
     found.extend(FindingList([refusal("n")], 5))
     assert (len(found), found.omitted) == (KEPT + 1, 9)
+    found += FindingList([Finding("W101", "a")] * (KEPT + 2))
+    for same in (found, found.in_file("m.onnx"), pickle.loads(pickle.dumps(found))):
+        assert (len(same), same.omitted, same.omitted_errors) == (KEPT + 1, 9 + KEPT + 2, 4)
     kinds = FindingList(refusal("n", help=str(number)) for number in range(2 * KEPT))
     assert (len(kinds), kinds.omitted) == (KEPT, KEPT)
 

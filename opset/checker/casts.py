@@ -123,7 +123,7 @@ def _stated_element(variable: str, schema: OpSchema, scope: Scope, index: int) -
         formal = _formal(schema.outputs, position)
         if formal is not None and formal.type == variable and name in scope.stated:
             type_ = type_from_proto(scope.stated[name], lambda dimension: None)
-            if type_ is not None and type_.element is not None:
+            if type_ is not None:
                 return type_.element
     return None
 

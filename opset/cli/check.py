@@ -215,7 +215,7 @@ def check_file(source: Input, settings: CheckSettings, call: VerbCall, registry:
         findings = check_context(CheckContext(model, registry, options), settings.codes)
     if settings.runtime is not None:
         findings += _find_lacks(model, settings, call, registry)
-    errors = sum(each.severity == "error" for each in findings) + findings.omitted
+    errors = sum(each.severity == "error" for each in findings) + findings.omitted_errors
     warnings = len(findings) + findings.omitted - errors
     result = replace(result, error_count=errors, warning_count=warnings, notes=notes)
     status = "broken" if errors else "warned" if findings else "clean"
@@ -282,7 +282,7 @@ def _find_lacks(model: Model, settings: CheckSettings, call: VerbCall, registry:
         return lacks
     if not conversion.refusals:
         help = f"rewrite it for the runtime: opset convert --for {safe_text(settings.runtime)}"
-        return FindingList((lack._replace(help=help) for lack in lacks), lacks.omitted)
+        return FindingList((lack._replace(help=help) for lack in lacks), lacks.omitted, lacks.omitted_errors)
     refused = {refusal.place for refusal in conversion.refusals}
     told = FindingList(lack for lack in lacks if lack.place not in refused)
     told += conversion.refusals

@@ -56,11 +56,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from opset.docgen.derived_changes import Data, DerivedChanges, Key, element_of, enumeration, refusal_data
+from opset.docgen.derived_changes import Data, DerivedChanges, Key, enumeration, refusal_data
 from opset.docgen.outcomes import RecordedOutcome, tables_of, transition_id
 from opset.docgen.proofs import lowering_key, proof_kind, transition_key
 from opset.errors import OpsetError
 from opset.model.elements import ELEMENTS, NUMBERS
+from opset.model.types import element_of
 from opset.opsets.registry import Registry
 from opset.schemas.function_bodies import body_nodes
 from opset.schemas.model import OpSchema

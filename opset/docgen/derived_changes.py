@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from opset.model.types import element_of
 from opset.schemas.constraints.signature import DATA_TYPE
 from opset.schemas.model import OPTIONAL, SINGLE
 from opset.version_converter.derivation import ATTRIBUTE_ELEMENTS, Counterpart
@@ -208,11 +209,6 @@ def _value_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.7g}"
     return f"`{value}`" if isinstance(value, str) else str(value)
-
-
-def element_of(type_: str) -> str:
-    """Return the element type of a tensor type ("float" for "tensor(float)"); any other type unchanged."""
-    return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
 
 
 def enumeration(names: Sequence[str], word: str = "and") -> str:

@@ -15,6 +15,7 @@ from opset.docgen.convertibility import Convertibility
 from opset.docgen.derived_changes import Key
 from opset.file_names import slug
 from opset.model.elements import NUMBERS
+from opset.model.types import element_of
 from opset.opsets.registry import Registry
 from opset.opsets.runtime_kernels import MAX_LISTED_TYPES
 from opset.opsets.runtimes.compiled import standard_tables
@@ -391,7 +392,7 @@ def _types_and_limits(
             types[name] = taken or elements
     excluded = kernel.types_not
     if excluded and versions:
-        excluded &= {_element_of(type_) for schema in versions for each in schema.types.values() for type_ in each}
+        excluded &= {element_of(type_) for schema in versions for each in schema.types.values() for type_ in each}
     limits = "; ".join(filter(None, (limit, limits_text(kernel))))
     return Taken(
         tuple(types.items()), tuple([(name, allowed[name] or frozenset()) for name in types]), excluded, limits
@@ -419,13 +420,8 @@ def _allowed_elements(versions: tuple[OpSchema, ...], name: str) -> frozenset[st
         if types is None:
             formal = next((each for each in schema.inputs if name in ("", each.name)), None)
             types = schema.allowed_types(formal) if formal is not None else ()
-        found.update(map(_element_of, types))
+        found.update(map(element_of, types))
     return frozenset(found) or None
-
-
-def _element_of(type_: str) -> str:
-    """Return the element type of a tensor type; any other type unchanged."""
-    return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
 
 
 def _join_all(taken: Sequence[Taken]) -> list[Taken]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from opset.model.types import element_of
+
 LONGEST = 60
 """Characters of a list of types that needs no words."""
 _GROUPS = (
@@ -28,13 +30,8 @@ def split_types(types: Iterable[str]) -> dict[str, list[str]]:
     for type_ in types:
         wrapper, found, element = type_.rpartition("(tensor(")
         kind = wrapper if found and wrapper in _WRAPPERS else ""
-        kinds.setdefault(kind, []).append(element.rstrip(")") if kind else _element(type_))
+        kinds.setdefault(kind, []).append(element.rstrip(")") if kind else element_of(type_))
     return kinds
-
-
-def _element(type_: str) -> str:
-    """Return the element type of a tensor type; any other type unchanged."""
-    return type_[7:-1] if type_.startswith("tensor(") else type_
 
 
 def words_of_types(types: Iterable[str]) -> str:

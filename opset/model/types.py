@@ -26,6 +26,11 @@ class Constant(NamedTuple):
     values: tuple[Any, ...]
 
 
+def element_of(type_: str) -> str:
+    """Return the element type of a tensor type, "float" for "tensor(float)"; any other type is returned whole."""
+    return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
+
+
 def type_string(proto: Any) -> str | None:
     """Return a TypeProto as a type string, "seq(tensor(float))"; None if a part is missing."""
     wrappers = []

@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from opset.model.elements import NUMBERS
+from opset.model.types import element_of
 from opset.opsets.runtimes.compiled import standard_tables
 from opset.opsets.runtimes.model import RuntimeRelease, RuntimeTable, make_kernel, serves_version
 from opset.schemas.model import OpSchema
@@ -143,15 +144,10 @@ def _types_text(types: Sequence[str], allowed: Sequence[str]) -> str:
     """Return types as short text: their elements, or the elements of `allowed` that are missing, or their number."""
     missing = [each for each in sorted(allowed, key=_type_sort_key) if each not in types]
     if len(types) <= MAX_LISTED_TYPES or (not missing and allowed):
-        return ", ".join(map(_element_of, types))
+        return ", ".join(map(element_of, types))
     if missing and len(missing) <= MAX_LISTED_TYPES // 2:
-        return f"all but {', '.join(map(_element_of, missing))}"
+        return f"all but {', '.join(map(element_of, missing))}"
     return f"{len(types)} of {len(allowed)} types" if allowed else f"{len(types)} types"
-
-
-def _element_of(type_: str) -> str:
-    """Return the element type of a tensor type, "float" for "tensor(float)"; any other type is returned whole."""
-    return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
 
 
 def _releases_text(ranges: list[list[str]]) -> str:
@@ -186,7 +182,7 @@ def _release_count(ranges: Iterable[tuple[str, str]]) -> int:
 
 def _type_sort_key(type_: str) -> tuple[int, str]:
     """Return a key that sorts types by the numbers of their elements; types that are no tensors are last."""
-    return NUMBERS.get(_element_of(type_), len(NUMBERS) + 1), type_
+    return NUMBERS.get(element_of(type_), len(NUMBERS) + 1), type_
 
 
 def _allowed_types(schema: OpSchema, name: str, listed: Iterable[str]) -> tuple[str, ...]:

@@ -104,6 +104,15 @@ class AttributeChange(NamedTuple):
     undefined: Any = None
 
 
+def translate_value(schema: OpSchema, name: str, value: Any) -> Any:
+    """Return the value of the attribute `name` that means at this version what `value` means at the version before.
+
+    The `change:` block of the version declares such words; any other value is returned as it is.
+    """
+    facet = schema.change.attributes.get(name) if schema.change is not None else None
+    return facet.values.get(value, value) if facet is not None and isinstance(value, str | int) else value
+
+
 def is_old_value(value: Any, old: Any) -> bool:
     """Whether a node's attribute has the value `old`, with which the node means the same in the version before.
 

@@ -126,6 +126,8 @@ QUIRKS = (
           ORT, KEEP, "computed as version 19", "mode", ("wrap",), ("", 19)),
     Quirk(("Pad",), 2, 10, "`mode` wrap, which came with version 19", "what was converted from a later version", ORT,
           KEEP, "kept; not computed", "mode", ("wrap",)),
+    Quirk(("GridSample",), 16, 19, "other than two spatial dimensions, which came with version 20",
+          "exporters of volumetric networks", ORT, KEEP, "computed as version 20", stand_in=("", 20)),
     Quirk(("Attention",), 25, 27,
           "what version 24 allows and 25 excludes: numbers of heads beside four dimensions, a cache beside "
           "`nonpad_kv_seqlen`, one present output alone",

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from opset.errors import SHOWN, listing
 from opset.model.graph.index import Operator
 from opset.model.graph.walking import names_read, subgraphs
+from opset.model.types import element_of
 from opset.opsets.runtimes import Kernel, Runtime
 from opset.opsets.runtimes.model import RANGE, KernelFault, serves_version
 from opset.schemas.function_bodies import body_nodes
@@ -22,7 +23,6 @@ from opset.version_converter.lacks import (
     Lack,
     allowed_elements,
     computed_as,
-    element_of,
     formals_of,
     is_phrase,
     lack_of_limits,

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from opset.errors import listing, quote, safe_text
 from opset.model.attributes import attribute_value
 from opset.model.graph.walking import subgraphs
+from opset.model.types import element_of
 from opset.opsets.runtimes import Kernel, Runtime
 from opset.opsets.runtimes.model import WRONG
 from opset.schemas.model import Attribute, OpSchema, Parameter
@@ -85,11 +86,6 @@ def takes_all(kernel: Kernel, schema: OpSchema) -> bool:
         for formal in (*schema.inputs, *schema.outputs)
         for allowed in [allowed_elements(kernel, schema, formal)]
     )
-
-
-def element_of(type_: str) -> str:
-    """Return the element type of a tensor type, "float" for "tensor(float)"; any other type is returned whole."""
-    return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
 
 
 def allowed_elements(kernel: Kernel, schema: OpSchema, formal: Parameter) -> frozenset[str] | None:

@@ -27,3 +27,15 @@ def test_versions_of_operator_sets_are_positive_and_have_31_bits(holder, domain,
     place = "function 'com.example.Leak'" if holder else "opset_import"
     found = [(each.code, each.place) for each in opset.check(model.SerializeToString(), ignore=["W101"])]
     assert found == ([(code, place)] if code else [])
+
+
+@pytest.mark.parametrize(
+    ("domain", "reverse"),
+    [("com.example", True), ("org.big-one.part_2", True), ("com", False), ("com..a", False), ("com.-", False),
+     ("com.m\u00fcller", False), ("com.a b", False)],
+)  # fmt: skip
+def test_the_domain_of_a_model_is_a_reversed_name(domain, reverse):
+    model = good_model("W103")
+    model.domain = domain
+    found = [each.code for each in opset.check(model.SerializeToString(), select=["W103"])]
+    assert found == ["W103"] * (not reverse)

@@ -455,6 +455,7 @@ FLOATS = '<ir_version: 8, opset_import: ["": 17]> main (float[2] x, float16[2] h
         ("y", "float[1] w = {1}", "x, h", None),
         ("y", "float[1] w = {1}, float16[1] v = {1}", "x, w, h, v", None),
         ("y", "int64[1] w = {1}", "x, w", None),
+        ("float[2] y", "float[1] w = {1}", "x, w, x, h, h", None),  # two are odd
         ("float16[2] y", "float[1] w = {1}", "x, w, h", None),  # the output contradicts
     ],
 )
@@ -489,8 +490,11 @@ def test_a_cast_is_one_that_its_opset_has(version, odd, number, cast):
         assert "I202" in {each.code for each in found.left}
 
 
-MIXED = "main (float[2] x, float16[2] h, bool c, float[4, 2] v) => (%s) "
-SIDES = "y = If (c) <then_branch = a () => (p) { p = Add (x, h) }, else_branch = b () => (q) { q = Add (h, x) }>"
+MIXED = "main (float[2] x, float16[2] h, bool c, float[4, 2] v, sparse_tensor(double[2]) p, u) => (%s) "
+SIDES = (
+    "y = If (c) <then_branch = a () => (float[2] o) { o = Add (x, h) },"
+    " else_branch = b () => (float[2] q) { q = Add (h, x) }>"
+)
 LOOP = (
     "y, z = Loop (%s, c, x, w) <body = b (int64 i, bool d, float p, float16 q) => (bool e, float r, float16 s)"
     " { e = Identity (d) r = Neg (p) s = Neg (q) }>"
@@ -518,6 +522,28 @@ WITH_CASTS = {
         21, "y", "float16 w = {1}, uint8 z = {0}", "y = QuantizeLinear (x, w, z)",
         "w_float = Cast <to = 1> (w) y = QuantizeLinear (x, w_float, z)",
     ),
+    "a constant of the graph around": (
+        17, "z", "float16[2] w = {1, 2}",
+        "z = Scan <num_scan_inputs = 1, body = g (float[2] k) => (r) { r = Add (k, w) }> (v)",
+        "z = Scan <num_scan_inputs = 1, body = g (float[2] k) => (r)"
+        " { w_float = Cast <to = 1> (w) r = Add (k, w_float) }> (v)",
+    ),
+    "an input that is left out": (
+        17, "y", "float16 w = {1}", "y = Clip (x, , w)", "w_float = Cast <to = 1> (w) y = Clip (x, , w_float)",
+    ),
+    "a stated output of another type variable": (
+        17, "float[1] z", "double[2] e = {1, 2}, float[2] w = {1, 2}",
+        "d = Cast <to = 11> (x) y, z = LayerNormalization (d, e, w)",
+        "d = Cast <to = 11> (x) w_double = Cast <to = 11> (w) y, z = LayerNormalization (d, e, w_double)",
+    ),
+    "two inputs of another type": (17, "float[2] y", "", "y = Sum (x, x, h, x, h)", None),
+    "an input of an unknown type": (17, "float[2] y", "", "y = Sum (x, x, h, u)", None),
+    "an input that is sparse": (17, "float[2] y", "", "y = Sum (x, x, p)", None),
+    "inputs without a type variable": (
+        17, "y", "uint8 n = {1}, float s = {1}, float16 w = {1}",
+        "a = Cast <to = 2> (v) b = Transpose (a) y = QLinearMatMul (a, s, n, b, w, n, s, n)", None,
+    ),
+    "an input of an operator without any": (17, "float[2] y", "", "y = RandomNormal <shape = [2]> (x)", None),
     "an input too many": (17, "float[2] y", "", "y = Add (x, x, h)", None),
     "an output too many": (17, "float[2] z", "", "y, z = Add (x, h)", None),
     "values that may differ": (17, "y, z", "int32 n = {1}, float16[2] w = {1, 2}", LOOP % "n", None),

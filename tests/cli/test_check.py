@@ -32,6 +32,17 @@ main (float[N, 3] x, float16[N, 3] h) => (float[N, 3] y) <float[9] gone> {
 """
 
 
+@pytest.mark.parametrize(
+    ("nodes", "counts"), [("", (0, 1300, "warned", 0)), ("a0 = Nope (x) " * 1200, (2399, 1299, "broken", 1))]
+)
+def test_findings_that_are_too_many_are_counted_by_severity(nodes, counts, tmp_path):
+    values = ", ".join(f"float[2] a{number}" for number in range(1300))
+    head = '<ir_version: 8, opset_import: ["": 17]> main (float[2] x) => (float[2] y)'
+    (tmp_path / "m.onnxtxt").write_text(f"{head} <{values}> {{ {nodes}y = Relu (x) }}")
+    (report,) = run_json("check", tmp_path / "m.onnxtxt")["models"]
+    assert tuple(report[key] for key in ("error_count", "warning_count", "status", "exit_status")) == counts
+
+
 def softmax(opset):
     """Return a model whose only node means something else before and from version 13 on."""
     header = f'<ir_version: 8, opset_import: ["": {opset}]>'

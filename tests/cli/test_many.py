@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -450,3 +451,22 @@ def test_a_second_input_that_is_not_there_is_an_output_only_where_none_is_named(
     assert result.exit_code == 3 and "error[M101] the file cannot be read\n  where   new.onnx\n" in result.stderr
     assert result.stdout.endswith("2 models: 1 converted, 1 failed\n")
     assert version("out/small-opset13.onnx" if "-o" in output else "small.onnx") == 13
+
+
+@pytest.mark.parametrize(
+    ("count", "options", "in_order"),
+    [(3, [], True), (12, [], False), (12, ["-v"], True), (12, ["--format", "json"], True)],
+)
+def test_full_reports_are_in_the_order_of_the_models_and_lines_as_they_come(
+    count, options, in_order, folder, monkeypatch
+):
+    def yield_backward(*arguments):
+        yield from reversed([*yield_records(*arguments)])
+
+    yield_records = batch.yield_records
+    monkeypatch.setattr(batch, "yield_records", yield_backward)
+    names = [f"in/{number:02}.onnx" for number in range(count)]
+    for name in names:
+        save(name, SMALL, folder)
+    found = re.findall(r"in/\d+\.onnx", run("check", *names, *options).stdout)
+    assert [*dict.fromkeys(found)] == (names if in_order else names[::-1])

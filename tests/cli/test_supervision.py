@@ -14,7 +14,7 @@ import pytest
 
 from opset.budget import Budget, BudgetExceeded, Limits
 from opset.cli import supervision
-from opset.cli.processes import _data_size, run_in_processes
+from opset.cli.processes import _data_size, run_as_they_come, run_in_processes
 from opset.cli.supervision import GRACE, PATIENCE, NoResult, run_in_bounds, run_supervised
 from opset.errors import Finding, ModelError, RunError
 
@@ -191,6 +191,21 @@ def test_results_are_in_the_order_of_the_items(jobs):
 
 def test_an_item_that_takes_too_long_is_lost():
     assert [*run_in_processes(started, ["a", "sleep", "b"], 1, lost, 0.5)] == ["a!", ("sleep", True), "b!"]
+
+
+@pytest.mark.parametrize("tries", [1, 2, 3])
+def test_an_item_is_lost_when_it_has_ended_so_many_processes(tries, tmp_path):
+    def begin():
+        def work(item):
+            with open(tmp_path / item, "a") as begun:
+                begun.write(".")
+            return started()(item)
+
+        return work
+
+    found = dict(run_as_they_come(begin, ["a", "die", "b"], 1, lost, tries=tries))
+    assert found == {0: "a!", 1: ("die", False), 2: "b!"}
+    assert [(tmp_path / item).read_text() for item in ("a", "die", "b")] == [".", "." * tries, "."]
 
 
 def test_closing_ends_all_processes():

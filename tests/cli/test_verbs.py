@@ -236,6 +236,11 @@ def test_list_operators():
 def test_list_filters():
     at_16 = {each["operator"]: each["since"] for each in run_json("list", "--opset", 16)["listed"]}
     assert "LayerNormalization" not in at_16 and at_16["Softmax"] == [13] and "Scaler" not in at_16
+    activations = run_json("list", "--family", "activation", "--opset", 7)["listed"]
+    assert [(each["operator"], *each["since"]) for each in activations] == [
+        ("Elu", 6), ("HardSigmoid", 6), ("Hardmax", 1), ("LeakyRelu", 6), ("LogSoftmax", 1), ("PRelu", 7), ("Relu", 6),
+        ("Selu", 6), ("Sigmoid", 6), ("Softmax", 1), ("Softplus", 1), ("Softsign", 1),
+    ]  # fmt: skip
     assert {each["family"] for each in run_json("list", "--family", "pool")["listed"]} == {"pool"}
     ml = run_json("list", "--domain", "ai.onnx.ml", "--opset", 1)["listed"]
     assert {each["domain"] for each in ml} == {"ai.onnx.ml"} and ml

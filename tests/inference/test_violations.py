@@ -30,6 +30,7 @@ BROKEN = [
      "(float[1,5,4] x) => (float[] y) <int64[2] i = {3, 3}, int64[2] b = {2, 2}> { y = Col2Im(x, i, b) }"),
     (12, "C4: of dimensions of ellipses, 2 and 3 cannot be broadcast together",
      '(float[2,3] x, float[3,4] z) => (float[] y) { y = Einsum<equation="...,...->...">(x, z) }'),
+    (13, "C2: a window of 0", "(float[1,1,4] x, float[1,1,0] w) => (float[] y) { y = ConvTranspose(x, w) }"),
     (13, "C2: a dimension of batch_dims is 2 and 3",
      "(float[2,3] x, int64[3,1] i) => (float[] y) { y = GatherND<batch_dims=1>(x, i) }"),
     (13, "C1: 3 pads", "(float[] x) => (float[] y) <int64[3] p = {1, 1, 1}> { y = Pad(x, p) }"),

@@ -4,9 +4,18 @@ import pytest
 from onnx import TensorProto, helper
 
 import opset.model
-from opset.errors import ModelError
+from opset.errors import Finding, ModelError
 from opset.model import proto as pb
-from opset.model.graph.index import FreshNames, ModelIndex, bodies, check_head, imports_of, node_label, verify_names
+from opset.model.graph.index import (
+    FreshNames,
+    ModelIndex,
+    bodies,
+    check_head,
+    imports_of,
+    node_label,
+    use_faults,
+    verify_names,
+)
 
 
 def ours(model):
@@ -106,11 +115,34 @@ def test_unsorted_cyclic_undefined_and_double_definitions_are_all_found_at_once(
     nodes = [
         helper.make_node("Relu", ["b"], ["a"]),
         helper.make_node("Relu", ["a"], ["b"]),
-        helper.make_node("Relu", ["nowhere"], ["b"]),
+        helper.make_node("Add", ["x", "nowhere"], ["b"]),
         helper.make_node("Relu", ["self"], ["self"]),
     ]
     # The outputs are read in one pass, the inputs in the next.
     assert codes(model(nodes)) == ["M113", "M110", "M112", "M110", "M112"]
+
+
+def test_faults_of_uses_name_the_place_and_what_to_do():
+    nodes = [helper.make_node("Relu", ["x"], ["t"]), helper.make_node("Add", ["t", "nowhere"], ["x"])]
+    branch = graph(nodes, [], ["never", ""])
+    node = helper.make_node("If", ["c"], ["y"], then_branch=branch, else_branch=graph([], [], ["x"]))
+    found = {each.name: [*use_faults(each)] for each in bodies(model([node], ["x", "c"]))[1:]}
+    place = "graph 'g', node number 0 (If), then_branch"
+    assert found["else_branch"] == []
+    assert found["then_branch"] == [
+        Finding(
+            "M113", "the value 'x' of a graph around is defined again, after it was used",
+            f"{place}, node number 0 (Relu)", "a name would stand for two values in one graph", "rename one of the two",
+        ),
+        Finding(
+            "M112", "the input 'nowhere' is defined nowhere", f"{place}, node number 1 (Add)",
+            help="name a graph input, an initializer or the output of an earlier node",
+        ),
+        Finding(
+            "M112", "the output 'never' is never computed", place,
+            help="name a value of the graph, or let a node compute it",
+        ),
+    ]  # fmt: skip
 
 
 def test_training_graphs_see_the_main_graph():

@@ -127,6 +127,13 @@ def test_a_stream_is_read_no_further_than_it_could_be_a_model(code, head, most):
     assert stream.tell() == most
 
 
+def test_a_stream_has_the_name_of_its_file():
+    stream = io.BytesIO(b"no model")
+    assert error_of(stream).place == ""
+    stream.name = "here.onnx"
+    assert "here.onnx" in str(error_of(stream))
+
+
 def test_reading_that_fails(tmp_path):
     closed = io.BytesIO(MODEL)
     closed.close()
@@ -195,6 +202,13 @@ def test_files_that_cannot_be_opened(tmp_path):
         "/dev/zero",
     ):
         assert error_of(path).code == "M101"
+
+
+def test_what_is_opened_as_a_folder_is_one(tmp_path):
+    (tmp_path / "file").touch()
+    os.close(os.open(tmp_path, source.FOLDER))
+    with pytest.raises(NotADirectoryError):
+        os.open(tmp_path / "file", source.FOLDER)
 
 
 def test_a_file_without_permission():

@@ -6,6 +6,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from opset import ReferenceEvaluator
+from opset.reference.engine.context import StepContext
 from tests.bounds import lines
 from tests.reference.graphs import model_of, refused, results
 
@@ -253,6 +254,16 @@ def test_the_scan_of_opset_8_goes_along_each_sample(directions, lengths):
         np.testing.assert_array_equal(sums[sample, :end], np.cumsum(steps, 0))
         np.testing.assert_array_equal(sums[sample, end:], 0)
         np.testing.assert_array_equal(last[sample], steps.sum(0))
+
+
+def test_the_scan_of_opset_8_announces_what_it_takes_for_each_sample(monkeypatch):
+    announced = []
+    monkeypatch.setattr(
+        StepContext, "reserve", lambda self, count, dtype=np.float32: announced.append((int(count), np.dtype(dtype)))
+    )
+    feeds = {"lens": np.full(5, 1), "s": np.zeros((5, 2), np.float32), "x": np.ones((5, 1, 2), np.float32)}
+    results(BATCH % ("", "lens"), feeds, 8)
+    assert announced[0] == (6 * 5, np.dtype(np.int64))
 
 
 def test_the_scan_of_opset_8_is_that_of_onnxruntime():

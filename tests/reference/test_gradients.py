@@ -53,6 +53,13 @@ def test_more_functions_of_one_operand(operator):
     differentiated(f"t = {operator} (a)", [(3, 4)], 22)
 
 
+def test_the_norm_of_zeros_has_the_slope_0():
+    text = """g (float[2,2] x) => (float[2] y, float[2,2] dx) { y = ReduceL2 <axes = [1], keepdims = 0> (x)
+        dx = ai.onnx.preview.training.Gradient <xs = ["x"], y = "y"> (x) }"""
+    _, found = results(text, {"x": np.array([[0, 0], [3, 4]], np.float32)}, 13)
+    np.testing.assert_allclose(found, [[0, 0], [0.6, 0.8]], rtol=1e-6)
+
+
 @pytest.mark.parametrize("operator", "Elu Selu LeakyRelu HardSigmoid ThresholdedRelu Swish".split())
 def test_functions_with_attributes(operator):
     differentiated(f"t = {operator} <alpha = 0.7> (a)", [(3, 4)], 24)

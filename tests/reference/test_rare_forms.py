@@ -16,6 +16,7 @@ def floats(*values):
 
 
 LINE, ONES = floats([[1, 2]]), floats([[1, 1]])
+LONG = np.array([[2**30 + 1, 0]])
 
 
 @pytest.mark.parametrize(
@@ -34,6 +35,9 @@ LINE, ONES = floats([[1, 2]]), floats([[1, 1]])
          {"ignore_index": 5, "reduction": "sum"}, [np.float32(0)]),
         ("GridSample", [np.zeros((1, 2, 0, 3), np.float32), np.zeros((1, 1, 1, 2), np.float32)], {},
          [np.zeros((1, 2, 1, 1), np.float32)]),
+        ("MatMul", [LONG, LONG.T], {}, [np.array([[(2**30 + 1) ** 2]])]),
+        ("MaxPool", [np.array([[[1, 3, 2]]], np.float16)], {"kernel_shape": [2], "outputs": 2},
+         [np.array([[[3, 3]]], np.float16), np.array([[[1, 1]]])]),
         ("ConvTranspose", [LINE, ONES], {"output_shape": [1, 1, 3]}, [floats([[1, 3, 2]])]),
         ("ConvTranspose", [LINE, ONES], {"output_shape": [3]}, [floats([[1, 3, 2]])]),
         ("Normalizer", [np.zeros((0, 2), np.float64)], {"domain": ML, "version": 1, "norm": "L1"},
@@ -52,6 +56,13 @@ def test_targets_of_trees_are_counted_if_their_number_is_not_stated():
     trees["target_ids"] = [0, 1]
     (scores,) = computed("TreeEnsembleRegressor", floats([0.25], [0.75]), domain=ML, version=1, **trees)
     assert np.array_equal(scores, floats([1, 0], [0, 2]))
+
+
+@pytest.mark.parametrize(("aggregate", "first"), [("MIN", [1, 2]), ("MAX", [1, 2]), ("SUM", [1, 2])])
+def test_targets_without_votes_have_0(aggregate, first):
+    trees = {**TREES, "n_targets": 3, "aggregate_function": aggregate}
+    (scores,) = computed("TreeEnsembleRegressor", floats([0.25], [0.75]), domain=ML, version=1, **trees)
+    assert scores.tolist() == [[score, 0, 0] for score in first]
 
 
 def test_scores_of_two_classes_by_way_of_probit():

@@ -12,6 +12,7 @@ from opset.schemas.constraints.grammar import (
     parse_form,
     parse_pattern,
     parse_range,
+    ranked_input,
     terms_of,
 )
 
@@ -128,6 +129,11 @@ ABOVE, BELOW = compared(">=", Expression("negative", (X,))), compared("<", numbe
 )  # fmt: skip
 def test_a_condition(text, expected):
     assert parse_condition(text) == expected
+
+
+def test_the_rank_of_an_input_is_written_with_both_brackets():
+    found = [ranked_input(name) for name in ("rank(X)", "rank(first", "rank", "size(first)", "axis")]
+    assert found == ["X", "", "", "", ""]
 
 
 def test_whether_something_is_given():

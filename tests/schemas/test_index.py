@@ -118,6 +118,22 @@ def test_what_is_beside_the_index_is_compiled_if_it_is_not_of_the_index(tmp_path
     assert found == (stored if not damage else compiled[name])
 
 
+@pytest.mark.parametrize("in_checkout", [True, False])
+@pytest.mark.parametrize("stamp", ["of today", "of yesterday", None])
+def test_an_index_is_taken_if_it_is_there_and_in_a_checkout_of_the_present_yaml(
+    tmp_path, monkeypatch, in_checkout, stamp
+):
+    stored = None if stamp is None else {"stamp": stamp}
+    monkeypatch.setattr(index, "FOLDER", tmp_path / "opset" / "schemas")
+    monkeypatch.setattr(index, "_read_index", lambda path: stored)
+    monkeypatch.setattr(index, "_stamp_of", lambda folder: "of today")
+    monkeypatch.setattr(index, "_build_standard", lambda: ("anew", {}, {}))
+    if in_checkout:
+        (tmp_path / "pyproject.toml").touch()
+    taken = stamp == "of today" or (stamp is not None and not in_checkout)
+    assert index.standard_index.__wrapped__() == (stored if taken else "anew")
+
+
 def test_an_installed_package_is_not_built_anew(checkout):
     ask(checkout)
     (checkout / "pyproject.toml").unlink()

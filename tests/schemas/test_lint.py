@@ -976,12 +976,42 @@ def test_a_file_has_the_findings_that_it_has_in_its_folder(tmp_path):
 
 
 def test_a_circle_through_files_beside_one_is_found_from_it(tmp_path):
-    for name, used in (("Scale", "Other"), ("Other", "Third"), ("Third", "Scale"), ("Fourth", "Third")):
+    for name, used in (
+        ("Scale", "Other"),
+        ("Other", "Third"),
+        ("Third", "Last"),
+        ("Last", "Scale"),
+        ("Fourth", "Third"),
+    ):
         body = with_body(("opset: 13", f"Y = com.acme.{used} (X, by)"))
         write(tmp_path, body.replace("operator: Scale", f"operator: {name}"), name)
     for name, circles in (("Scale", 1), ("Fourth", 0)):
         (target,) = select_operators([tmp_path / "com.acme" / f"{name}.yaml"]).targets
         assert codes(check_target(target, lambda families: Hooks(None, None, None)).findings).count("S238") == circles
+
+
+@pytest.mark.parametrize(
+    ("edit", "found"),
+    [
+        (("", ""), ["S234", "S235", "S244"]),
+        (("doc: what is scaled", "dok: x"), ["S234", "S244"]),
+        (("attributes: null", "attributes: 7"), ["S234", "S244"]),
+        ((TEXT, "operator: ["), ["S234", "S244"]),
+    ],
+)
+def test_what_may_follow_from_faults_in_another_file_is_no_finding_about_a_body(edit, found, tmp_path):
+    floats = "one = Constant <value_float = 1.0> () Y = Mul (by, one)"
+    older = f"  function:\n  - opset: 13\n    nodes: {floats}\n"
+    newer = with_body(("opset: 13", "t = com.acme.Other (X) Y = Mul (X, by)"))
+    write(tmp_path, newer.replace("  function: null\n", older))
+    write(tmp_path, TEXT.replace(*edit).replace("operator: Scale", "operator: Other"), "Other")
+    write(tmp_path, with_body(("opset: 13", "Y = Mul (X)")).replace("operator: Scale", "operator: Third"), "Third")
+    targets = [folder_of_domains(tmp_path)]
+    for name in ("Scale", "Third"):
+        targets += select_operators([tmp_path / "com.acme" / f"{name}.yaml"]).targets
+    whole, scale, third = (check_target(each, lambda families: Hooks(None, None, None)).findings for each in targets)
+    assert sorted({*codes(scale)}) == found and codes(third) == ["S235"]
+    assert {each for each in whole if "Other.yaml" not in each.place} == {*scale, *third}
 
 
 SETS = load_sets(FOLDER / "types.yaml")

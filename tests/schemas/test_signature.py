@@ -4,7 +4,7 @@ import pytest
 
 from opset.opsets.registry import get_schema
 from opset.schemas.constraints import signature
-from opset.schemas.constraints.evaluation import evaluate
+from opset.schemas.constraints.evaluation import compare, evaluate
 from opset.schemas.constraints.grammar import parse_range, terms_of
 from opset.schemas.constraints.signature import declared_text
 from opset.schemas.constraints.violation import Violation
@@ -268,3 +268,16 @@ def test_a_list_with_several_illegal_values_is_one_misfit():
     schema = get_schema("LSTM", 14)
     (found,) = signature.value_misfits(schema, {"activations": ["a", "b"], "layout": 0})
     assert found.what == "the attribute 'activations' is ['a', 'b']" and found.constraint == "C6"
+
+
+@pytest.mark.parametrize(
+    ("sign", "value", "bound", "result"),
+    [
+        ("=", "a", "a", True), ("=", "a", "b", False), ("!=", "a", "b", True), ("!=", "a", "a", False),
+        ("<", "a", "b", None), (">=", "a", "a", None), ("=", "a", 1, None), ("=", None, 1, None),
+        ("<", 1, 2.5, True), ("multiple", 6, 3, True), ("multiple", 7, 3, False), (">=", 2, 2, True),
+        (">", 2, 2, False),
+    ],
+)  # fmt: skip
+def test_numbers_have_an_order_and_texts_have_none(sign, value, bound, result):
+    assert compare(sign, value, bound) is result

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import opset
-from opset.verification.distributions import DRAWS, statistics_of, why_distributed_otherwise
+from opset.verification.distributions import DRAWS, _separation, statistics_of, why_distributed_otherwise
 from opset.verification.running import ReferenceRunner
 
 HEAD = '<ir_version: 8, opset_import: ["": 17]> g '
@@ -96,6 +96,31 @@ def test_statistics_count_what_is_finite_and_leave_text_out():
     assert statistics_of(np.array(["a"], object), np.array(["b"], object)) == {}
     assert statistics_of([np.array([1 + 3j])], [np.array([1 + 3j])])["mean"] == 2.0
     assert why_distributed_otherwise([{}] * DRAWS, [{}] * DRAWS) == ""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "units"),
+    [
+        ([1, 2, 3], [4, 5, 6], 4.5 / 5.25**0.5),
+        ([4, 5, 6], [1, 2, 3], 4.5 / 5.25**0.5),
+        ([1, 5], [2, 3, 4, 6], 1 / (14 / 3) ** 0.5),
+        ([1, 1, 2], [1, 2, 2], 1.5 / 4.05**0.5),  # the variance of ties is smaller
+        ([1, 1], [1, 1, 1], 0.0),
+        ([1, 4], [2, 3], 0.0),
+    ],
+)
+def test_how_far_two_samples_are_apart_is_measured_by_ranks(one, other, units):
+    assert _separation(np.array(one, float), np.array(other, float)) == pytest.approx(units)
+
+
+def test_sums_with_drawn_signs_depend_on_the_order():
+    value = np.array([1.0, 2.0, 4.0, 8.0])  # whose sums with any signs are the odd numbers from -15 to 15
+    found, turned = (
+        [number for name, number in statistics_of(each, np.zeros(4)).items() if name.endswith("with drawn signs")]
+        for each in (value, value[::-1])
+    )
+    assert len(found) > 1 and found != turned
+    assert {each * 4 for each in (*found, *turned)} <= {*range(-15, 16, 2)}
 
 
 def test_distributions_of_large_models_are_not_compared():

@@ -361,6 +361,30 @@ def test_what_has_no_counterpart_is_named_by_its_role():
         opset.verify(one, two)
     with pytest.raises(RunError, match="the models have different inputs"):
         opset.verify(one, model(HEAD + "(float[2] a, float[2] b) => (float[2] y) { y = Sub (a, b) }"))
+    with pytest.raises(RunError) as caught:
+        opset.verify(two, model(HEAD + "(float[2] a, float[2] b) => (float[2] y) { y = Sub (a, b) }"))
+    assert [(each.code, each.message, each.why) for each in caught.value.findings] == [
+        ("R207", "the models have different inputs", "a before, a, b after"),
+        ("R207", "the models have different outputs", "y, z before, y after"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "runs"), [("R101", 2), ("R301", 1), ("R303", 1), ("R201", 1), ("R206", 2), ("R304", 2), ("R204", 16)]
+)
+def test_other_integers_are_tried_only_where_they_may_help(code, runs, monkeypatch):
+    """A limit ends the verification; what holds for any values is asked once for each of the two seeds."""
+    tried = []
+
+    def fail(*each, **more):
+        tried.append(0)
+        raise RunError(Finding(code, "it stops"))
+
+    monkeypatch.setattr(ReferenceRunner, "run", fail)
+    one = model(HEAD + "(float[2] x) => (float[2] y) { y = Neg (x) }")
+    found = opset.verify(one, one, seeds=2)
+    assert len(tried) == runs and found.verdict == "not compared"
+    assert {run.why for run in found.runs} == {f"the model before does not run: it stops: {code}"}
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,19 @@ def test_a_function_with_the_name_of_a_needed_operator_refuses():
     assert opset.plan(model_of("y = Gelu (x)", 20, functions=other), 19).refusals == []
 
 
+@pytest.mark.parametrize(
+    ("why", "label", "wording"),
+    [
+        ("'a' and 'b' differ", "", "`a` and `b` differ"),
+        ("the node's inputs", "", "the node's inputs"),
+        ("7 of 9", "some of 'x'", "some of `x`"),
+        ("none", "", "none"),
+    ],
+)
+def test_names_in_the_reason_of_a_refusal_are_code_in_documentation(why, label, wording):
+    assert Refusal("C204", why, label=label).wording == wording
+
+
 def test_small_answers():
     pairs = (("double", "float"), ("float", "double"), ("int64", "int32"), ("float", "float"))
     assert [_is_taken_instead(each, frozenset({"float"})) for each in pairs] == [True, False, False, False]

@@ -474,3 +474,14 @@ def test_types_that_are_found_at_once_are_those_that_are_found_one_by_one():
     kinds = ["float", "int64", "int64", "bool", "int64", "float"]
     assert [once.type(name) for name in names] == [*(f"tensor({kind})" for kind in kinds), None]
     assert [each.type(name) for name in names] == [*(f"tensor({kind})" for kind in kinds), None]
+
+
+def test_a_new_initializer_replaces_one_of_its_name():
+    text = """<ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Mul (x, w) }"""
+    (facts,) = known(parser.parse_model(text))
+    assert list(facts.constant("w").values) == [1, 2]
+    (facts,) = known(parser.parse_model(text))
+    assert facts.shape("x") == (2,)
+    facts.add_tensor(load(parser.parse_model(text.replace("1, 2}", "3, 4}"))).proto.graph.initializer[0])
+    assert facts.initializer("w").float_data[:] == [3, 4] and list(facts.constant("w").values) == [3, 4]

@@ -113,3 +113,20 @@ def test_constants_of_integers_in_a_function_below_9():
     function.output[0] = "d"
     with pytest.raises(ConversionError, match="a Constant before version 9 cannot hold int64"):
         opset.convert(model([call], [function], known, *ends), 8)
+
+
+@pytest.mark.parametrize("declared", ["<axes>", "<axes: ints = [0]>", ""])
+def test_an_attribute_that_becomes_an_input_may_refer_to_one_of_the_function(declared):
+    model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 11, "f": 1]>
+        g (float[1, 2] x) => (float[?, ?, ?] y) {{ y = f.F <axes = [0]> (x) }}
+        <domain: "f", opset_import: ["": 11]>
+        F {declared} (a) => (b) {{ b = Unsqueeze <axes: ints = @axes> (a) }}""")
+    if not declared:
+        with pytest.raises(opset.ConversionError, match="'axes' takes the value of the function's attribute 'axes'"):
+            opset.convert(model, 13)
+        return
+    (function,) = opset.convert(model, 13).functions
+    constant, node = function.node
+    ((name, kind, reference),) = ((each.name, each.type, each.ref_attr_name) for each in constant.attribute)
+    assert (constant.op_type, name, kind, reference) == ("Constant", "value_ints", onnx.AttributeProto.INTS, "axes")
+    assert (node.op_type, [*node.input]) == ("Unsqueeze", ["a", constant.output[0]])

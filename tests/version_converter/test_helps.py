@@ -47,3 +47,27 @@ def test_no_size_is_asked_for_where_none_is_open():
     with pytest.raises(ConversionError) as caught:
         opset.convert(model, 9)
     assert [finding.help for finding in caught.value.findings] == ["convert to 10 or newer"]
+
+
+@pytest.mark.parametrize(
+    ("given", "node", "shapes"),
+    [
+        (["x"], "y = LpPool <kernel_shape = [2, 2]> (x)", []),
+        (["x", "z"], "y = LpPool <kernel_shape = [2, 2]> (x)", ["give the graph's inputs shapes"]),
+        (["x", "z"], "a = own.Unknown (x)  y = LpPool <kernel_shape = [2, 2]> (a)", ["give the graph's inputs shapes"]),
+        (["x"], "a = own.Unknown (x)  y = LpPool <kernel_shape = [2, 2]> (a)", []),
+    ],
+)
+def test_shapes_are_asked_for_where_an_input_has_none(given, node, shapes):
+    inputs = ", ".join(f"float[1, 2, 3, 3] {name}" for name in given)
+    model = opset.parse_model(
+        f'<ir_version: 8, opset_import: ["": 2, "own": 1]> g ({inputs}) => (float[?, ?, ?, ?] y) {{ {node} }}'
+    )
+    if "z" in given:
+        model.graph.input[-1].type.tensor_type.ClearField("shape")
+    findings = opset.plan(model, 1).refusals
+    if "Unknown" in node:
+        more = "opset infer shows where inference stops, or convert to 2 or newer"
+        assert [each.help for each in findings] == ["; ".join([*shapes, more])]
+    else:
+        assert findings == []

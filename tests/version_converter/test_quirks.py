@@ -18,6 +18,8 @@ from tests.opsets import quirks_page
 X = np.arange(12, dtype=np.float32).reshape(3, 4) - 5
 IMAGE = np.arange(32, dtype=np.float32).reshape(1, 2, 4, 4)
 BYTES = np.arange(12, dtype=np.uint8).reshape(3, 4)
+VOLUME = np.arange(24, dtype=np.float32).reshape(1, 1, 2, 3, 4)
+POINTS = np.linspace(-0.9, 0.8, 18, dtype=np.float32).reshape(1, 1, 2, 3, 3)
 SCALE, FOUR = np.array([1, 2, 3, 4], np.float32), np.zeros(4, np.uint8)
 NORM = [np.array([1, 2], np.float32), np.array([0, 1], np.float32)] * 2
 
@@ -74,6 +76,8 @@ ACCEPTED = {
     ),
     "attributes of a runtime": ("Relu", 13, [X], {"__stream": 1}, [21, 6]),
     "attributes of a runtime, where an adapter looks": ("BatchNormalization", 9, [IMAGE, *NORM], {"__x": 1}, [21, 7]),
+    "a volume": ("GridSample", 16, [VOLUME, POINTS], {}, [21, 19, 13, 9]),
+    "a volume by the nearest element": ("GridSample", 19, [VOLUME, POINTS], {"mode": "nearest"}, [21, 16, 13, 9]),
     "SimplifiedLayerNormalization": ("SimplifiedLayerNormalization", 13, [X, SCALE], {"epsilon": 0.01}, [21, 9]),
     "LayerNormalization before 17": ("LayerNormalization", 12, [X, SCALE, SCALE], {}, [21, 16, 9]),
     "ThresholdedRelu before 10": ("ThresholdedRelu", 9, [X], {"alpha": 2.0}, [21, 8]),

@@ -255,3 +255,9 @@ def test_forms_of_many_nodes_are_told_apart_by_integers_and_not_by_floats(monkey
         g = Reshape (x, square)  h = Reshape (x, column)  i = Reshape (x, square)  y = Reshape (x, flat) }"""
     (forms,) = Survey(load(parser.parse_model(text)), REGISTRY).forms.values()
     assert [each.members for each in forms] == members
+
+
+def test_what_a_survey_may_take_is_in_proportion_to_its_model():
+    model = parser.parse_model(PLAIN)
+    budget, size = Survey(load(model), REGISTRY)._budget(), model.ByteSize()
+    assert (budget.max_steps, budget.max_bytes) == ((1 << 21) + 8 * size, (1 << 25) + 8 * size)

@@ -46,7 +46,7 @@ def test_versions(to, opsets):
 
 
 def test_versions_that_there_are_not():
-    for to in (0, NEWEST + 1, True, -1):
+    for to in (0, NEWEST + 1, True, -1, 12.5):
         assert refused(target_of_version, {"": to}, REGISTRY) == (
             "U101", f"ai.onnx has no version {to}", f"versions go from 1 to {NEWEST}")  # fmt: skip
     assert target_of_version({"": 13, "ai.onnx": 13}, REGISTRY) == Target({"": 13})

@@ -73,6 +73,9 @@ def test_every_example_has_a_name_of_its_own():
 def test_a_case_is_at_the_first_version_or_at_each():
     first, every = cases("Softmax"), cases("Softmax", every_version=True)
     assert {case["version"] for case in first.values()} == {1, 13}
+    for wanted in ({11}, set()):
+        picks = pick_cases(REGISTRY, [REGISTRY.versions("Softmax")], True, {("", "Softmax"): wanted})
+        assert {pick.schema.since_version for pick in picks} == wanted
     assert {case["version"] for case in every.values()} == {1, 11, 13}
     case = every["test_softmax_v11_rows"]
     assert (case["opsets"], case["ir_version"], case["types"]) == ({"ai.onnx": 11}, 6, ["float"])

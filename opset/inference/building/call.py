@@ -13,7 +13,7 @@ from opset.inference.limits import MAX_DATA
 from opset.model.types import Constant
 from opset.schemas.constraints.input_shapes import Match
 from opset.schemas.constraints.violation import Violation
-from opset.schemas.model import OpSchema
+from opset.schemas.model import OpSchema, translate_value
 
 __all__ = ["MAX_DATA", "Call", "Constant", "Element", "Unknown", "Violation"]
 
@@ -63,9 +63,14 @@ class Call:
     def with_schema(self, schema: OpSchema, types: Sequence[Type | None]) -> Call:
         """Return a Call of the same node with another schema and other input types.
 
-        It has no results of checked constraints yet. Both Calls share the lists of doubts, reads and memory.
+        It has no results of checked constraints yet. Both Calls share the lists of doubts, reads and memory. Values of
+        attributes that the version of `schema` calls otherwise, as its `change:` block declares, are translated. Raises
+        Unknown if such a value is not known.
         """
-        return replace(self, schema=schema, types=types, match=None, _attributes={}, _completed={})
+        changes = schema.change.attributes if schema.change is not None else {}
+        values = {name: self.attribute(name) for name, change in changes.items() if change.values}
+        known = {name: translate_value(schema, name, value) for name, value in values.items() if value is not None}
+        return replace(self, schema=schema, types=types, match=None, _attributes=known, _completed={})
 
     @property
     def version(self) -> int:

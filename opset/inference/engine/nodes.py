@@ -341,7 +341,10 @@ def _infer_tolerated_node(call: Call, inference: OperatorInference) -> tuple[Cal
     fallback = inference.fallback
     if fallback is None or fallback.schema is None or fallback.rule is None:
         return None
-    standard_call = call.with_schema(fallback.schema, _standard_types(call.schema.name, call.types))
+    try:
+        standard_call = call.with_schema(fallback.schema, _standard_types(call.schema.name, call.types))
+    except Unknown:
+        return None
     try:
         check_declared_constraints(standard_call)
         return standard_call, fallback.rule.function(standard_call)

@@ -279,9 +279,9 @@ class _Printer:
             return "{...}"
         present = {field.name for field, _ in message.ListFields()} & _DATA
         external = message.HasField("data_location") and message.data_location == pb.TensorProto.EXTERNAL
-        if external or "external_data" in present:
+        if external:
             entries = message.external_data
-            if not external or present != {"external_data"} or not self._are_plain_pairs(entries):
+            if present != {"external_data"} or not self._are_plain_pairs(entries):
                 return None
             return f"[{', '.join(map(self._part_text, entries))}]"
         if "raw_data" in present:

@@ -24,6 +24,7 @@ from opset.reference.engine.constants import ModelTensors
 from opset.reference.engine.programs import ABSENT, Program, ProgramStep
 from opset.reference.engine.resolution import Resolver
 from opset.reference.value_info import ValueInfo, value_info_of
+from opset.schemas.model import translate_value
 
 if TYPE_CHECKING:
     from opset.inference.engine.result import Inference
@@ -245,6 +246,8 @@ class _BodyCompiler:
         )
         if (fallback := resolved.fallback) is not None:
             step.quirk = resolved.quirk
+            if fallback.schema is not None:
+                values = {name: translate_value(fallback.schema, name, value) for name, value in values.items()}
             attributes = fallback.keyword_arguments(values)
             step.fallback = ProgramStep(index, node, fallback.schema, fallback.kernel, attributes, plan=fallback.plan)
         return step

@@ -88,13 +88,13 @@ def compare(sign: str, value: Any, bound: Any, algebra: Algebra = NUMBERS) -> bo
     """Return whether `value sign bound` is true, such as `3 >= 2`; None if it is undecided.
 
     It is undecided if `value` or `bound` is unknown, if one is text and the other is not, or if the algebra cannot
-    tell. `sign` is "=", "!=", "<", "<=", ">", ">=" or "multiple" (`value` is a multiple of `bound`). For two texts, any
-    other sign than "=" counts as "!=".
+    tell. `sign` is "=", "!=", "<", "<=", ">", ">=" or "multiple" (`value` is a multiple of `bound`). Texts have no
+    order: two of them are compared by "=" and "!=" only.
     """
     if isinstance(value, _NUMBER) and isinstance(bound, _NUMBER):
         return _COMPARISONS[sign](NUMBERS, value, bound)
     if isinstance(value, str) and isinstance(bound, str):
-        return (value == bound) is (sign == "=")
+        return (value == bound) is (sign == "=") if sign in ("=", "!=") else None
     of_algebra = (int, algebra.symbol)
     both_fit = isinstance(value, of_algebra) and isinstance(bound, of_algebra)
     return _COMPARISONS[sign](algebra, value, bound) if both_fit else None

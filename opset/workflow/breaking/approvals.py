@@ -54,7 +54,8 @@ class Approval(NamedTuple):
         """
         name = f"{domain_name(each.domain)}.{each.operator}" if each.operator else domain_name(each.domain)
         versions = self.versions or (0,)
-        same = (self.rule, self.subject, self.message) == (each.rule, name, each.message)
+        subject = self.subject, self.is_domain
+        same = (self.rule, subject, self.message) == (each.rule, (name, not each.operator), each.message)
         return same and each.version in versions and each.severity != INFO
 
 

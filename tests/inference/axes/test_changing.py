@@ -7,8 +7,12 @@ from onnx import helper, numpy_helper
 
 import opset
 from opset.errors import InferenceError, UsageError
-from opset.inference.axes import changing
+from opset.inference.axes import changing, tracking
 from opset.inference.building import work
+from opset.inference.building.work import default_budget
+from opset.inference.engine.engine import Engine
+from opset.model import proto as pb
+from opset.opsets.registry import default_registry
 from tests.cli.commands import run, save
 
 HEAD = '<ir_version: 9, opset_import: ["": 17]>'
@@ -237,3 +241,33 @@ def test_a_budget_in_proportion_to_the_model_that_is_used_up_is_no_node_in_the_w
 
 def onnx_of(model):
     return onnx.load_from_string(model.SerializeToString())
+
+
+def test_faults_are_those_of_graphs_that_are_run():
+    branches = """{0} = If (yes) <
+        then_branch = t{0} () => (float[2] {0}1) <float[{1}] {0}2> {{ {0}2 = Neg (x) {0}1 = Abs ({0}2) }},
+        else_branch = e{0} () => (float[2] {0}3) <float[{2}] {0}4> {{ {0}4 = Neg (x) {0}3 = Abs ({0}4) }}>"""
+    text = f"""{HEAD} g (float[2] x) => (float[2] y) {{ yes = Constant <value = bool {{1}}> ()
+        {branches.format("a", 2, 7)} {branches.format("b", 8, 2)} y = Add (a, b) }}"""
+    model = opset.load(opset.parse_model(text))
+    engine = Engine(model, default_registry(), {}, default_budget(1 << 20, opset.Limits()))
+    engine.run()
+    assert [place.rpartition(", ")[2] for place, _ in changing._faults_of(engine)] == ["'b2'"]
+
+
+@pytest.mark.parametrize(
+    ("values", "axis", "equal"),
+    [
+        ([[5, 5, 5]], 0, True), ([[5, 6, 7]], 0, True), ([[5, 5, 5]], 1, True), ([[5, 6, 5]], 1, False),
+        ([[5, 6], [5, 6]], 0, True), ([[5, 6], [5, 6]], 1, False), ([[5, 5], [6, 6]], 1, True),
+        ([[5, 5], [6, 7]], 1, False), ([[]], 0, False),
+    ],
+)  # fmt: skip
+def test_slices_of_a_constant_are_compared_along_the_axis(values, axis, equal, monkeypatch):
+    model = opset.load(opset.parse_model(CLASSIFIER))
+    tensor = pb.TensorProto.FromString(numpy_helper.from_array(np.array(values)).SerializeToString())
+    assert tracking._slices_are_equal(model, tensor, axis) is equal
+    halves = pb.TensorProto(dims=[3], data_type=onnx.TensorProto.INT4, raw_data=b"\x11\x01")
+    assert tracking._slices_are_equal(model, halves, 0) is False
+    monkeypatch.setattr(tracking, "MAX_TENSOR", 7)
+    assert tracking._slices_are_equal(model, tensor, axis) is False

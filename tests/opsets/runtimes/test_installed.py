@@ -1,5 +1,6 @@
 """Runtimes that are installed: what they are, which models they load, how answers are kept, and a child that dies."""
 
+import gc
 import json
 import os
 import signal
@@ -69,6 +70,17 @@ print([loader.load({model()!r}), loader.load({model(LACKING)!r}) != "", "onnxrun
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "['', True, False]\n"
+
+
+def test_the_child_ends_with_its_loader(cache, child):
+    child()
+    loader = Loader("onnxruntime")
+    number = loader._process._process.pid
+    os.kill(number, 0)
+    del loader
+    gc.collect()
+    with pytest.raises(ProcessLookupError):
+        os.kill(number, 0)
 
 
 def test_answers_are_kept(cache, child):

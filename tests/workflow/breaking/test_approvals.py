@@ -106,6 +106,7 @@ BREAK = Break("B125", "ERR", "new version", "com.acme", "Thin", 1, "it changed")
         (BREAK._replace(operator="", version=0), True),
         (BREAK._replace(operator=""), False),
         (BREAK._replace(operator="", version=0, domain=""), False),
+        (BREAK._replace(domain="com", operator="acme", version=0), False),
     ],
 )
 def test_an_entry_approves_what_it_names_word_for_word(tmp_path, found, approved):

@@ -219,7 +219,7 @@ def expand(step: AxisStep) -> Place | None:
     if sized and equal(size, place.size(step.after)) is not True:
         raise Blocked("its shape has another size along the axis")
     if not sized and size != 1:
-        if equal(size, shape[place.axis]) is not True or shape[place.axis] == 1:
+        if equal(size, shape[place.axis]) is not True:
             raise Blocked(f"it makes {size} elements of each slice along the axis")
         step.set_elements(1, [*wanted[:position], 1, *wanted[position + 1 :]], "1 keeps the size of the data")
     return aligned
