@@ -120,8 +120,12 @@ def test_sizes_that_data_decides_have_stable_names():
 def test_sizes_that_data_decides_have_names_in_branches_too():
     """A branch runs once, so that its sizes have one value each."""
     text = """y = If (c) <then_branch = t () => (a) { d = NonZero (x)  a = Neg (d) },
-                          else_branch = e () => (b) { b = Shape (x) }>"""
-    branch = infer_shapes(model(text, "main (float[N] x, bool c) => (y)")).graph.node[0].attribute[0].g
+                          else_branch = e () => (b) { e = Shape (x)  b = NonZero (e) }>"""
+    branches = [
+        each.g for each in infer_shapes(model(text, "main (float[N] x, bool c) => (y)")).graph.node[0].attribute
+    ]
+    assert [[each.name for each in branch.value_info] for branch in branches] == [["d"], ["e"]]
+    branch = branches[0]
     shapes = {each.name: each.type.tensor_type.shape.dim for each in (*branch.value_info, *branch.output)}
     assert [(name, shapes[name][0].dim_value, shapes[name][1].dim_param) for name in "da"] == [
         ("d", 1, "d_d1"),
@@ -769,6 +773,11 @@ SEVERAL = [
     (15, """(float[2,3,N] x, float[3] s, double[3] m) => (y, a, b) {
         y, a, b = BatchNormalization<training_mode=1>(x, s, s, m, m) }""",
      ["float[2, 3, N]", "double[3]", "double[3]"]),
+    *((8, f"""(float[{batch},4] s, float[{batch},{steps},5] x) => (y, a, z) {{ y, a, z = Scan <num_scan_inputs=1,
+        body = g (float[4] t, float[5] u) => (float[4] v, float[4] b, float[5] w) {{
+            v = Identity(t) b = Identity(t) w = Identity(u) }}> (, s, x) }}""",
+        [f"float[{batch}, 4]", f"float[{batch}, {steps}, 4]", f"float[{batch}, {steps}, 5]"])
+      for batch, steps in ((0, 3), (2, 0), ("N", 3))),
     (8, "(float[2,3,N] x, float[3] s) => (y, a, b) { y, a, b = BatchNormalization(x, s, s, s, s) }",
      ["float[2, 3, N]", "float[3]", "float[3]"]),
     (11, "(float[4,N] x) => (y, s, z) { y, s, z = DynamicQuantizeLinear(x) }", ["uint8[4, N]", "float[]", "uint8[]"]),
