@@ -675,6 +675,12 @@ PLAIN = [
         j = Concat<axis=0>(i, u) g = Gather(d, j) f = Reshape(g, flat) y = ConstantOfShape(f) }""",
      "float[6, 7, ?, ?]"),
     (6, "(float[2] x, float[1] s) => (float[] y) { y = PRelu(x, s) }", "float[2]"),
+    (13, """() => (float[] y) <int64[3] d = {4, 5, 6}, int64[1,1] i = {1}, int64[1] u = {9}> {
+        s = ScatterND(d, i, u) y = ConstantOfShape(s) }""", "float[4, 9, 6]"),
+    (13, """(float[N,3] x) => (float[] y) { y = ai.onnx.ml.TreeEnsembleRegressor<nodes_nodeids=[0], nodes_treeids=[0],
+        nodes_modes=["LEAF"], nodes_featureids=[0], nodes_values=[1.0], nodes_truenodeids=[0], nodes_falsenodeids=[0],
+        target_treeids=[0, 0], target_nodeids=[0, 0], target_ids=[0, 1], target_weights=[1.0, 1.0]>(x) }""",
+     "float[N, 2]"),
     (13, "(float[2,3] x, float[2,2,2] z) => (float[] y) { y = ai.onnx.ml.FeatureVectorizer(x, z) }", "float[2, 7]"),
     (13, "(float[3] x) => (float[] y) { y = ai.onnx.ml.FeatureVectorizer(x) }", "float[1, 3]"),
     (13, "(float[2,3] x, float[] z) => (float[] y) { y = ai.onnx.ml.FeatureVectorizer(x, z) }", "float[2, ?]"),
@@ -778,6 +784,8 @@ SEVERAL = [
             v = Identity(t) b = Identity(t) w = Identity(u) }}> (, s, x) }}""",
         [f"float[{batch}, 4]", f"float[{batch}, {steps}, 4]", f"float[{batch}, {steps}, 5]"])
       for batch, steps in ((0, 3), (2, 0), ("N", 3))),
+    (7, "(float[2,3,N] x, float[3,N] s) => (y, a) { y, a = BatchNormalization<spatial=0>(x, s, s, s, s) }",
+     ["float[2, 3, N]", "float[3, N]"]),
     (8, "(float[2,3,N] x, float[3] s) => (y, a, b) { y, a, b = BatchNormalization(x, s, s, s, s) }",
      ["float[2, 3, N]", "float[3]", "float[3]"]),
     (11, "(float[4,N] x) => (y, s, z) { y, s, z = DynamicQuantizeLinear(x) }", ["uint8[4, N]", "float[]", "uint8[]"]),

@@ -178,6 +178,8 @@ CARRIED = {
         y = Concat <axis = 1> (x, u) }""", 0, 0),
     "expanded_behind_slices": (
         "(float[B,1,3] x) => (float[B,2,3] y) <int64[3] s = {B, 2, 3}> { y = Expand(x, s) }", 0, 0),
+    "expanded_to_fewer_axes": (
+        "(float[B,1] x) => (float[B,3] y) <int64[1] s = {3}> { y = Expand(x, s) }", 0, 0),
     "expanded_to_fill": (
         """(float[B,2] x) => (float[3,B,2] y) <int64[1] i = {0}, int64[3] s = {3, B, 2}, int64[1] two = {2}> {
         c = ConstantOfShape <value = float[1] {4}> (s)  m = Shape(x)  n = Gather(m, i)
