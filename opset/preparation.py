@@ -30,7 +30,7 @@ Freeze: TypeAlias = "str | Iterable[str]"
 _UNSORTED = ("M110", "M112")  # a graph in a node does not see the values that are computed after it
 
 
-def read_model(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[Model, ModelIndex]:
+def read_model(model: Model, registry: Registry, freeze: Freeze = (), strict: bool = False) -> tuple[Model, ModelIndex]:
     """Return a model that means the same and follows the standard, and its index.
 
     - Several imports of a domain at one version become one. Nodes that are not sorted are sorted.
@@ -43,6 +43,7 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[M
         registry: The operators and domains that have schemas.
         freeze: Names of initializers that a caller may override (IR version 4 and up) and that become constants, or
             "all". They are no inputs of the result.
+        strict: Whether attributes that are missing stay missing; else those are added that follow from the node.
 
     Returns:
         The given model if nothing has to change, else a copy; `notes` of the index lists the changes.
@@ -60,7 +61,8 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[M
         if error.code not in _UNSORTED:
             raise
         model, index = _sort_nodes(model, registry, notes, error)
-    if leftovers := [*attribute_fixes(index, registry)]:
+    fixes = attribute_fixes(index, registry)
+    if leftovers := [fix for fix in fixes if not (strict and isinstance(fix.value, int))]:
         model, index = _apply_fixes(model, index, registry, leftovers, notes)
     index.notes = notes
     return model, index

@@ -22,6 +22,7 @@ from onnx import numpy_helper
 
 from judges.conformance.judge import RANDOM, Case, operators, run_evaluator, run_onnxruntime, run_own
 from judges.conformance.matrix import Outcome
+from judges.conformance.processes import Died, Stages, each
 from judges.conformance.refused import WHY, reason
 from opset.budget import Limits
 from opset.errors import OpsetError
@@ -30,32 +31,56 @@ from opset.tensor_io.random_inputs import random_inputs
 SIZES = (2, 1, 8, 64, 224)
 """What open sizes are set to, until the model runs."""
 SEED = 7
+SECONDS = 120
+JUDGES = {"onnxruntime": run_onnxruntime, "evaluator": run_evaluator, "own evaluator": run_own}
+Values = tuple[dict[str, Any], list[Any]]
+Job = tuple[Path, tuple[str, ...]]
+"""A model's file, and the judges on which it crashed."""
 
 
-def folder_cases(folder: Path, pattern: str = "") -> Iterator[Case]:
-    """Yield the models below a folder in whose name a pattern is found, by path; what is no model is left out."""
-    for file in sorted(folder.rglob("*.onnx")):
-        name = f"folder/{file.relative_to(folder).with_suffix('')}"
-        if not re.search(pattern, name):
-            continue
-        try:
-            model = onnx.load(file)
-        except Exception:  # another file that only has the suffix
-            continue
-        if not model.graph.output:
-            continue
-        feeds, expected = values_of(file, model)
-        yield Case(name, model, feeds, expected, rtol=1e-3, atol=1e-5, random=bool(RANDOM & operators(model)))
+def folder_cases(folder: Path, pattern: str = "", processes: int = 1) -> Iterator[Case]:
+    """Yield the models below a folder in whose name a pattern is found, by path; what is no model is left out.
+
+    Judges run a model in a process of its own, as onnxruntime crashes on some: then the next judge runs it.
+    """
+    names = {file: f"folder/{file.relative_to(folder).with_suffix('')}" for file in sorted(folder.rglob("*.onnx"))}
+    values: dict[Path, Values] = {}
+    jobs: list[Job] = [(file, ()) for file, name in names.items() if re.search(pattern, name)]
+    while jobs:
+        again: list[Job] = []
+        for (file, crashed), result in each(find_values, jobs, processes, SECONDS):
+            if not isinstance(result, Died):
+                values[file] = result
+            elif result.stage in JUDGES:
+                again.append((file, (*crashed, result.stage)))
+        jobs = again
+    for file, name in names.items():
+        if (found := values.get(file)) is not None:
+            model, (feeds, expected) = onnx.load(file), found
+            yield Case(name, model, feeds, expected, rtol=1e-3, atol=1e-5, random=bool(RANDOM & operators(model)))
 
 
-def values_of(file: Path, model: onnx.ModelProto) -> tuple[dict[str, Any], list[Any]]:
-    """Return inputs with which a model runs and the outputs that it gives; no outputs where nothing runs it."""
+def find_values(job: Job) -> Stages[Values | None]:
+    """Return inputs with which a model runs and the outputs that it gives; no outputs where nothing runs it.
+
+    None is returned for a file that is no model. The judges on which the model crashed before are passed over.
+    """
+    file, crashed = job
+    try:
+        model = onnx.load(file)
+    except Exception:  # another file that only has the suffix
+        return None
+    if not model.graph.output:
+        return None
     feeds: dict[str, Any] = {}
     recorded = recorded_outputs(file, model)
     for feeds in feeds_of(file, model):
         if recorded:
             return feeds, recorded
-        for run in (run_onnxruntime, run_evaluator, run_own):
+        for name, run in JUDGES.items():
+            if name in crashed:
+                continue
+            yield name
             try:
                 outputs = run(model, feeds)
             except Exception:  # the judges raise what they like: these inputs do not fit

@@ -167,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     start = time.monotonic()
     if options.folder:
-        cases = [*folder_cases(options.folder)]
+        cases = [*folder_cases(options.folder, processes=options.processes)]
     else:
         cases = [case for group in options.groups for case in cases_of(group)]
     jobs = [(number, targets_of(case, options.targets, [])) for number, case in enumerate(cases)]

@@ -104,7 +104,7 @@ def command(
 
         checked.append(check_target(target, hooks, released))
         findings += checked[-1].findings
-    findings = FindingList(selection.places_as_given(findings), findings.omitted)
+    findings = FindingList(selection.places_as_given(findings), findings.omitted, findings.omitted_errors)
     hold = [finding for finding in findings if finding.code != "S241"]  # what --lock mends
     locked: list[str] = []
     if lock and not hold and not findings.omitted:

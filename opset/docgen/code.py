@@ -135,10 +135,13 @@ def highlight(text: str, language: str = "", links: Mapping[str, str] | None = N
 
 
 def _token_spans(tokens: Iterable[tuple[_TokenType, str]], links: Mapping[str, str]) -> Iterator[str]:
-    """Yield tokens, given as (kind, text), as HTML `<span>` elements with CSS classes.
+    """Yield tokens as HTML: each as a `<span>` with a CSS class, or as a link.
 
-    An operator that is a key of `links` is a link instead. Text of a kind without a class, and line breaks, get no
-    span.
+    The texts are escaped. Text of a kind without a class, and line breaks, get no `<span>`.
+
+    Args:
+        tokens: Pairs of a kind and a text, as Pygments returns them.
+        links: The address of each operator that becomes a link, by the text of the token that names it.
     """
     for kind, text in tokens:
         shown = str(escape(text.rstrip("\n")))

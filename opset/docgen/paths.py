@@ -45,7 +45,7 @@ class Paths:
         return f"{self._folders[domain_name(normalize_domain(domain))]}/index.html"
 
     def operator(self, name: str, domain: str) -> str:
-        """Return the path of the page of an operator, "ai.onnx/Softmax.html"; "" if it has none."""
+        """Return the path of the page of an operator, "ai.onnx/Softmax.html"; "" if the site lacks the operator."""
         file = self._operators.get(normalize_domain(domain), {}).get(name)
         return f"{self._folders[domain_name(normalize_domain(domain))]}/{file}.html" if file is not None else ""
 
@@ -57,7 +57,10 @@ class Paths:
         return f"opsets/{self._folders[domain_name(normalize_domain(domain))]}-{version}.html"
 
     def family(self, family: str) -> str:
-        """Return the path of the page of a family; raises KeyError if no operator of the site is in it."""
+        """Return the path of the page of a family: "families/NAME.html".
+
+        Raises KeyError if no operator of the site is in the family.
+        """
         return f"families/{self._families[family]}.html"
 
     @staticmethod

@@ -87,8 +87,8 @@ class _Point:
     def stem_x(self, label: str) -> float:
         """Return the x at which the line of the value `label` leaves the box.
 
-        Lines are spread over the width of the box, one for each of `labels`. The result is the center if `label` is not
-        among them.
+        The values in `labels` leave the box in this order, spread evenly over its width. If `label` is not in `labels`,
+        the result is the center of the box.
         """
         if label not in self.labels:
             return self.x
@@ -236,8 +236,8 @@ def _place_points(layers: Sequence[Sequence[_Point]]) -> None:
 def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
     """Yield lists of two or more points that should have the same x; no point is in two lists.
 
-    A list has the points of one edge, or boxes in a chain. In a chain, each box reads only the box above it, and is the
-    only one that reads that box.
+    A list has the points of one edge, or the boxes of a chain. In a chain, each box but the first reads only the box
+    above, and no other box reads that one.
     """
     seen: set[_Point] = set()
     for point in (each for layer in layers for each in layer):
@@ -252,10 +252,10 @@ def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
 
 
 def _next_in_run(point: _Point) -> _Point | None:
-    """Return the point below that should have the same x as this one, None if there is none.
+    """Return the point below that should have the same x as `point`, None if there is none.
 
-    For a box, it is the only box that reads it, if that one reads nothing else. For a point of an edge, it is the
-    edge's next point.
+    For a point of an edge, the result is the next point of the edge. For a box, it is the only box that reads it; it is
+    None if several boxes do, or if that box reads other boxes, too.
     """
     if point.box:
         only = point.below[0] if len(point.below) == 1 else None

@@ -153,7 +153,7 @@ def _type_text(text: str, shape: tuple[int, ...] | None = None) -> str:
 
 
 def _element_text(name: str) -> str:
-    """Return the Python name of an element type: "TensorProto.FLOAT"."""
+    """Return the Python name of an element type such as "float": "TensorProto.FLOAT"."""
     return f"TensorProto.{name.upper()}"
 
 
@@ -205,7 +205,10 @@ def _array_text(element: str, content: Any, shape: tuple[int, ...]) -> str:
 
 
 def _dtype_text(element: str) -> str:
-    """Return Python code for the numpy dtype of an element type: `"float32"`, `ml_dtypes.bfloat16`."""
+    """Return Python code for the numpy dtype of an element type: `"float32"` for "float".
+
+    A type that numpy does not have is code such as `ml_dtypes.bfloat16`. Raises KeyError for an unknown element type.
+    """
     dtype = _DTYPES[element]
     return _quote(dtype) if dtype in _NUMPY else f"ml_dtypes.{dtype}"
 

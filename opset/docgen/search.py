@@ -177,15 +177,22 @@ def _operator_entry(
 ) -> list[Any]:
     """Return the search entry of an operator, without its name and domain.
 
-    The entry is [family, href, summary, synonyms, calls, text, versions]. Families and lists of names are stored once,
-    and entries have their numbers.
+    The entry is a list of seven items:
+
+    - the family, as its number in `families`;
+    - the path of the operator's page;
+    - the first sentence of its documentation;
+    - synonyms: other words for it, and the operator that replaces it;
+    - calls: functions of other libraries, such as "torch.softmax";
+    - all texts of its documentation;
+    - the entry of each version, as `_version_entry` returns it.
 
     Args:
         registry: The registry.
         versions: All versions of the operator, oldest first.
         paths: The paths of the site.
-        lists: Numbers of lists of names; new lists are added.
-        families: Numbers of families; new families are added.
+        lists: Numbers of lists of names, for the entries of versions; new lists are added.
+        families: Numbers of families; a new family is added.
     """
     newest = versions[-1]
     docs = registry.documentation(newest)
@@ -207,8 +214,8 @@ def _operator_entry(
 def _version_entry(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[int]:
     """Return the search entry of a version: [version, flags, element types, attributes, inputs, outputs].
 
-    The flags have a bit for a deprecated version, and one for function bodies. The last four are numbers of lists of
-    names. `lists` maps each list to its number; new lists are added to it.
+    The flags have a bit for a deprecated version, and one for function bodies. Each of the last four is the number of a
+    list of names in `lists`, to which a new list is added.
     """
     columns = (
         tuple(sorted(element_words(schema))),

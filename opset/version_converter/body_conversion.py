@@ -93,7 +93,7 @@ class BodyConversion:
     def apply(self, plan: BodyPlan) -> None:
         """Add the refusals of a plan to the conversion; if the conversion then has none, change the body as planned.
 
-        The change replaces nodes, and removes nodes whose results nothing reads any more. For a node to be removed, a
+        Nodes are replaced, and nodes whose results nothing reads any more are removed. If a node is to be removed, its
         refusal about the target (C2xx) is not added. If the conversion has any refusal, also from another body, this
         body stays unchanged.
         """
@@ -115,9 +115,13 @@ class BodyConversion:
     def check(self) -> None:
         """Add a refusal to the conversion for each node of the body that is not valid at the body's own opsets.
 
-        Graphs in its nodes are bodies of their own and are not checked here, nor are calls of model-local functions and
-        nodes of domains without schemas. A node of an unknown operator is refused. The body is not changed. Raises
-        BudgetExceeded if the budget is used up.
+        A node of an unknown operator is not valid. These nodes are not checked:
+
+        - nodes in subgraphs, which are bodies of their own;
+        - calls of model-local functions;
+        - nodes of domains without schemas.
+
+        The body is not changed. Raises BudgetExceeded if the budget is used up.
         """
         for index, route, fits in self._routed_nodes():
             try:
@@ -131,8 +135,8 @@ class BodyConversion:
     def _routed_nodes(self) -> Iterator[tuple[int, Route, bool]]:
         """Yield (index, route, whether the node surely fits its operator) for each node of the body.
 
-        The Route says whether nodes of this operator stay, are checked, converted or refused. Calls of model-local
-        functions are left out. If the last value is False, `_check_node` finds out whether the node fits.
+        The Route states whether nodes of the operator stay, are checked, converted or refused. If the last value is
+        False, only `_check_node` shows whether the node fits. Calls of model-local functions are left out.
         """
         body, functions = self.body, self._context.index.functions
         routes: dict[Operator, Route] = {}
@@ -193,10 +197,10 @@ class BodyConversion:
         return self.availability is None or self._count_if_run(index, route)
 
     def _count_if_run(self, index: int, route: Route, accept_faulty: bool = False) -> bool:
-        """Return whether the target's runtime, or its fallback, runs a node as it is.
+        """Return whether the target's runtime, or its fallback, runs the node at `index` as it is.
 
-        If so, the node is counted for the notes on the runtime. With `accept_faulty`, the result is also True for a
-        node that the runtime computes wrongly.
+        A node that runs is counted for the notes on the runtime. With `accept_faulty`, a node that the runtime computes
+        wrongly counts as one that runs. `route` is the Route of the node's operator. The target must be a runtime.
         """
         assert self.availability is not None
         body, domain = self.body, route.change.domain

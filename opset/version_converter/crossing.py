@@ -344,12 +344,25 @@ class Crossing:
     def _express_otherwise(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
         """Return nodes in place of one that the runtime does not run, made in the first way that is possible.
 
-        `lack` is why the runtime does not run it. If `lack` demands constants, and their elements are known, the inputs
-        become constants. If it demands vectors, scalars become vectors, and no other way is tried. Else the ways are,
-        in this order: a lowering, leaving out a Cast, an older version, wider types. A node of the given model may be
-        tried a second time (`_widens`), with wider types only. The step is added to `crossed`.
+        The ways are, in this order:
 
-        Raises Refusal C209 if no way is possible, with its reasons recorded if the node is one of the given model.
+        - constants for the inputs that `lack` wants as constants, if their elements are known;
+        - vectors for scalar inputs, if `lack` wants vectors; no other way is then tried;
+        - a lowering;
+        - leaving out a Cast;
+        - an older version;
+        - wider types.
+
+        If `_widens`, a node of the given model is tried for the second time. Of the last four ways, only wider types
+        are then tried.
+
+        Args:
+            pending: The node.
+            lack: Why the runtime does not run the node.
+            crossed: Gets the name of the step.
+
+        Raises:
+            Refusal: C209 if no way is possible. For a node of the given model, the reasons are added to `_reasons`.
         """
         if lack.constants and (made := self._bind_constants(pending, lack, crossed)) is not None:
             return made
@@ -371,7 +384,7 @@ class Crossing:
         raise Refusal("C209", lack.why, OTHER_TARGET)
 
     def _lower_lacking(self, pending: Pending, _: Lack, crossed: list[str]) -> list[Pending]:
-        """Return nodes of other operators in place of one that the runtime does not run.
+        """Return nodes of other operators in place of the node `pending`, which the runtime does not run.
 
         The name of the step is added to `crossed`. Raises Refusal if the operator has no lowering, or if the lowering
         refuses the node.
@@ -412,12 +425,16 @@ class Crossing:
     def _take_older_form(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
         """Return the nodes that replace a node at the newest older version of its operator that changes the node.
 
-        They go on to the target from there. In this way a node may lose an attribute that the runtime does not take.
-        The name of the step is added to `crossed`.
+        The new nodes go on to the target from there. In this way a node may lose an attribute that the runtime does not
+        take. The name of the step is added to `crossed`.
 
-        Raises Refusal C204 if no older version changes the node, if `lack` is about types or constants, which an older
-        version does not change, or if the node was made from a node of the same operator. A Refusal of the step is
-        raised unchanged.
+        Raises Refusal C204 in these cases:
+
+        - no older version changes the node;
+        - `lack` is about types or constants, which an older version does not change;
+        - the node was made from a node of the same operator.
+
+        A Refusal of the step is raised unchanged.
         """
         routes, (op_type, domain) = self._context.routes, pending.operator
         version = pending.version
@@ -617,10 +634,12 @@ class Crossing:
     def _add_initializer(self, tensor: Any, name: str) -> str | None:
         """Add an initializer that holds a tensor, if a Constant of the target cannot hold its type; return its name.
 
-        If a Constant can, nothing is added, and "" is returned. In a function, which has no initializers, only the
-        elements are recorded, and None is returned. The initializer is named `name` and is added to the graph. Below IR
-        version 4, it becomes an input, too; as a subgraph can have no such input, the outermost graph then gets it,
-        under a new name. Raises BudgetExceeded if the budget is used up.
+        If a Constant can hold the type, nothing is added, and "" is returned. In a function, which has no initializers,
+        only the elements are recorded, and None is returned.
+
+        The initializer is named `name` and is added to the graph. Below IR version 4, it becomes an input, too. A
+        subgraph can have no such input: the outermost graph then gets the initializer, under a new name. Raises
+        BudgetExceeded if the budget is used up.
         """
         element = element_name(tensor.data_type)
         if self._final >= 9 or element in EARLY_CONSTANT:

@@ -90,9 +90,10 @@ def inline_functions(
 
 
 def _split_names(names: Iterable[str]) -> list[str]:
-    """Return names as a list; one text such as "Scale, Shift" is split at its commas.
+    """Return names as a list; if `names` is one text, such as "Scale, Shift", split it at its commas.
 
-    Spaces around a part are removed; an empty part stays, as "".
+    In this text, spaces around a name are removed, and an empty part becomes "". Names in any other collection stay as
+    they are.
     """
     return [name.strip() for name in names.split(",")] if isinstance(names, str) else [*names]
 

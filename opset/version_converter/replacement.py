@@ -15,20 +15,22 @@ from opset.version_converter.rewrite import Builder, Node, Refusal
 
 
 def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: ValueFacts) -> list[tuple[Any, int]]:
-    """Return the new nodes that the builder made, with outputs that have the names of the old node's outputs.
+    """Return the new nodes of a builder, whose outputs get the names of the outputs of the node that they replace.
 
-    Each new node comes with the opset of its domain in which it is written. The new nodes are changed in place: their
-    values are renamed, and one of them gets the name of the old node. If a value cannot be renamed, such as an input of
-    the old node, an Identity is added.
+    Each new node comes with the opset of its domain in which it is written. The new nodes are changed in place. A value
+    in `results` gets the name of the output that it replaces. An Identity is added if no new node computes the value,
+    or if the value has replaced another output already. The new node that computes the first output gets the name of
+    the old node, unless a new node has this name.
 
     Args:
         node: The old node.
-        results: The values that replace its outputs, "" for an output that nothing reads.
+        results: The values that replace the outputs of the old node, in order. "" stands for an output that nothing
+            reads, and so does a missing entry at the end.
         op: The builder that has made the new nodes.
         values: Facts about the values of the body.
 
     Raises:
-        Refusal: C204 if an output that is read has no value.
+        Refusal: C204 if an output that is read has no value in `results`.
     """
     made, old = op.made, node.proto.name
     produced = {name for new, _ in made for name in new.output}

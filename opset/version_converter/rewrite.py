@@ -43,7 +43,8 @@ class Refusal(Exception):
             why: The reason, which may quote values of this node. It is cut after LONGEST characters.
             help: Advice to the user.
             instead: Another target that would do, as advice: "convert to 12 or older".
-            label: The reason for documentation, if `why` quotes values, sizes or types of this node.
+            label: The reason for documentation, if `why` quotes values, sizes or types of this node. If it is "",
+                documentation shows `why`.
         """
         super().__init__(why)
         self.code = code

@@ -66,10 +66,10 @@ class StampGuess:
 
     @property
     def chosen(self) -> int | None:
-        """The version that the nodes were written for, None if that is not certain.
+        """The version that the nodes were written for, None if it is not certain.
 
-        It is the stated version if the nodes fit it. Else, if they fit exactly one range of versions, it is the version
-        in that range that is nearest to the stated one.
+        If the nodes fit the stated version, it is this version. Otherwise, if they fit exactly one range of versions,
+        it is the version in that range that is nearest to the stated one.
         """
         if not self.reasons:
             return self.stated
@@ -164,10 +164,18 @@ def guess_opset(model: Model, domain: str, registry: Registry, limits: Limits | 
 def _join_equal(
     model: Model, domain: str, groups: Sequence[VersionRange], registry: Registry, limits: Limits | None
 ) -> tuple[VersionRange, ...]:
-    """Return ranges of versions; neighbors are joined if converting the model from one to the other changes no node.
+    """Return `groups` with neighbors joined if converting the model from one to the other changes no node.
 
-    `groups` are ranges of versions at which the model is valid, oldest first; neighbors in it may have invalid versions
-    between them. The model is converted from the last version of a range to the first of the next one.
+    A joined range also has the versions between the two ranges, at which the model may not be valid. If the conversion
+    is refused, the ranges are not joined.
+
+    Args:
+        model: The model, which is not changed.
+        domain: The domain of the versions.
+        groups: Ranges of versions at which the model is valid, oldest first. The model is converted from the last
+            version of one to the first version of the next.
+        registry: The operators.
+        limits: Bounds on the work of each conversion.
     """
     joined: list[VersionRange] = []
     for group in groups:

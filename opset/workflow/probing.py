@@ -176,11 +176,16 @@ def _entries(
 def _loading_trials(
     runtime: Runtime, schema: OpSchema, examples: Sequence[Example], imports: Mapping[str, int]
 ) -> list[Trial]:
-    """Return trials that the runtime loads; [] if it loads none. A trial is a model with the one node of an example.
+    """Return the trials that the runtime loads; [] if it loads none.
 
-    The examples are first tried as they are. If none loads, all are tried with constants for all inputs but the first.
-    If none of these loads, the first two are tried with other types. An example that cannot be a model is left out.
-    `imports` are the opsets of the models by domain.
+    A trial is a model with the one node of an example. These ways are tried in order, until a trial loads:
+
+    - all examples as they are;
+    - all examples with constants for all inputs but the first;
+    - the first two examples with other types.
+
+    Only trials of the last way that was tried are returned. An example that cannot be a model is left out. `imports`
+    are the opsets of the models by domain.
     """
     trials = [trial for each in examples if (trial := _trial_of(runtime, schema, each, imports)) is not None]
     others = (
@@ -229,8 +234,8 @@ def _with_constants(trial: Trial) -> Trial:
 def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]:
     """Return the types with which the runtime loads one of the trials, by type constraint: {"T": ["float", "float16"]}.
 
-    They are sorted, and tensors are named by their element type. A list may be empty. A type constraint is left out if
-    all its types are loaded, or if no trial can vary its type.
+    The types are sorted, and a tensor is named by its element type. If the runtime loads no type, the list is empty. A
+    type constraint is left out if all its types are loaded, or if no trial can vary its type.
     """
     types: dict[str, list[str]] = {}
     for parameter, allowed in schema.types.items():

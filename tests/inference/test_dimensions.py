@@ -136,6 +136,7 @@ def substituted(size, values):
         (-5 // N, "floor((-5)/N)"),
         (N // (2 * M), "floor(N/(2*M))"),
         (2 * N * M // (K + 1), "floor(2*M*N/(K + 1))"),
+        (3 * N // (2 * N) + M, "M + 1"),
         (N % 3, "N - 3*floor(N/3)"),
         (7 % N, "7 - N*floor(7/N)"),
         (maximum(N, 0), "N"),

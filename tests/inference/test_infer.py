@@ -117,6 +117,22 @@ def test_sizes_that_data_decides_have_stable_names():
     assert shown(infer(proto, dims={"a_d1": 5}), "y") == "float[2, 5]"
 
 
+def test_sizes_that_data_decides_have_names_in_branches_too():
+    """A branch runs once, so that its sizes have one value each."""
+    text = """y = If (c) <then_branch = t () => (a) { d = NonZero (x)  a = Neg (d) },
+                          else_branch = e () => (b) { e = Shape (x)  b = NonZero (e) }>"""
+    branches = [
+        each.g for each in infer_shapes(model(text, "main (float[N] x, bool c) => (y)")).graph.node[0].attribute
+    ]
+    assert [[each.name for each in branch.value_info] for branch in branches] == [["d"], ["e"]]
+    branch = branches[0]
+    shapes = {each.name: each.type.tensor_type.shape.dim for each in (*branch.value_info, *branch.output)}
+    assert [(name, shapes[name][0].dim_value, shapes[name][1].dim_param) for name in "da"] == [
+        ("d", 1, "d_d1"),
+        ("a", 1, "d_d1"),
+    ]
+
+
 def test_names_of_ours_are_none_of_the_models():
     proto = model("a = NonZero (x)  y = Cast <to = 1> (a)", "main (float[a_d1, 3] x) => (float[?, ?] y)")
     assert shown(infer(proto), "y") == "float[2, a_d1_1]"
@@ -373,6 +389,11 @@ def test_types_are_checked_when_asked():
     with pytest.raises(InferenceError):
         infer_shapes(proto, check_type=True)
     two = model("y = Add (x, z)", "main (int64[2] x, float[2] z) => (int64[2] y)")
+    constants = "y = Constant <value = bfloat16[1] {1}> ()  z = Constant <value = bfloat16[1] {1}> ()"
+    found = infer(model(constants, "main () => (y, z)", opset=9), check_type=True).findings
+    assert [(each.code, each.place) for each in found] == [
+        ("I202", f"graph 'main', node number {number} (Constant)") for number in (0, 1)
+    ]
     assert [finding.code for finding in infer(two, check_type=True).findings] == ["I202"]
 
 
@@ -648,7 +669,18 @@ PLAIN = [
      "float"),
     (13, '(float[0,2] x) => (float[] y) <int64[4] p = {0, 1, 0, 1}> { y = Pad<mode="edge">(x, p) }', "float[0, 4]"),
     (6, "(float[2,3] x, float[3] s) => (float[] y) { y = PRelu(x, s) }", "float[2, 3]"),
+    (13, "(float[5] x, bool[1] u) => (float[] y) <bool[2] c = {1, 0}> { d = Concat<axis=0>(c, u) y = Compress(x, d) }",
+     "float[?]"),
+    (13, """(int64[1] u) => (float[] y) <int64[2,2] d = {4, 5, 6, 7}, int64[1] i = {1}, int64[1] flat = {-1}> {
+        j = Concat<axis=0>(i, u) g = Gather(d, j) f = Reshape(g, flat) y = ConstantOfShape(f) }""",
+     "float[6, 7, ?, ?]"),
     (6, "(float[2] x, float[1] s) => (float[] y) { y = PRelu(x, s) }", "float[2]"),
+    (13, """() => (float[] y) <int64[3] d = {4, 5, 6}, int64[1,1] i = {1}, int64[1] u = {9}> {
+        s = ScatterND(d, i, u) y = ConstantOfShape(s) }""", "float[4, 9, 6]"),
+    (13, """(float[N,3] x) => (float[] y) { y = ai.onnx.ml.TreeEnsembleRegressor<nodes_nodeids=[0], nodes_treeids=[0],
+        nodes_modes=["LEAF"], nodes_featureids=[0], nodes_values=[1.0], nodes_truenodeids=[0], nodes_falsenodeids=[0],
+        target_treeids=[0, 0], target_nodeids=[0, 0], target_ids=[0, 1], target_weights=[1.0, 1.0]>(x) }""",
+     "float[N, 2]"),
     (13, "(float[2,3] x, float[2,2,2] z) => (float[] y) { y = ai.onnx.ml.FeatureVectorizer(x, z) }", "float[2, 7]"),
     (13, "(float[3] x) => (float[] y) { y = ai.onnx.ml.FeatureVectorizer(x) }", "float[1, 3]"),
     (13, "(float[2,3] x, float[] z) => (float[] y) { y = ai.onnx.ml.FeatureVectorizer(x, z) }", "float[2, ?]"),
@@ -747,6 +779,13 @@ SEVERAL = [
     (15, """(float[2,3,N] x, float[3] s, double[3] m) => (y, a, b) {
         y, a, b = BatchNormalization<training_mode=1>(x, s, s, m, m) }""",
      ["float[2, 3, N]", "double[3]", "double[3]"]),
+    *((8, f"""(float[{batch},4] s, float[{batch},{steps},5] x) => (y, a, z) {{ y, a, z = Scan <num_scan_inputs=1,
+        body = g (float[4] t, float[5] u) => (float[4] v, float[4] b, float[5] w) {{
+            v = Identity(t) b = Identity(t) w = Identity(u) }}> (, s, x) }}""",
+        [f"float[{batch}, 4]", f"float[{batch}, {steps}, 4]", f"float[{batch}, {steps}, 5]"])
+      for batch, steps in ((0, 3), (2, 0), ("N", 3))),
+    (7, "(float[2,3,N] x, float[3,N] s) => (y, a) { y, a = BatchNormalization<spatial=0>(x, s, s, s, s) }",
+     ["float[2, 3, N]", "float[3, N]"]),
     (8, "(float[2,3,N] x, float[3] s) => (y, a, b) { y, a, b = BatchNormalization(x, s, s, s, s) }",
      ["float[2, 3, N]", "float[3]", "float[3]"]),
     (11, "(float[4,N] x) => (y, s, z) { y, s, z = DynamicQuantizeLinear(x) }", ["uint8[4, N]", "float[]", "uint8[]"]),

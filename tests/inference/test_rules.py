@@ -6,9 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 from opset.inference import registration as inference
 from opset.opsets.registry import default_registry
 from opset.schemas.constraints.input_shapes import names_of, plan_of
+from opset.schemas.constraints.violation import Violation
 
 GUIDE = Path(__file__).parents[2] / "docs" / "inference.md"
 REGISTRY = default_registry()
@@ -56,6 +59,19 @@ def test_a_rule_that_does_not_fit_the_schema_is_told():
     for function in functions.values():
         function(call)
     assert asked == [0, "alpha"]
+
+
+def test_inputs_after_one_of_unknown_rank_are_compared_with_the_target():
+    schema = replace(REGISTRY.schema("LayerNormalization", 17), shape="onto(X, Scale, B); same(X); same(X)")
+    shapes = [(2, 3), None, (1, 2, 3)]
+    call = SimpleNamespace(
+        output_count=1,
+        require_shape=shapes.__getitem__,
+        shape=shapes.__getitem__,
+        parameter=[each.name for each in schema.inputs].__getitem__,
+    )
+    with pytest.raises(Violation, match=re.escape("B of shape [1, 2, 3] does not")):
+        inference.function_of_rules(schema)(call)
 
 
 def test_every_version_says_how_its_outputs_are_inferred():

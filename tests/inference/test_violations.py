@@ -30,7 +30,7 @@ BROKEN = [
      "(float[1,5,4] x) => (float[] y) <int64[2] i = {3, 3}, int64[2] b = {2, 2}> { y = Col2Im(x, i, b) }"),
     (12, "C4: of dimensions of ellipses, 2 and 3 cannot be broadcast together",
      '(float[2,3] x, float[3,4] z) => (float[] y) { y = Einsum<equation="...,...->...">(x, z) }'),
-    (13, "C2: a window of 0", "(float[1,1,4] x, float[1,1,0] w) => (float[] y) { y = Conv(x, w) }"),
+    (13, "C2: a window of 0", "(float[1,1,4] x, float[1,1,0] w) => (float[] y) { y = ConvTranspose(x, w) }"),
     (13, "C2: a dimension of batch_dims is 2 and 3",
      "(float[2,3] x, int64[3,1] i) => (float[] y) { y = GatherND<batch_dims=1>(x, i) }"),
     (13, "C1: 3 pads", "(float[] x) => (float[] y) <int64[3] p = {1, 1, 1}> { y = Pad(x, p) }"),
@@ -112,6 +112,8 @@ BROKEN = [
          d = Concat<axis=0>(u, t) y, z = Split(x, d) }"""),
     (13, "C2: sizes [N, 1], dimension N", """(float[N] x) => (float[] y, float[] z) <int64[1] t = {1}> {
         s = Shape(x) d = Concat<axis=0>(s, t) y, z = Split(x, d) }"""),
+    (13, "C3: indices from 3 to 3, dimension 3",
+     "(float[3] x, float[1] u) => (float[] y) <int64[1,1] i = {3}> { y = ScatterND(x, i, u) }"),
     (6, "C1: B of shape [2, 3] does not fit into [3] from axis -1 on",
      "(float[3] x, float[2,3] s) => (float[] y) { y = Add<broadcast=1>(x, s) }"),
     (6, "C1: B of shape [2] does not fit into [2, 3] from axis 2 on",

@@ -364,6 +364,7 @@ LONG = [
     ("LSTM", 22, (full(20, 1, 1), full(1, 4, 1), full(1, 4, 1)), {"hidden_size": 1}),
     ("LinearAttention", 27, (full(1, 20, 1),) * 3, {"update_rule": "linear", "q_num_heads": 1, "kv_num_heads": 1}),
     ("NonMaxSuppression", 11, (full(1, 1, 4), full(1, 20, 1), np.array(1)), {}),
+    ("NonMaxSuppression", 11, (np.arange(80, dtype=np.float32).reshape(1, 20, 4), full(1, 1, 20), np.array(20)), {}),
     ("GridSample", 20, (full(1, 1, 4, 4, 4), full(1, 1, 1, 1, 3)), {"mode": "cubic"}),
     ("MaxRoiPool", 22, (full(1, 1, 4, 4), full(1, 5, value=0)), {"pooled_shape": [20, 1]}),
     ("ConvTranspose", 22, (full(1, 1, 2, 2), full(1, 1, 5, 5)), {}),
@@ -429,6 +430,8 @@ def test_an_evaluation_may_take_what_the_groups_of_its_process_leave(monkeypatch
     files["/proc/self/statm"] = "9000 9000 0"
     assert limits.byte_limit(Limits()) == 0
     assert limits.byte_limit(Limits(max_bytes=7)) == 7
+    monkeypatch.setattr(limits, "_process_limits", lambda taken, resident: [5])
+    assert [limits.byte_limit(Limits(max_bytes=given)) for given in (3, 7)] == [3, 5]
 
 
 def test_constants_of_a_branch_count_once():
@@ -483,6 +486,13 @@ def test_long_products_are_worked_on_in_pieces(shapes, work, pieces, dtype, monk
     products.multiply(a, b, result, SimpleNamespace(check_time=lambda: times.append(0)))
     assert len(times) == pieces
     np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("shapes", [((5,), (5,)), ((5,), (5, 3)), ((2, 3, 5), (5,))])
+def test_long_products_with_a_vector_are_those_of_fractions(shapes, monkeypatch):
+    a, b = (np.linspace(0.5, 2.25, np.prod(shape)).reshape(shape) for shape in shapes)
+    monkeypatch.setattr(products, "WORK", 1)
+    np.testing.assert_allclose(computed("MatMul", a, b)[0], np.matmul(a, b), rtol=1e-14)
 
 
 @pytest.mark.parametrize(

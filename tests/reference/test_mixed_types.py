@@ -7,6 +7,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import opset
+from opset.extend import rounded_once
 from opset.reference.example_models import feeds_of, model_of
 from opset.reference.numerics.ml_scores import TRANSFORMS, transform_scores
 from tests.examples import PAIRS
@@ -39,6 +40,15 @@ def test_double_values_times_a_float_scale_are_rounded_once():
     x, scale = np.array([[7e38, -7e38]]), np.array([0.25, 0.5], np.float32)
     y = computed("RMSNormalization", 23, {"x": x, "scale": scale}, NARROW, epsilon=0.0, stash_type=WIDE)
     np.testing.assert_array_equal(y, np.array([[0.25, -0.5]], np.float32))
+
+
+def test_the_first_tensor_decides_to_which_type_is_rounded():
+    """An input before it may be left out, or be a sequence."""
+    added = rounded_once(lambda first, x, y: x + y)
+    x, y = np.array([2048], np.float16), np.array([1.5], np.float32)
+    for first in (None, [y]):
+        results = added(first, x, y), added(first, y, x)
+        assert [(each.dtype, each.tolist()) for each in results] == [(np.float16, [2050.0]), (np.float32, [2049.5])]
 
 
 @pytest.mark.parametrize("scale", [NARROW, WIDE])

@@ -191,6 +191,9 @@ def test_parts_that_nothing_counts_are_as_many_as_the_outputs(to):
     wanted = np.split(X, 2, axis=1)
     same(theirs(opset.convert(proto, to), X), wanted)
     same(opset.ReferenceEvaluator(proto).run(None, {"i0": X}), wanted)
+    with pytest.raises(RunError, match="C3"):
+        opset.ReferenceEvaluator(proto, strict=True).run(None, {"i0": X})
+    assert [each.code for each in infer(proto, strict=True).findings] == ["I201"]
     for given in (model("Split", 18, X, [1, 3], outputs=2, axis=1), model("Split", 13, X, outputs=2, axis=1)):
         assert not opset.plan(given, 21).notes
 

@@ -92,11 +92,12 @@ def with_sizes(
     """Return the model with the new sizes, and a line of text for each change of a node.
 
     A size that the model states as a number changes if every node treats the slices along its axis independently. A
-    variable that gets a number is replaced by it.
+    size that is a variable gets a number in place of the variable.
 
     Args:
         model: the model; it is not changed.
-        sizes: the new sizes by name, as in `change_sizes`.
+        sizes: the new sizes, numbers or names of variables, by name of the old size: "x.0" for the first size of input
+            x, or a dim_param. For the name of an output, "y.0", see `change_sizes`.
         registry: the operators.
         limits: how much the work may take; without them, that is in proportion to the model.
 
@@ -116,11 +117,13 @@ def resize(
 ) -> tuple[Model, dict[str, int], list[str]]:
     """Return a model in which sizes that it states as numbers are other numbers or variables.
 
-    Sizes that are variables do not change here: numbers for them are returned, and the caller binds them.
+    Sizes that are variables do not change here. Their new numbers are returned, and the caller writes them into the
+    model.
 
     Args:
         model: the model; it is not changed.
-        sizes: the new sizes by name, as in `change_sizes`.
+        sizes: the new sizes, numbers or names of variables, by name of the old size: "x.0" for the first size of input
+            x, or a dim_param. For the name of an output, "y.0", see `change_sizes`.
         registry: the operators.
         limits: how much the work may take; without them, that is in proportion to the model.
 

@@ -152,7 +152,7 @@ def check_declared_constraints(call: Call) -> None:
 def _is_given(call: Call, name: str) -> bool | None:
     """Return whether a node has the input or attribute called `name`; an empty list counts as absent.
 
-    The result is None for an attribute that is taken from the call of the function around the node, if this call is
+    The result is None if an attribute refers to one of the function around the node, and the call of this function is
     unknown.
     """
     if name in call.schema.attributes:
@@ -164,10 +164,11 @@ def _is_given(call: Call, name: str) -> bool | None:
 
 
 def attribute_if_known(call: Call, name: str) -> Any:
-    """Return the value of an attribute, or its default.
+    """Return the value of an attribute, or its default; None if it is unknown.
 
-    The result is None if there is neither, or if the value is taken from the call of the function around the node, and
-    this call is unknown.
+    The result is None if the attribute is absent and has no default. It is also None if the attribute refers to one of
+    the function around the node, and the call of this function is unknown. Raises WrongAttributeType if the value has
+    another type than the schema says.
     """
     try:
         return call.attribute(name)
@@ -176,10 +177,11 @@ def attribute_if_known(call: Call, name: str) -> Any:
 
 
 def required_attribute(call: Call, name: str) -> Any:
-    """Return the value of an attribute that has no default. Raises Violation without a label if the node lacks it.
+    """Return the value of an attribute that has no default.
 
-    Raises WrongAttributeType if the value has another type than the schema says. Raises Unknown if the value comes from
-    the call of the function around the node, and this call is unknown.
+    Raises Violation without a label if the node lacks the attribute, and WrongAttributeType if the value has another
+    type than the schema says. Raises Unknown if the attribute refers to one of the function around the node, and the
+    call of this function is unknown.
     """
     value = call.attribute(name)
     if value is None:

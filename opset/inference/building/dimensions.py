@@ -727,7 +727,7 @@ class _SizeReader:
     """Reads a size from the tokens of its text, such as ["2", "*", "N"]; spaces are not among them.
 
     The methods raise _NotASize if the tokens are no size or have too many open brackets, and the errors of arithmetic
-    with sizes: TooComplex, ZeroDivisionError, ValueError.
+    with sizes: TooComplex, ZeroDivisionError, ValueError. `depth` is the number of open brackets before the next token.
     """
 
     def __init__(self, tokens: list[str]) -> None:
@@ -771,7 +771,7 @@ class _SizeReader:
         return result
 
     def read_factor(self, depth: int) -> Size:
-        """Read and return a number, variable, function or sum in brackets; `depth` is the number of brackets open."""
+        """Read a number, variable, function or sum in brackets; raise _NotASize if none is next. Return a size."""
         token = self.take_token()
         if token == "(":
             inner = self.read_sum(depth + 1)

@@ -21,9 +21,10 @@ def strides_of(shape: Sequence[int]) -> list[int]:
 
 
 def offsets_of(shape: Iterable[int], strides: Iterable[int]) -> list[int]:
-    """Return the offset of each element of a tensor, in row-major order, if its axes have these strides.
+    """Return the offset of each element of a tensor, in row-major order.
 
-    Shape [2, 3] with strides [0, 1] gives [0, 1, 2, 0, 1, 2].
+    `shape` has the size of each axis, `strides` the distance between two neighbors along it. The shape [2, 3] and the
+    strides [0, 1] give [0, 1, 2, 0, 1, 2].
     """
     offsets = [0]
     charge(prod(shape))
@@ -33,7 +34,10 @@ def offsets_of(shape: Iterable[int], strides: Iterable[int]) -> list[int]:
 
 
 def broadcast_elements(data: Constant, shape: tuple[int, ...]) -> list[Element]:
-    """Return the elements of a tensor broadcast to `shape`, in row-major order; its own shape must fit."""
+    """Return the elements of a tensor broadcast to `shape`, in row-major order.
+
+    The tensor's own shape must broadcast to `shape`, which is not checked.
+    """
     if data.dims == shape:
         return list(data.values)
     padded = (1,) * (len(shape) - len(data.dims)) + data.dims

@@ -22,9 +22,10 @@ def list_length(call: Call, attribute: str) -> int:
 
 
 def count_rows_and_features(call: Call) -> tuple[Size | None, Size | None]:
-    """Return the numbers of rows and of features of the first input.
+    """Return (number of rows, number of features) of the first input.
 
-    They are N and C for a shape [N, C], 1 and C for a single row [C], and (None, None) if the rank is unknown.
+    The result is (N, C) for the shape [N, C], and (1, C) for the single row [C]. It is (None, None) if the rank is
+    unknown. A known rank must be 1 or 2; the operators' constraints demand that.
     """
     shape = call.shape(0)
     if shape is None:
@@ -33,10 +34,10 @@ def count_rows_and_features(call: Call) -> tuple[Size | None, Size | None]:
 
 
 def label_type_and_count(call: Call, strings: str, integers: str) -> tuple[str, int]:
-    """Return the element type of a classifier's labels, "string" or "int64", and their number.
+    """Return the element type of a classifier's labels, "string" or "int64", and the number of labels.
 
-    `strings` and `integers` are the names of the two list attributes, one of which holds the labels. Integers count if
-    `strings` is empty or absent.
+    `strings` and `integers` are the names of two list attributes. The labels are in the attribute `strings`, or if this
+    is empty or absent, in the attribute `integers`.
     """
     names = list_length(call, strings)
     return ("string", names) if names else ("int64", list_length(call, integers))
@@ -78,9 +79,9 @@ def tensor_length(tensor: Any) -> int:
 
 
 def check_lengths(call: Call, name: str, count: int, columns: Size | None, label: str) -> None:
-    """Raise Violation `label`, such as "C1", if the list attribute `name` certainly has not `count` * `columns` items.
+    """Raise Violation `label` if the list attribute `name` certainly does not have `count` * `columns` items.
 
-    Nothing is checked if `columns` is None, which means unknown.
+    `label` is the label of a constraint, such as "C1". If `columns` is None, which means unknown, nothing is checked.
     """
     length = list_length(call, name)
     if columns is not None and equal(columns * count, length) is False:

@@ -162,9 +162,10 @@ def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None])
 
 
 def squeeze_shape(shape: Shape, axes: Sequence[int]) -> Shape:
-    """Return a shape without the sizes at `axes`, which are counted from 0.
+    """Return a shape without the sizes at `axes`.
 
-    Raises Violation C2 if a removed size is certainly not 1.
+    Each axis is counted from 0 and must be below the rank. An axis that is there twice is removed once. Raises
+    Violation C2 if a removed size is certainly not 1.
     """
     removed = set(axes)
     for axis in removed:
@@ -232,7 +233,8 @@ def equal_parts(whole: Size, count: int, *, last_smaller: bool) -> list[Size]:
     """Return the sizes of `count` equal parts of a dimension of size `whole`.
 
     With `last_smaller`, the parts are rounded up, and the last one has the rest: 7 in 3 parts is [3, 3, 1]. Raises
-    Violation C2 if `whole` certainly cannot be split so.
+    Violation C2 if the rest is certainly negative, or without `last_smaller`, if `count` certainly does not divide
+    `whole`.
     """
     if not last_smaller:
         if equal(whole % count, 0) is False:

@@ -289,7 +289,7 @@ def infer(
         from opset.inference.axes.changing import resize  # it needs an inference itself
 
         loaded, numbers, notes = resize(loaded, dims, registry, limits)
-    bound, index = read_model(bind_dims(loaded, numbers), registry, freeze)
+    bound, index = read_model(bind_dims(loaded, numbers), registry, freeze, strict)
     index.notes += notes
     engine = Engine(
         bound,

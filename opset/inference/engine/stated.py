@@ -34,9 +34,10 @@ class StatedTypes:
     """Whether only the sizes of inputs and initializers count; of other values, ranks and element types do."""
 
     def enter_graph(self, scope: Scope, overridable: bool) -> None:
-        """Record in a scope the inputs, initializers and stated types of its main or training graph.
+        """Record in `scope` the inputs, initializers and stated types of its graph, a main or training graph.
 
-        If `overridable`, a caller may replace initializers that are also inputs, so that their elements do not count.
+        `overridable` states whether a caller may replace an initializer that is also an input. If so, the elements of
+        such an initializer are not recorded.
         """
         graph = scope.body.proto
         for value in graph.input:
@@ -51,9 +52,9 @@ class StatedTypes:
     def enter_initializers(self, scope: Scope, passed: Collection[str]) -> None:
         """Record in a scope the initializers of its graph, with their types and tensors.
 
-        `passed` has the names of the graph's inputs. An initializer with such a name is only a default, which a caller
-        may replace: its tensor is not recorded, and its element type only if no type of the input is known. For a
-        sparse initializer, only the type is recorded.
+        `passed` has the names of the inputs that a caller may pass. An initializer with such a name is only a default.
+        Its tensor is not recorded, and its element type only if no type of the input is known. For a sparse
+        initializer, only the type is recorded.
         """
         types = scope.types
         tensors = scope.tensors
@@ -71,7 +72,8 @@ class StatedTypes:
         """Store in `scope.stated` the TypeProtos that its graph or function states for computed values.
 
         Functions and subgraphs may also state types of values that they take from outside. If such a type contradicts
-        the known type of the value, this is stored in `scope.conflicts`. Nothing is done if stated types are ignored.
+        the known type of the value, the contradiction is stored in `scope.conflicts`. Nothing is done if stated types
+        are ignored.
         """
         body, proto = scope.body, scope.body.proto
         if self._ignored:

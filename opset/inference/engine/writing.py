@@ -57,8 +57,8 @@ def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
 def _graph_of(roots: Sequence[Any], key: Any) -> Any:
     """Return the GraphProto to which the `key` of a scope leads, from `roots` and the graphs in their nodes.
 
-    A key is (index in `roots`,), or for a subgraph (key of the scope around, index of the node, attribute). Returns
-    None for a graph in a function, and for a graph that a call passed to a function.
+    The key of a root is (index in `roots`,). The key of a subgraph is (key of the scope around, index of the node,
+    attribute). Returns None for a graph in a function, and for a graph that a call passed to a function.
     """
     steps = []
     while len(key) == 3:
@@ -139,8 +139,9 @@ def _type_field(type_: Type | None) -> tuple[bytes, int]:
 def _rewrite_function(function: Any, calls: Sequence[Scope], engine: Engine) -> None:
     """Replace, in place, the types stated in a FunctionProto and its subgraphs by types that hold in every call.
 
-    Only values that a node computes and that have a stated type are rewritten. Only sizes that are numbers are written.
-    A stated type that contradicts one call is removed if the calls have no type in common.
+    A type is replaced only if it is stated for a value that a node computes. In the new type, only sizes that are
+    numbers are stated. If the calls have no type in common, a stated type that contradicts one of the calls is removed;
+    any other stays.
 
     Args:
         function: the FunctionProto.

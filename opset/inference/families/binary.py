@@ -70,8 +70,8 @@ def mod_10(call: Call) -> Shape:
 def _divide(a: Any, b: Any) -> Element:
     """Return a / b, truncated toward zero for integers, or None if the quotient is unknown.
 
-    If `a` or `b` is symbolic and neither is a float, the quotient is known only if neither may be negative. If one is
-    symbolic and the other one a float, it is known only for `b` 1.0. Raises ZeroDivisionError for a divisor of 0.
+    If `a` or `b` is symbolic, the quotient is known in two cases: neither is a float, and neither may be negative; or
+    `b` is 1.0. Raises ZeroDivisionError for a divisor of 0.
     """
     quotient: Element
     if isinstance(a, float) or isinstance(b, float):
@@ -112,9 +112,12 @@ def _add(a: Any, b: Any) -> Element:
 def _raise_to_power(a: Any, b: Any) -> Element:
     """Return a ** b, or None if it is unknown.
 
-    If `a` is symbolic, it is known only for `b` 1 or 2. If `a` or `b` is a float, or `b` is negative, it is known only
-    if it is exact in single precision, as libraries may round differently. For two integers, it is unknown if `b` is
-    above 64. Raises TypeError if only `b` is symbolic, OverflowError if a float is beyond single precision.
+    - If `a` is symbolic, the power is known only for `b` 1 or 2.
+    - If `a` or `b` is a float, or `b` is negative, it is known only if it is exact in single precision: libraries may
+      round differently.
+    - For two integers, it is unknown if `b` is above 64.
+
+    Raises TypeError if only `b` is symbolic, OverflowError if a float is beyond single precision.
     """
     if isinstance(a, Dim):
         if b == 1:
@@ -142,9 +145,13 @@ def _exact_power(a: float, b: float) -> Element:
 def mod_10_data(call: Call) -> Any:
     """Return a % b for each pair of elements of the inputs, broadcast together; None if an input is unknown.
 
-    The result has the sign of b, or of a if the attribute `fmod` is 1. An element is None if a or b is unknown, if b is
-    0, or if variables decide the result. With `fmod` 1, it is also None for integers or symbolic sizes of which one may
-    be negative.
+    The result has the sign of b. If the attribute `fmod` is 1, it has the sign of a. It is None for a pair in these
+    cases:
+
+    - a or b is unknown;
+    - b is 0;
+    - variables decide the result;
+    - `fmod` is 1, a and b are no floats, and one of them may be negative.
     """
 
     def fmod(a: Any, b: Any) -> Element:

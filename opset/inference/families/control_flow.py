@@ -38,15 +38,18 @@ _FOLLOWED = ("int64", "int32", "bool")  # element types of states whose elements
 
 @infer("If")
 def if_1(call: Call) -> GraphRule:
-    """Yield requests to infer the branches; return the types and elements of the node's outputs.
+    """Yield requests to infer the branches of an If; return the types and elements of the node's outputs.
 
-    If the condition is known, they are taken from the branch that runs. Otherwise, they are the parts that both
-    branches have in common. A branch with too few outputs counts as one that never runs. If the rank or type of an
-    output is unknown because the branches differ, the reason is added to `call.doubts`.
+    If the condition is known, the outputs are taken from the branch that runs. Otherwise, they are the parts that both
+    branches have in common. A branch with fewer outputs than the node counts as one that never runs. If the rank or
+    type of an output is unknown because the branches differ, the reason is added to `call.doubts`.
 
-    Raises Unknown if a branch is missing. Raises Violation C1 if the condition cannot be a single boolean, C2 if no
-    branch that may run has enough outputs, C3 for a branch with inputs. Raises Violation without a label if both
-    branches may run, and an output has different element types in them.
+    Raises Unknown if a branch is missing. Raises Violation with one of these labels:
+
+    - C1 if the condition cannot be a single boolean;
+    - C2 if no branch that may run has enough outputs;
+    - C3 if a branch has inputs;
+    - no label if both branches may run and an output has different element types in them.
     """
     branches = {name: _graph_of_attribute(call, name) for name in ("then_branch", "else_branch")}
     check_graphs("If", call.version, 0, 0, branches)
@@ -83,9 +86,13 @@ def loop_1(call: Call) -> GraphRule:
     The result also has the elements of carried values, as far as they are known. If the loop certainly does not run,
     the carried values are the initial ones, and scan outputs have the size 0.
 
-    Raises Violation C1 for a condition that cannot be a single boolean, C2 if M does not have one element, C3 for a
-    wrong number of inputs or outputs of the body, C4 if a carried value changes its element type, C5 for a scan output
-    that is a sequence or map. Raises Unknown if the body is missing.
+    Raises Unknown if the body is missing. Raises Violation with one of these labels:
+
+    - C1 if the condition cannot be a single boolean;
+    - C2 if M does not have one element;
+    - C3 if the body has a wrong number of inputs or outputs;
+    - C4 if a carried value changes its element type;
+    - C5 if a scan output is a sequence or map.
     """
     body = _graph_of_attribute(call, "body")
     states = max(call.input_count - 2, 0)
@@ -138,10 +145,16 @@ def scan_9(call: Call) -> GraphRule:
     """Yield requests to infer the body; return the output types of a Scan: the states, then the stacked scan outputs.
 
     The result also has the elements of states, as far as they are known. If there certainly are no steps, the states
-    are the initial ones, and scan outputs have the size 0. Raises Unknown if the body or `num_scan_inputs` is missing.
+    are the initial ones, and scan outputs have the size 0.
 
-    Raises Violation C1 for a wrong number of inputs or outputs, C2 for axes, C3 for directions, C4 if scan inputs
-    differ in length, C5 for a scan output that is a sequence or map, C6 if a state changes its element type.
+    Raises Unknown if the body or `num_scan_inputs` is missing. Raises Violation with one of these labels:
+
+    - C1 if there is a wrong number of inputs or outputs;
+    - C2 if there is a wrong number of axes, or an axis does not exist;
+    - C3 if there is a wrong number of directions;
+    - C4 if scan inputs differ in length;
+    - C5 if a scan output is a sequence or map;
+    - C6 if a state changes its element type.
     """
     body = _graph_of_attribute(call, "body")
     scans, states = _count_scans_and_states(call, body, 0)
@@ -179,10 +192,17 @@ def scan_9(call: Call) -> GraphRule:
 def scan_8(call: Call) -> GraphRule:
     """Yield requests to infer the body; return the output types of a Scan of version 8: states, then scan outputs.
 
-    Each output has a first dimension for the samples of a batch, and a scan output a second one for the steps. Raises
-    Unknown if the body or `num_scan_inputs` is missing. Raises Violation C1 for a wrong number of inputs or outputs, C3
-    for directions, C4 or C7 if inputs differ in their steps or samples, C5 for a scan output that is a sequence or map,
-    C6 if a state changes its element type, C8 for `sequence_lens`.
+    Each output has a first dimension for the samples of a batch, and a scan output a second one for the steps.
+
+    Raises Unknown if the body or `num_scan_inputs` is missing. Raises Violation with one of these labels:
+
+    - C1 if there is a wrong number of inputs or outputs;
+    - C3 if there is a wrong number of directions;
+    - C4 if inputs differ in their steps;
+    - C5 if a scan output is a sequence or map;
+    - C6 if a state changes its element type;
+    - C7 if inputs differ in their samples, or have too low a rank;
+    - C8 if `sequence_lens` does not fit.
     """
     body = _graph_of_attribute(call, "body")
     scans, states = _count_scans_and_states(call, body, 1)
@@ -318,8 +338,10 @@ def _drop_lost_parts(type_: Type | None, before: Type | None, after: Type | None
     """Return `type_` without each size, or the rank, that an iteration loses: known in `before`, unknown in `after`.
 
     `before` and `after` are the types of a state before and after the iteration. If they are [2, 3] and [2, ?], the
-    type [4, 5] becomes [4, ?]. The rank is dropped, too, if the three types do not all have the same rank. `type_` is
-    returned unchanged if `before` is None. Returns None if `type_` is None, or if only `after` is None.
+    type [4, 5] becomes [4, ?]. The rank is dropped, too, if the three types do not all have the same rank.
+
+    If `type_` is None, the result is None. If `before` is None, `type_` is returned unchanged. If only `after` is None,
+    the result is None.
     """
     if type_ is None or before is None or before == after:
         return type_
@@ -389,9 +411,12 @@ def _count_iterations(call: Call) -> tuple[Size | None, int]:
 def _limit_iterations(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
     """Return how often a Loop with a condition runs, and the least number of times that it certainly runs.
 
-    The first number is None if it is unknown. The condition before the first iteration is taken to be true. If the
-    body's condition is always true, both numbers are those by M; if it is always false, there is at most one iteration.
-    If the condition is unknown, the first number is known only if M is 1.
+    The first number is None if it is unknown. The condition before the first iteration is taken to be true. By the
+    condition that the body returns, the numbers are these:
+
+    - if it is always true, both numbers are those by M;
+    - if it is always false, there is at most one iteration;
+    - if it is unknown, the first number is known only if M is 1.
 
     Args:
         condition: the body's first output, which decides whether there is another iteration; None if its elements are

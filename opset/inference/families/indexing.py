@@ -82,7 +82,8 @@ def gather_1_data(call: Call) -> tuple[Element, ...] | None:
 def _check_element_indices(call: Call, least: int | None = None) -> None:
     """Raise Violation if the attribute `axis` (C1), the indices' shape (C2) or an index (C3) does not fit the data.
 
-    Unknown shapes and indices are not checked. `least` is the lowest legal index; None stands for -size.
+    An unknown shape or index is not checked. `least` is the lowest legal index. If it is None, the lowest legal index
+    is -size.
     """
     shape, indices = call.shape(0), call.shape(1)
     rank = call.rank(1) if shape is None else len(shape)
@@ -100,7 +101,8 @@ def _check_element_indices(call: Call, least: int | None = None) -> None:
 def gather_elements_11(call: Call) -> Shape:
     """Return the shape of the indices; if it is unknown, a size of None for each axis of the data.
 
-    Raises Unknown if neither rank is known, Violation C1 to C3 if axis or indices do not fit the data.
+    Raises Unknown if neither rank is known. Raises Violation C1 if the axis does not fit the data, C2 if the shape of
+    the indices does not, C3 if an index does not.
     """
     _check_element_indices(call)
     indices = call.shape(1)
@@ -139,8 +141,8 @@ def gather_nd_11(call: Call) -> Shape:
     """Return the shape of the indices without the last size, followed by the shape of the slices that they select.
 
     The last size is the length of an index tuple. An unknown length is taken to be 1 if the data has at most one axis
-    behind the batch axes. Raises Unknown if a rank is unknown, or an unknown length may be above 1. Raises Violation C2
-    or C4 if indices do not fit.
+    behind the batch axes. Raises Unknown if a rank is unknown, or if an unknown length may be above 1. Raises Violation
+    C2 if the batch axes of data and indices differ in size, C4 if an index is out of range.
     """
     shape = call.shape(0)
     indices = call.shape(1)
@@ -227,10 +229,10 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _nonzero_flags(call: Call) -> list[bool] | None:
-    """Return for each element of the first input whether it is not zero.
+    """Return for each element of the first input whether the element is not zero.
 
-    The result is None if this is not known of each element. It is an empty list if the input has no elements, or if not
-    even their number is known.
+    The result is None if the answer is unknown for one of the elements. It is [] if the input has no elements. It is
+    also [] if `call.elements` is None, for which the caller has to look.
     """
     flags = []
     for element in call.elements(0) or ():
@@ -278,8 +280,9 @@ _REDUCTIONS: dict[str, Any] = {"add": operator.add, "mul": operator.mul, "max": 
 def scatter_9(call: Call) -> Shape:
     """Return the output shape of Scatter and ScatterElements, which is the shape of the data.
 
-    If the data's rank is unknown, each size is None, and indices or updates give the rank. Raises Unknown if no rank is
-    known, Violation C1 to C3 if axis or indices do not fit the data; before version 11, no index may be negative.
+    If the rank of the data is unknown, indices or updates give the rank, and each size is None. Raises Unknown if no
+    rank is known. Raises Violation C1 if the axis does not fit the data, C2 if the shape of the indices does not, C3 if
+    an index does not. Before version 11, no index may be negative.
     """
     # Before version 11 no index is negative.
     _check_element_indices(call, 0 if call.version < 11 else None)
@@ -296,8 +299,8 @@ def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
     """Return the data's elements after updates were written to the indices; an unknown element is None.
 
     If the attribute `reduction` is not "none", an update is combined with the element, and floats become unknown. The
-    result is None if a size of the data is unknown or symbolic or an index is unknown. Raises Unknown if the rank of
-    the data is unknown.
+    result is None if a size of the data is not a known number, or if an index is not. Raises Unknown if the rank of the
+    data is unknown.
     """
     shape = _known_integers(call.require_shape(0))
     offsets = _element_offsets(call, shape) if shape is not None else None
@@ -308,9 +311,9 @@ def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
 def scatter_nd_11(call: Call) -> Shape:
     """Return the shape of the data, which the output has, too.
 
-    If the rank of the data is unknown, the shape follows from indices and updates: None for each axis that an index
-    tuple addresses, then the updates' sizes behind these. Raises Unknown if it does not follow from them either. Raises
-    Violation C2 if the shape of the updates does not fit, C3 for an index out of range.
+    If the rank of the data is unknown, the shape follows from indices and updates. It then has None for each axis that
+    an index tuple addresses, followed by the last sizes of the updates. Raises Unknown if the rank does not follow from
+    them either. Raises Violation C2 if the shape of the updates does not fit, C3 if an index is out of range.
     """
     shape, indices, updates = call.shape(0), call.shape(1), call.shape(2)
     length = indices[-1] if indices is not None else None
@@ -350,9 +353,10 @@ def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Elem
     """Return the data's `count` elements with the updates written at `offsets`; an unknown element is None.
 
     If the attribute `reduction` is "none", an update replaces the element, and an element with several different
-    updates becomes None. Otherwise, an update is combined with the element that is there. Data and updates may be
-    unknown. Returns None if the number of elements is not `count`, or the number of updates is not the number of
-    offsets.
+    updates becomes None. Otherwise, an update is combined with the element that is there. If all data or all updates
+    are unknown, each of them counts as None.
+
+    Returns None if the data does not have `count` elements, or if there is not one update for each offset.
     """
     result = list(call.elements(0) or (None,) * count)
     updates = call.elements(2) or (None,) * len(offsets)
@@ -373,7 +377,7 @@ def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Elem
 def _combination(name: str) -> Any:
     """Return the function that combines an element and an update by the reduction `name`: "add", "mul", "max", "min".
 
-    The function returns None for floats, and raises KeyError for any other name.
+    The function returns None if one of the two is a float. It raises KeyError if `name` is none of these.
     """
 
     def combine(element: Any, update: Any) -> Element:
@@ -394,10 +398,10 @@ def _combination(name: str) -> Any:
 
 @infer("OneHot")
 def one_hot_9(call: Call) -> Shape:
-    """Return the shape of the indices with a new axis of size `depth`, which is None if it is unknown.
+    """Return the shape of the indices with a new axis at the place `axis`, an attribute.
 
-    The attribute `axis` is the place of the new axis in the result. Raises Unknown if the rank of the indices is
-    unknown.
+    The size of the new axis is the input `depth`, or None if it is unknown. Raises Unknown if the rank of the indices
+    is unknown.
     """
     depth = call.element(1)
     if isinstance(depth, float):
@@ -415,9 +419,9 @@ def one_hot_9(call: Call) -> Shape:
 def top_k_1(call: Call) -> list[Shape]:
     """Return the shape of X in which `axis` has the size k, twice: for the values and for the indices.
 
-    It serves all versions: k is an attribute in version 1, which raises Violation without a label if it is absent, and
-    the second input later. The size is None if k is unknown. `axis` was checked before. Raises Unknown if the rank of X
-    is unknown.
+    The size is None if k is unknown. In version 1, k is an attribute; Violation without a label is raised if it is
+    absent. In later versions, k is the second input. `axis` was checked before. Raises Unknown if the rank of X is
+    unknown.
     """
     k = required_attribute(call, "k") if call.version == 1 else call.element(1)
     size = k if isinstance(k, int | Dim) else None
@@ -431,10 +435,12 @@ def top_k_1(call: Call) -> list[Shape]:
 def unique_11(call: Call) -> list[Shape | None]:
     """Return the shapes of the outputs Y, indices, inverse_indices and counts.
 
-    Without the attribute `axis`, elements are compared; with it, slices along it. The number of different ones is the
-    size of Y along `axis`, and the size of indices and counts. It is None unless there are only 0 or 1 elements or
-    slices. The size of inverse_indices is the number of all elements or slices, None if unknown. If the rank is unknown
-    and the node has `axis`, the shape of Y is None, and the reason is added to `call.doubts`.
+    Without the attribute `axis`, elements are compared; with it, slices along the axis. The size of inverse_indices is
+    the number of all elements or slices, None if unknown.
+
+    The number of different elements or slices is the size of Y along `axis`, and the size of indices and counts. It is
+    None unless there are only 0 or 1 elements or slices. If the rank is unknown and the node has `axis`, the shape of Y
+    is None, and the reason is added to `call.doubts`.
     """
     shape = call.shape(0)
     axis = call.attribute("axis")

@@ -70,10 +70,11 @@ def dict_vectorizer_1(call: Call) -> Type:
 
 @infer_ml("FeatureVectorizer")
 def feature_vectorizer_1(call: Call) -> Shape:
-    """Return (rows, features); features are the sum of `inputdimensions`, or of the inputs' columns if it is absent.
+    """Return (rows, features) for the output of FeatureVectorizer; a number is None if it is unknown.
 
-    A vector counts as one row. A number is None if it is unknown. Raises Violation C1 if `inputdimensions` does not
-    have a number for each input, C2 if inputs have different numbers of rows.
+    The features are the sum of `inputdimensions`, or if this is absent, of the columns of the inputs. A vector counts
+    as one row. Raises Violation C1 if `inputdimensions` does not have a number for each input, C2 if inputs have
+    different numbers of rows.
     """
     dimensions = call.attribute("inputdimensions")
     if dimensions is not None and len(dimensions) != call.input_count:
@@ -107,8 +108,12 @@ def imputer_1(call: Call) -> Shape:
 def label_encoder_2(call: Call) -> Type:
     """Return the type with the shape of X and the element type of the node's values.
 
-    Raises Violation C1 if keys or values are absent or in several attributes, C2 if they differ in number, C3 if the
-    keys do not have the type of X, C4 if `default_tensor` is not one element of the values' type.
+    Raises Violation with one of these labels:
+
+    - C1 if keys or values are absent, or in several attributes;
+    - C2 if there is not one value for each key;
+    - C3 if the keys do not have the element type of X;
+    - C4 if `default_tensor` is not one element of the values' type.
     """
     (keys, key_count), (values, value_count) = _dtype_and_count(call, "keys"), _dtype_and_count(call, "values")
     if key_count != value_count:
@@ -125,10 +130,11 @@ def label_encoder_2(call: Call) -> Type:
 
 
 def _dtype_and_count(call: Call, what: str) -> tuple[str | None, int]:
-    """Return (element type, number) of a LabelEncoder's keys or values, as `what` is "keys" or "values".
+    """Return (element type, number) of the keys or values of a LabelEncoder.
 
-    They are in an attribute such as `keys_floats` or `keys_tensor`. Raises Violation C1 if none or several of these
-    attributes have elements.
+    `what` is "keys" or "values". The keys are in one of the attributes `keys_floats`, `keys_int64s`, `keys_strings` and
+    `keys_tensor`; the names are alike for values. The element type is None if the type of the tensor is unknown. Raises
+    Violation C1 if no attribute has elements, or if several have.
     """
     forms: list[tuple[str | None, int]] = [
         (element, list_length(call, f"{what}_{element}s")) for element in ("float", "int64", "string")

@@ -15,7 +15,10 @@ from opset.schemas.constraints.violation import Violation
 
 @rule("same")
 def same(call: Call, output: int, source: int) -> Shape | None:
-    """Return the shape of the input at index `source`: the rule `same(X)`. Raises Unknown if its rank is unknown."""
+    """Return the shape of the input at index `source`: the rule `same(X)`.
+
+    `output`, the index of the output, is not used. Raises Unknown if the rank of the input is unknown.
+    """
     return call.require_shape(source)
 
 
@@ -23,7 +26,7 @@ def same(call: Call, output: int, source: int) -> Shape | None:
 def same_type(call: Call, output: int, source: int) -> Type | None:
     """Return the type and shape of the input at index `source`, also of a sequence or optional: rule `same_type(X)`.
 
-    The result is None if the type is unknown.
+    The result is None if the type is unknown. `output`, the index of the output, is not used.
     """
     return call.type(source)
 
@@ -32,8 +35,9 @@ def same_type(call: Call, output: int, source: int) -> Type | None:
 def broadcast_all(call: Call, output: int, *sources: int) -> Shape:
     """Return the shape to which inputs broadcast, for the rule `broadcast`.
 
-    `sources` are the indices of the inputs, all inputs by default; inputs that are left out do not count. Raises
-    Unknown if the rank of an input is unknown, Violation C1 if the inputs certainly cannot be broadcast together.
+    `sources` are the indices of the inputs; without them, all inputs count. An input that the node leaves out does not
+    count. `output`, the index of the output, is not used. Raises Unknown if the rank of an input is unknown, Violation
+    C1 if the inputs certainly cannot be broadcast together.
     """
     indices = sources or range(call.input_count)
     return broadcast_shapes(*(call.require_shape(index) for index in indices if call.has(index)))
@@ -43,8 +47,9 @@ def broadcast_all(call: Call, output: int, *sources: int) -> Shape:
 def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape:
     """Return the shape of the input at index `target`, to which other inputs must broadcast: the rule `onto`.
 
-    `sources` are the indices of these other inputs; those of unknown rank are not checked. Raises Unknown if the rank
-    of the target is unknown, Violation C1 if an input certainly cannot be broadcast to its shape.
+    `sources` are the indices of the other inputs. An input of unknown rank is not checked. `output`, the index of the
+    output, is not used. Raises Unknown if the rank of the target is unknown, Violation C1 if another input certainly
+    cannot be broadcast to the shape.
     """
     shape = call.require_shape(target)
     for source in sources:
@@ -62,14 +67,15 @@ def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape
 def all_same(call: Call, output: int) -> Shape | None:
     """Return the shape that all inputs of a node must have, for the rule `all_same`; None if no rank is known.
 
-    Each size is the most precise that an input has. Raises Violation C1 if the shapes certainly differ.
+    Each size is the most precise that an input has. `output`, the index of the output, is not used. Raises Violation C1
+    if the shapes certainly differ.
     """
     return common_shape(call, range(call.input_count), "C1")
 
 
 @rule("scalar")
 def scalar(call: Call, output: int) -> Shape:
-    """Return (), the shape of a scalar, for the rule `scalar`."""
+    """Return (), the shape of a scalar, for the rule `scalar`; neither argument is used."""
     return ()
 
 

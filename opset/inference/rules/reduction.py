@@ -12,8 +12,9 @@ from opset.inference.registration import rule
 def reduce(call: Call, output: int) -> Shape:
     """Return the shape of a reduction: reduced axes of the first input have size 1, or are removed without `keepdims`.
 
-    If the node states no axes, or an empty list, all are reduced; with `noop_with_empty_axes`, none is. If axes are
-    unknown, sizes that depend on them are None. Raises Unknown if the rank of the output does not follow.
+    If the node states no axes, or an empty list, all axes are reduced; with `noop_with_empty_axes`, none is. If axes
+    are unknown, sizes that depend on them are None. `output`, the index of the output, is not used. Raises Unknown if
+    the rank of the output does not follow.
     """
     axes = stated_axes(call)
     keep = bool(call.attribute("keepdims"))
@@ -43,9 +44,10 @@ def reduce(call: Call, output: int) -> Shape:
 
 @rule("arg_reduce")
 def arg_reduce(call: Call, output: int) -> Shape:
-    """Return the shape of the first input with size 1 along the attribute `axis`, or without it if not `keepdims`.
+    """Return the shape of the first input with size 1 along the attribute `axis`: the rule of ArgMax and ArgMin.
 
-    This is the rule of ArgMax and ArgMin. Raises Unknown if the rank is unknown.
+    If the attribute `keepdims` is 0, the axis is removed instead. A negative `axis` counts from the end. `output`, the
+    index of the output, is not used. Raises Unknown if the rank of the input is unknown.
     """
     shape = call.require_shape(0)
     axis = call.attribute("axis") % len(shape)
@@ -55,8 +57,8 @@ def arg_reduce(call: Call, output: int) -> Shape:
 def stated_axes(call: Call) -> tuple[Element, ...] | None:
     """Return the axes of a reduction as the node states them; an axis may be negative, and is None if it is unknown.
 
-    They are in the attribute `axes` or in the second input, as the operator's version has it. The result is () if the
-    node states none, and None if not even their number is known.
+    By the version of the operator, the axes are in the attribute `axes` or in the second input. The result is () if the
+    node states no axes, and None if even the number of axes is unknown.
     """
     if "axes" in call.schema.attributes:
         return tuple(call.attribute("axes") or ())

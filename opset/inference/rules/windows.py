@@ -66,8 +66,9 @@ def conv(call: Call, output: int, x: int, w: int, bias: int | None = None) -> Sh
 def pool(call: Call, output: int, x: int) -> Shape:
     """Return the output shape of a pool: batch, channels, and the number of windows along each axis.
 
-    `x` is the index of the data. A size is None if it is unknown; the rank follows from `kernel_shape`. Raises
-    Violation if `kernel_shape` is missing, a window certainly has no elements (C2) or does not fit (C4).
+    `x` is the index of the data. `output`, the index of the output, is not used. A size is None if it is unknown; the
+    rank follows from `kernel_shape`. Raises Violation if `kernel_shape` is missing, if a window certainly has no
+    elements (C2), or if a window certainly does not fit (C4).
     """
     kernel = required_attribute(call, "kernel_shape")
     shape = call.shape(x)
@@ -82,7 +83,7 @@ def pool(call: Call, output: int, x: int) -> Shape:
 def global_pool(call: Call, output: int, x: int) -> Shape:
     """Return the shape of the input at index `x` with 1 as each size after the first two, batch and channels.
 
-    Raises Unknown if its rank is unknown.
+    `output`, the index of the output, is not used. Raises Unknown if the rank of the input is unknown.
     """
     shape = call.require_shape(x)
     return (*shape[:2], *[1] * (len(shape) - 2))
@@ -107,8 +108,8 @@ def filter_sizes(call: Call, x: int, w: int) -> tuple[Size | None, ...]:
 def rank_by_attributes(call: Call) -> int:
     """Return the number of spatial axes by the attributes of a convolution or pool, 0 if they do not show it.
 
-    It is the length of `kernel_shape`, else of `strides`, else of `dilations`, else half the length of `pads`; an empty
-    attribute counts as absent.
+    The number is the length of the first of these attributes that is not empty: `kernel_shape`, `strides`, `dilations`.
+    If all three are absent or empty, the number is half the length of `pads`.
     """
     lengths = {name: len(call.attribute(name) or ()) for name in ("kernel_shape", "strides", "dilations", "pads")}
     return lengths["kernel_shape"] or lengths["strides"] or lengths["dilations"] or lengths["pads"] // 2

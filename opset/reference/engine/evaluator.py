@@ -77,7 +77,7 @@ class ReferenceEvaluator:
             self.model, notes = with_sizes(self.model, dims, self.registry, limits)
         self._seed = seed
         self._trace = trace
-        self.model, index = read_model(self.model, self.registry, freeze)
+        self.model, index = read_model(self.model, self.registry, freeze, strict)
         proto = self.model.proto
         index.call_order()
         self.notes = [*index.notes, *notes]

@@ -127,9 +127,9 @@ def parse_pattern(text: str) -> tuple[Pattern, ...]:
 
 @lru_cache(maxsize=1024)
 def parse_condition(text: str) -> Expression:
-    """Return the tree of a condition on a number, such as `>= 2`; cached. A number alone, `2`, stands for `= 2`.
+    """Return the tree of a condition on a number, such as `>= 2`; a number without a sign, `2`, stands for `= 2`.
 
-    Raises ValueError if the text is no condition.
+    The result is cached. Raises ValueError if the text is no condition.
     """
     parser = _Parser(text)
     return _as_condition(parser.check_end(parser.read_condition()))
@@ -149,8 +149,8 @@ def parse_expression(text: str) -> Expression:
 def parse_range(text: str) -> tuple[Expression, ...]:
     """Return the trees of the comparisons in the `range` of an attribute: one for ">= 0", two for "-rank <= x < rank".
 
-    `rank` alone stands for the rank of the first input, and becomes `rank("")`. Raises ValueError if the text is no
-    such comparison, or if a bound has other names than `rank` and `rank(INPUT)`. The result is cached.
+    A `rank` without an input stands for the rank of the first input, and becomes `rank("")`. Raises ValueError if the
+    text is no such comparison, or if a bound has other names than `rank` and `rank(INPUT)`. The result is cached.
     """
     try:
         comparisons = tuple(map(name_first_input, _comparisons_in(parse_condition(text))))
@@ -177,9 +177,10 @@ def _comparisons_in(condition: Expression) -> Iterator[Expression]:
 
 
 def name_first_input(tree: Any, first: str = "") -> Any:
-    """Return a tree with `rank(first)` in place of `rank` alone; `first` is the name of the operator's first input.
+    """Return a tree with `rank(first)` in place of each `rank` without an input.
 
-    A value that is no Expression is returned unchanged.
+    `first` is the name of the operator's first input. Without it, the tree is for any operator: `rank("")` stands for
+    the rank of the first input. A value that is no Expression is returned unchanged.
     """
     if not isinstance(tree, Expression):
         return tree
@@ -238,9 +239,10 @@ def parse_form(kind: str, form: str) -> Any:
 
 
 def terms_of(tree: Any) -> Iterator[tuple[str, str]]:
-    """Yield (operator, name) for each name in expressions, conditions or patterns, such as ("rank", "X") for `rank(X)`.
+    """Yield (operator, name) for each name in a tree: ("rank", "X") for `rank(X)`, ("name", "N") for `N`.
 
-    `tree` is one of these, or a tuple of them; for anything else, nothing is yielded.
+    `tree` is an expression, a condition, a pattern, or a tuple of these. The operators are the keys of NAMED. A name
+    that occurs twice is yielded twice. For any other value, nothing is yielded.
     """
     if isinstance(tree, Expression) and tree.operator in NAMED:
         yield tree.operator, tree.operands[0]

@@ -78,10 +78,10 @@ class TypeFields(Fields):
         return types
 
     def emulate(self, node: YamlNode) -> dict[str, str]:
-        """Return the entries of an `emulate` mapping: by element type, the wider element type by which it is computed.
+        """Return the wider element type by which each element type is computed, from an `emulate` mapping.
 
-        An example is {"bfloat16": "float"}. A key in the YAML may be a type set; then each element type in the set gets
-        an entry. Faults are added as findings.
+        An example is {"bfloat16": "float"}. A key in the YAML may be a type set: then each element type in the set is a
+        key of the result. Faults are added as findings.
         """
         found: dict[str, str] = {}
         for key, each in self.mapping(node).items():
@@ -104,9 +104,10 @@ class Changes(TypeFields):
     """Reads `change:` blocks from YAML nodes; faults are added as findings."""
 
     def change(self, node: YamlNode, attributes: Mapping[str, Attribute]) -> Change:
-        """Return the change that a `change:` block declares; faults are added as findings.
+        """Return the change that a `change:` block declares.
 
-        `attributes` are the attributes of the newer version, by name.
+        `attributes` are the attributes of the newer version, by name. Faults are added as findings; an entry with a
+        fault is left out, empty, or returned as it is.
         """
         fields = self.mapping(node, CHANGE_KEYS, ("adapters",))
         readers: dict[str, Callable[[YamlNode], Any]] = {
@@ -136,10 +137,10 @@ class Changes(TypeFields):
         )
 
     def adapter(self, node: YamlNode | None) -> str:
-        """Return the text that declares an adapter: "derived", "written" or "impossible: REASON"; "" without a node.
+        """Return the text that declares an adapter: "derived", "written" or "impossible: REASON".
 
-        For any other text, a finding is added, and the text is returned nevertheless. A node that is no text gives "",
-        with findings.
+        If the node is None, the result is "". For any other text, a finding is added, and the text is returned
+        nevertheless. For a node that is no text, findings are added, and the result is "".
         """
         text = self.text(node)
         if node is not None and text not in ("derived", "written") and not re.match(r"impossible: \S", text):

@@ -62,9 +62,13 @@ class Examples(Likeness):
     def __init__(
         self, findings: Findings, schemas: Sequence[OpSchema], docs: Sequence[Docs], broken: Collection[int] = ()
     ) -> None:
-        """Take the versions of the operator as `schemas`, and their prose as `docs`, in the same order.
+        """Take the versions of the operator, with which examples are compared.
 
-        `broken` are the since_versions of versions with faults; examples are not compared with them.
+        Args:
+            findings: Gets the faults of examples.
+            schemas: The versions of the operator.
+            docs: The prose of the versions, in the same order.
+            broken: The since_versions of versions with faults, with which examples are not compared.
         """
         super().__init__(findings)
         self.broken = broken
@@ -138,8 +142,8 @@ class Examples(Likeness):
     def inherit_keys(self, fields: dict[str, YamlNode]) -> dict[str, YamlNode]:
         """Return all keys of an example: its own, and the keys inherited from the earlier example that `like` names.
 
-        If no earlier example has this name, a finding is added, and only its own keys are returned. The result is added
-        to `self.complete` by the example's name, since later examples may be `like` this one.
+        If no earlier example has this name, a finding is added, and only the example's own keys are returned. The
+        result is stored in `self.complete` by the example's name, since later examples may be `like` this one.
         """
         like = self.name(fields.get("like"))
         if like and like in self.complete:  # an example may lack its name
@@ -175,8 +179,8 @@ class Examples(Likeness):
     ) -> None:
         """Add a finding if an example's inputs do not fit a version, in number or type; likewise for its outputs.
 
-        Only the first version that they do not fit is named. The place of the finding is the key `inputs` or `outputs`
-        in `fields`, the keys of the example. If this key is missing, it is `node`, the example itself.
+        Only the first version that does not fit is named. The place of the finding is the key `inputs` or `outputs` in
+        `fields`, the keys of the example. If this key is missing, the place is `node`, the example itself.
         """
         for side, values in (("input", example.inputs), ("output", example.outputs or ())):
             at = fields.get(f"{side}s", node)

@@ -155,10 +155,14 @@ def _entries(key: str, value: dict[str, Any]) -> list[str]:
 
 
 def entry_lines(key: str, value: Any, indent: str = "  ") -> list[str]:
-    """Return the YAML lines of one key of a version, in the layout of this key: prose folded, parameters as items.
+    """Return the YAML lines of one key of a version, or of one key in a `change:` block.
 
-    With an `indent` deeper than two spaces, the key is one in a `change:` block: text is prose, any other value in flow
+    `indent` is the indentation of the key. If it is two spaces, the key is one of a version. The layout then depends on
+    the key: prose is folded, and each parameter is an item of a list. A key without a layout of its own is in flow
     style.
+
+    If `indent` is longer, the key is in a `change:` block, in which text is prose, and any other value in flow style.
+    An empty value is written in the same way, whatever the `indent`.
     """
     lines = _BLOCKS.get(key, _entry)(key, value) if value and len(indent) == 2 else _nested_lines(key, value, indent)
     return [line.replace(_HELD, " ") for line in lines]

@@ -114,9 +114,10 @@ class Destination(NamedTuple):
         return max((each.schemas[-1].since_version for each in operators if each.domain == self.domain), default=0)
 
     def newest_released(self, lock: Lock) -> int:
-        """Return the newest version of the domain that is in the lock; 0 if there is none.
+        """Return the newest released version of the domain; 0 if there is none.
 
-        In the standard's folder, the newest version that a release of onnx has counts, too.
+        The released versions are those in `lock`, the content of lock.json. In the standard's folder, the version in
+        the newest release of onnx counts, too.
         """
         versions = (int(since) for each in lock.get(domain_name(self.domain), {}).values() for since in each)
         return max((RELEASES[-1].opset_of(self.domain) if self.standard else 0, *versions))

@@ -190,10 +190,15 @@ def _object_name(path: Path, digits: int) -> str:
 
 
 def find_revision(folder: Path, revision: str) -> Revision:
-    """Return the schema files of a folder at a revision: a tag, a branch or a commit.
+    """Return the schema files that a folder had at a git revision; no files if the folder had none then.
 
-    The result has no files if the folder had none. Raises ComparisonError B191 if git cannot read the revision, or if
-    it has no such folder.
+    Args:
+        folder: A folder of schemas in a repository. Only files in its upper two levels count.
+        revision: A tag, a branch or a commit.
+
+    Raises:
+        ComparisonError: B191 if git cannot read the revision, if the folder is not in the revision, if the folder has
+            too many files, or if an operator file or a folder is a link or a submodule.
     """
     if not revision or revision.startswith("-") or not revision.isprintable():
         raise _revision_error(revision, "this is no name of a revision", "name a tag, a branch or a commit")

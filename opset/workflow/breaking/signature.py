@@ -140,7 +140,7 @@ def _attribute_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B123", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
 def _attribute_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each attribute that has another name now."""
+    """Yield a finding for each attribute that has another name now, by `VersionPair.renamed_attributes`."""
     for old, new in pair.renamed_attributes.items():
         yield RuleFinding(f"the attribute {old!r} is called {new!r} now", ("attributes", new))
 

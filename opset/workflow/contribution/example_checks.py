@@ -30,10 +30,10 @@ from opset.workflow.contribution.reviewed_version import (
 
 @POINTS.rule("constraints", ReviewedVersion, clause=TESTS, phrase="Examples that break each constraint")
 def check_constraints(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence for each constraint of the version: PASSED if an example breaks it, else MISSING.
+    """Yield evidence for each constraint of the version: PASSED if an example breaks the constraint, else MISSING.
 
-    An example of another version counts, too, if that version has the same constraint with the same text. Without
-    constraints, the evidence is NOT_APPLICABLE.
+    An example of another version counts, too, if that version has a constraint with the same label and the same text.
+    If the version has no constraints, one piece of evidence is NOT_APPLICABLE.
     """
     sinces = [each.since_version for each in version.operator.schemas]
     docs = dict(zip(sinces, version.operator.docs, strict=True))

@@ -73,16 +73,18 @@ def pick_cases(
     every_version: bool,
     wanted: Mapping[Any, Set[int]] = {},
 ) -> list[Pick]:
-    """Return the examples that become cases, sorted by domain, operator, version and name.
+    """Return the examples that become cases, each with the version at which it is run.
 
-    A pick is an example at one version. Withdrawn versions are left out, as no model may use them.
+    The picks are sorted by domain, operator, version and name. No example is run at a version that withdraws the
+    operator.
 
     Args:
         registry: Operators with their examples.
         operators: All versions of each operator.
-        every_version: Whether an example is run at every version for which it holds, and not only at the first.
-        wanted: Versions by (domain, name) of an operator. The examples of such an operator are run at each of these
-            versions, and at no other, whatever `every_version` says.
+        every_version: Whether an example is run at every version for which it holds. If not, it is run only at the
+            first.
+        wanted: Versions by (domain, name) of an operator, in place of `every_version`. An example of such an operator
+            is run at each of these versions for which it holds, and at no other.
     """
     picks = []
     labels = _domain_labels(registry)
@@ -105,8 +107,8 @@ def pick_cases(
 def _domain_labels(registry: Registry) -> dict[str, str]:
     """Return the prefix of case names by domain, in lower case: `{"": "", "com.acme": "acme_"}`.
 
-    The prefix is the last word of the domain. If another domain has the same last word, whatever its case, it is all
-    words: "com_acme_".
+    The prefix is the last word of the domain. If another domain has the same last word, the prefix is all words of the
+    domain: "com_acme_". Upper and lower case do not count as different.
     """
     last = [domain_name(domain).lower().rpartition(".")[2] for domain in registry.domains]
     labels = {"": ""}

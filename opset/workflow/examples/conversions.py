@@ -252,9 +252,14 @@ def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int
 def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
     """Return the opsets of ai.onnx at which a version's function bodies are tested, in ascending order.
 
-    They are the first and the last opset of each body. A body ends before the next body begins. The newest body ends at
-    the newest opset, or for an operator of ai.onnx, before the operator's next version. For an operator of ai.onnx, the
-    opset before this version is added if a body exists there. The version must have a body.
+    These are the first and the last opset of each body. The last opset of a body is
+
+    - the opset before the next body of the version, if there is a next body;
+    - the opset before the next version of the operator, if the operator is of ai.onnx and there is a next version;
+    - otherwise the newest opset.
+
+    For an operator of ai.onnx, the opset before the version itself is added if a body begins there or earlier. The
+    version must have a body.
     """
     last = RELEASES[-1].opset
     keys = sorted({body.opset for body in schema.function})

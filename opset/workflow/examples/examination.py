@@ -85,17 +85,20 @@ def examine(
 def subjects(
     registry: Registry, schemas: Iterable[OpSchema], parts: Collection[str], pattern: str = ""
 ) -> Iterator[Subject]:
-    """Yield the units of work of a test run.
+    """Yield the units of work of a test run, operator by operator.
 
-    For each operator, these are its examples, then its versions. The versions are examined for "claims" and "outcomes",
-    the examples for all other parts. Last comes each domain with Python files. An example that holds at none of the
-    versions is left out.
+    Of an operator, these are yielded:
+
+    - each of its examples, if `parts` has a part other than "claims" and "outcomes";
+    - then each of its versions, if `parts` has "claims" or "outcomes".
+
+    At the end, each domain with Python files follows. An example that holds at none of the versions is left out.
 
     Args:
         registry: Operators with their examples.
         schemas: Versions to test.
         parts: The parts to examine: keys of PARTS, or "outcomes", the record of what adapters did.
-        pattern: If it is not "", only examples whose names contain it are yielded, and neither versions nor domains.
+        pattern: If it is not "", only examples are yielded, and only those whose names contain it.
     """
     chosen: dict[tuple[str, str], list[int]] = {}
     for schema in schemas:

@@ -66,6 +66,9 @@ BLOCKED = [
     ("not all rows of the slices",
      """(float[4,3] x, float[4,2] w) => (float[4,5] y) {
         y = ai.onnx.ml.FeatureVectorizer <inputdimensions = [3, 2]> (x, w) }"""),
+    ("not all rows of the slices",
+     """(float[1,3] x) => (float[1,4] y) { t = ReduceMax <axes = [1], keepdims = 0> (x)
+        y = ai.onnx.ml.FeatureVectorizer <inputdimensions = [3, 1]> (x, t) }"""),
     ("no matrix of rows",
      "(float[4] x) => (seq(map(int64, float)) y) { y = ai.onnx.ml.ZipMap <classlabels_int64s = [1, 2, 3, 4]> (x) }"),
     ("an end follows the axis", f"(float[4,3] x, float[6] w) => (float[4] y) {{ {N}  y = Slice(w, zero, n) }}"),

@@ -17,6 +17,8 @@ CARRIED = {
     "reshape_rest": ("(float[B,3,2] x) => (float[B,6] y) <int64[2] s = {B, -1}> { y = Reshape(x, s) }", 0, 0),
     "reshape_other_rest": (
         "(float[B,2,3,L] x) => (float[B,6,L] y) <int64[3] s = {B, 6, -1}> { y = Reshape(x, s) }", 0, 0),
+    "reshape_moved_rest": ("(float[1,B,L] x) => (float[B,L] y) <int64[2] s = {B, -1}> { y = Reshape(x, s) }", 1, 0),
+    "broadcast_sum": ("(float[B,3] x) => (float[B,3] y) <float[3] w = {1, 2, 3}> { y = Sum(x, w) }", 0, 0, 8),
     "heads": (
         """(float[5,B,8] x) => (float[5,B,8] y) <int64[3] s = {5, T, 4}, int64[3] t = {5, B, 8}> {
         h = Reshape(x, s)  p = Transpose <perm = [1, 0, 2]> (h)  q = Transpose <perm = [0, 2, 1]> (p)
@@ -176,6 +178,8 @@ CARRIED = {
         y = Concat <axis = 1> (x, u) }""", 0, 0),
     "expanded_behind_slices": (
         "(float[B,1,3] x) => (float[B,2,3] y) <int64[3] s = {B, 2, 3}> { y = Expand(x, s) }", 0, 0),
+    "expanded_to_fewer_axes": (
+        "(float[B,1] x) => (float[B,3] y) <int64[1] s = {3}> { y = Expand(x, s) }", 0, 0),
     "expanded_to_fill": (
         """(float[B,2] x) => (float[3,B,2] y) <int64[1] i = {0}, int64[3] s = {3, B, 2}, int64[1] two = {2}> {
         c = ConstantOfShape <value = float[1] {4}> (s)  m = Shape(x)  n = Gather(m, i)

@@ -54,6 +54,15 @@ def test_types_that_state_no_shape_stay_and_those_in_sequences_follow():
     assert kept[0] == kept[1]
 
 
+def test_types_after_one_of_maps_follow():
+    head = HEAD.replace("]", ', "ai.onnx.ml": 3]')
+    text = f"""{head} g (float[4,2] x) => (seq(map(int64, float)) z, float[4,2] y) {{
+        z = ai.onnx.ml.ZipMap <classlabels_int64s = [1, 2]> (x)  y = Neg(x) }}"""
+    before = opset.parse_model(text).graph
+    after = opset.change_sizes(opset.parse_model(text), {"x.0": "N"}).graph
+    assert after.output[0] == before.output[0] and sizes(after.output[1]) == ["N", 2]
+
+
 def test_several_inputs_hold_the_same_slices():
     resized = opset.change_sizes(opset.parse_model(CLASSIFIER), {"x.0": 2, "bias.0": 2})
     x, bias = np.ones((2, 3, 2), np.float32), np.arange(12, dtype=np.float32).reshape(2, 6)

@@ -11,10 +11,10 @@ ML = "ai.onnx.ml"
 
 @carries("Binarizer", "Imputer", "LabelEncoder", "CategoryMapper", "Scaler", "OneHotEncoder", domain=ML)
 def per_feature(step: AxisStep) -> Place:
-    """Return the Place of the resized axis (such as the batch) in the output of Scaler, OneHotEncoder and the like.
+    """Return the Place of the resized axis in the output of Scaler, OneHotEncoder and the like: its place in the input.
 
-    It is the place in the input. Raises Blocked if the axis is the last axis of an Imputer or Scaler, which treat each
-    feature differently.
+    An Imputer or Scaler treats each feature differently. For these two, Blocked is raised if the resized axis is the
+    last axis of the input, which counts the features.
     """
     place = step.data_place()
     if step.call.schema.name in ("Imputer", "Scaler"):
@@ -43,10 +43,13 @@ def per_row(step: AxisStep) -> Place:
 
 @carries("ArrayFeatureExtractor", domain=ML)
 def array_feature_extractor(step: AxisStep) -> Place:
-    """Return the Place of the resized axis (such as the batch) in the output of ArrayFeatureExtractor.
+    """Return the Place of the resized axis in the output of ArrayFeatureExtractor: its place in the data.
 
-    It is the place in the data. Raises Blocked if the axis is the last axis, along which features are picked, or if the
-    indices have it.
+    Raises Blocked in these cases:
+
+    - the resized axis is the last axis of the data, along which features are picked;
+    - the data has fewer than two axes;
+    - the indices have the resized axis.
     """
     step.require_shared(1)
     place = step.data_place()
