@@ -17,6 +17,7 @@ from opset.workflow.examples.claims import (
     check_clarified,
     check_conversion,
     check_emulate,
+    check_ignored,
     check_input,
     check_renamed,
     check_undefined,
@@ -231,6 +232,35 @@ def test_an_ignored_attribute_is_tested_if_the_older_version_has_it():
         CLAIMS.by_code["ignored"].applies(Claim(claims([]), "ignored", (), "", name, True)) for name in ("a", "b")
     ]
     assert applies == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("gives", "result"),
+    [
+        ({3: 1, 0: 1, 1: 1}, (True, {})),
+        ({3: 1, 0: 1, 1: 5}, (True, {"one": f"with a = 1, {DIFFERS}"})),
+        ({3: 1, 1: 5}, (True, {"one": f"with a = 1, {DIFFERS}"})),
+        ({3: 5}, (False, {})),
+    ],
+)
+def test_a_value_that_is_ignored_changes_no_output(gives, result):
+    def outputs(schema, each):
+        value = gives.get(each.attributes["a"]) if schema.since_version == 1 else None
+        return None if value is None else [np.array([value])]
+
+    tests = claims([example("one", 3)], kernel_outputs=outputs)
+    tests.check_effect = lambda *arguments: ClaimTests.check_effect(tests, *arguments)
+    assert concluded(check_ignored, Claim(tests, "ignored", (), "", "a", True)) == (*result, "")
+
+
+def test_an_effect_is_looked_for_in_the_examples_that_are_concerned():
+    examples = [example("other", 3), example("default"), example("one", 3)]
+    tests = claims(examples, kernel_outputs=lambda schema, each: [np.array([5])])
+    found = ClaimTests.check_effect(
+        tests, tests.older, "a", lambda each, values: each.name != "other" and values == [1]
+    )
+    against = [(each.name, why) for each, why in found.against]
+    assert against == [("default", f"with a = 1, {DIFFERS}"), ("one", f"with a = 0, {DIFFERS}")]
 
 
 @pytest.mark.parametrize(

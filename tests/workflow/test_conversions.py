@@ -1,5 +1,6 @@
 """What the conversion of an example counts as: right, wrong, refused or skipped; what its adapters are said to do."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from opset.errors import Finding, RunError
+from opset.errors import Finding, OpsetError, RunError
 from opset.model import proto as pb
 from opset.opsets.hooks import TRUST
 from opset.opsets.registry import default_registry
@@ -21,6 +22,8 @@ from opset.workflow.examples.conversions import (
     _check_conversion,
     _why_no_values,
     adapter_failure,
+    body_opsets,
+    check_bodies,
     check_conversions,
     with_standard,
 )
@@ -126,6 +129,84 @@ def converted(name, **more):
 
 def refusing(*findings):
     return SimpleNamespace(model=None, refusals=[Finding(code, "", why=why) for code, why in findings])
+
+
+LAST = RELEASES[-1].opset
+
+
+@pytest.mark.parametrize(
+    ("domain", "since", "bodies", "opsets"),
+    [
+        ("", 6, [9, 7, 13, 7], {7, 8, 9, 12, 13, 19}),
+        ("", 14, [7, 15], {7, 13, 14, 15, 19}),
+        ("", 20, [9, 16], {9, 15, 16, 19, 24}),
+        ("", 25, [9, 25], {9, 24, 25, LAST}),
+        ("com.acme", 6, [7, 9], {7, 8, 9, LAST}),
+    ],
+)
+def test_a_body_is_tried_where_it_begins_and_ends(domain, since, bodies, opsets):
+    function = tuple(RELU.function[0]._replace(opset=each) for each in bodies)
+    schema = replace(RELU, domain=domain, since_version=since, function=function)
+    versions = [replace(RELU, since_version=each) for each in (1, 6, 14, 20, 25)]
+    registry = SimpleNamespace(
+        versions=lambda name: versions if since != 6 else [versions[0], versions[1], *versions[3:]]
+    )
+    assert body_opsets(registry, schema) == sorted(opsets)
+
+
+@pytest.mark.parametrize(
+    ("bodies", "kernel", "outcome", "asked"),
+    [
+        ({7: converted("7"), 9: converted("9")}, "", "passed", [7, 9]),
+        ({7: refusing(("C204", "no")), 9: converted("9")}, "", "passed", [7, 9]),
+        ({7: converted("7"), 9: refusing(("C204", "no"))}, "there is none", "passed", [7, 9]),
+        ({7: refusing(("C204", "a")), 9: refusing(("C202", "b"), ("C201", "c"))}, "",
+         "no body serves it (C202)", [7, 9]),
+        ({7: refusing(("C204", "a")), 9: refusing(("C202", "b"))}, "there is none",
+         ("T112", "there is none, and no body serves it (C202)"), [7, 9]),
+        ({7: converted("wrong"), 9: converted("9")}, "",
+         ("T106", "output 0: it is 3.36e+07 units of the last digit from the kernel's result"), [7]),
+        ({7: converted("7"), 9: converted("wrong")}, "there is none", ("T106", "output 0: 5.0 instead of 1.0"), [7, 9]),
+        ({7: OpsetError(Finding("S233", "it is unreadable", why="so")), 9: converted("9")}, "",
+         ("T106", "it is unreadable: so"), [7]),
+        ({}, "wrong", "the kernel does not compute the example", []),
+    ],
+)  # fmt: skip
+def test_the_bodies_of_a_version_are_one_test(bodies, kernel, outcome, asked, monkeypatch):
+    opsets = []
+
+    def express(registry, model, schema, opset):
+        opsets.append(opset)
+        assert model.opset == opset
+        if isinstance(bodies[opset], Exception):
+            raise bodies[opset]
+        return bodies[opset]
+
+    monkeypatch.setattr(conversions, "body_opsets", lambda registry, schema: [7, 9] if registry == "all" else [])
+    monkeypatch.setattr(conversions, "express_by_body", express)
+    monkeypatch.setattr(conversions, "with_standard", lambda model, opset: SimpleNamespace(opset=opset))
+    runner = SimpleNamespace(
+        registry="all",
+        why_no_kernel=lambda schema: "" if kernel == "wrong" else kernel,
+        outputs=lambda schema, each: FIVE if kernel == "wrong" or schema is not RELU else ONE,
+        run=lambda model, each: FIVE if model.graph == "wrong" else ONE,
+        place_of=lambda schema, each: "here",
+        place_of_key=lambda schema, key: key,
+    )
+    report = Examination()
+    check_bodies(runner, replace(RELU, function=()), EXAMPLE, report)
+    assert report == Examination()
+    check_bodies(runner, RELU, EXAMPLE, report)
+    assert opsets == asked
+    if outcome == "passed":
+        assert (report.passed, report.failed, report.skipped) == ({"function": 1}, {}, {})
+    elif isinstance(outcome, str):
+        assert (report.passed, report.failed, report.skipped) == ({}, {}, {("function", outcome): 1})
+    else:
+        assert (report.passed, report.failed, report.skipped) == ({}, {"function": 1}, {})
+        (finding,) = report.findings
+        assert (finding.code, finding.why, finding.place) == (*outcome, "here")
+        assert f"at opset {asked[-1]} " in finding.message or finding.code == "T112"
 
 
 BROKEN = (LAYER.code, "it broke")
