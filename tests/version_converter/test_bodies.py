@@ -132,6 +132,49 @@ def test_types_that_a_body_needs_to_know(tmp_path, stated, instead):
     assert (caught.value.code, caught.value.why) == ("C203", "the type of 'u' is not known")
 
 
+EMULATED = """\
+operator: Half
+family: acme
+versions:
+- since: 1
+  doc: Adds itself.
+  inputs:
+  - {name: X, type: T, doc: values}
+  - {name: W, type: tensor(float16), optional: true, doc: not read}
+  - {name: V, type: T, optional: true, doc: not read}
+  outputs:
+  - {name: Y, type: T, doc: results}
+  types:
+    T: [float, float16]
+  function:
+  - opset: 7
+    emulate: {float16: float}
+    nodes: Y = Add (X, X)
+"""
+
+
+@pytest.mark.parametrize(
+    ("nodes", "made"),
+    [
+        ("y = com.acme.Half (x)", ["Cast", "Add", "Cast"]),
+        ("y = com.acme.Half (x, x)", ["Cast", "Add", "Cast"]),
+        ("u = com.foreign.Magic (x)  y = com.acme.Half (x, u)", ["Magic", "Cast", "Add", "Cast"]),
+        (UNKNOWN, None),
+        ("u = com.foreign.Magic (x)  y = com.acme.Half (x, , u)", None),
+    ],
+)
+def test_inputs_of_a_type_that_a_body_computes_in_a_wider_one_are_cast(tmp_path, nodes, made):
+    if made is None:
+        with pytest.raises(ConversionError) as caught:
+            own(tmp_path, EMULATED, "float16", nodes)
+        assert (caught.value.code, caught.value.why) == ("C203", "the type of 'u' is not known")
+        return
+    found = own(tmp_path, EMULATED, "float16", nodes).graph.node
+    assert [node.op_type for node in found] == made
+    assert all(node.domain in ("", "ai.onnx") for node in found if node.op_type != "Magic")
+    assert [node.attribute[0].i for node in found if node.op_type == "Cast"] == [1, 10]
+
+
 def test_ranks_of_later_inputs_choose_a_body(tmp_path):
     body = OWN.replace("doc: values}\n", "doc: values}\n  - {name: W, type: T, doc: factors}\n", 1)
     body = body.replace("  - opset: 7\n", "  - opset: 7\n    where: {rank(W): 0}\n")

@@ -1,0 +1,63 @@
+"""What happens to all nodes of an operator on the way to a target: the route, the next step, and why there is none."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from opset.opsets.registry import default_registry
+from opset.version_converter.availability import faults_at
+from opset.version_converter.rewrite import Refusal
+from opset.version_converter.routes import Route, Routes, Verdict, VersionChange
+
+ROUTES = Routes(default_registry())
+
+
+def test_nodes_of_a_domain_without_schemas_pass():
+    assert ROUTES.route("Magic", "com.none", {}, {"": 13}) == Route(
+        Verdict.PASS, VersionChange("com.none", "Magic", 0, 0)
+    )
+
+
+def test_nodes_of_a_domain_that_is_not_imported_are_refused():
+    found = ROUTES.route("Scaler", "ai.onnx.ml", {"": 13}, {"": 13})
+    why = "the model does not import the domain 'ai.onnx.ml' that the node uses"
+    assert (found.verdict, found.change) == (Verdict.REFUSE, VersionChange("ai.onnx.ml", "Scaler", 0, 0))
+    assert isinstance(found.refusal, Refusal) and (found.refusal.code, found.refusal.why) == ("C102", why)
+
+
+@pytest.mark.parametrize(
+    ("operator", "version", "final", "found"),
+    [
+        ("Relu", 6, 12, None),
+        ("Relu", 6, 13, (6, 13, 13)),
+        ("Relu", 12, 6, None),
+        ("Relu", 13, 12, (13, 6, 12)),
+        ("Relu", 20, 6, (14, 13, 13)),
+        ("Gelu", 19, 20, ("C101", "there is no operator Gelu at version 19", "")),
+        ("ImageDecoder", 20, 19, ("C201", "ImageDecoder came with version 20", "convert to 20 or newer")),
+    ],
+)
+def test_the_next_step_is_the_nearest_version_on_the_way(operator, version, final, found):
+    step = ROUTES.step("", operator, version, final)
+    if found is None:
+        assert step is None
+    elif isinstance(step, Refusal):
+        assert (step.code, step.why, step.help) == found
+    else:
+        assert (step.source.since_version, step.target.since_version, step.version) == found
+
+
+@pytest.mark.parametrize(
+    ("versions", "opsets", "concerned"),
+    [
+        (None, None, [8, 9, 10, 11, 12, 13]),
+        (None, (9, 12), [9, 10, 11, 12]),
+        ((6, 6), (9, 9), [9]),
+        ((7, 13), None, []),
+    ],
+)
+def test_a_fault_concerns_versions_and_opsets_within_its_ranges(versions, opsets, concerned):
+    fault = SimpleNamespace(nodes=SimpleNamespace(versions=versions, opsets=opsets))
+    runtime = SimpleNamespace(faults=lambda name, domain: [fault] if (name, domain) == ("Relu", "") else [])
+    relu = default_registry().schema("Relu", 6)
+    assert [opset for opset in range(8, 14) if faults_at(runtime, relu, opset) == [fault]] == concerned
