@@ -385,7 +385,7 @@ def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[KernelFaul
     return [
         fault
         for fault in runtime.faults(schema.name, schema.domain)
-        if fault.nodes.versions is None or serves_version(fault.nodes, schema.since_version, RANGE)
+        if serves_version(fault.nodes, schema.since_version, RANGE)
         if fault.nodes.opsets is None or fault.nodes.opsets[0] <= opset <= fault.nodes.opsets[1]
     ]
 

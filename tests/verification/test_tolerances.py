@@ -1,5 +1,7 @@
 """The roundings on the way to a value, the longest sum, the widest type: they decide how close outputs have to be."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ import opset
 from opset.budget import Limits
 from opset.opsets.registry import default_registry
 from opset.verification.inputs import Drawing
-from opset.verification.tolerances import Roundings, tolerance
+from opset.verification.tolerances import Roundings, _unit_of, tolerance
 
 HALF, FLOAT, DOUBLE = 2.0**-10, 2.0**-23, 2.0**-52
 SQUARE = "(float[4, 6] x) => (float[A, B] y)"
@@ -73,3 +75,15 @@ def test_roundings_are_counted_on_the_longest_way(text, found):
 )
 def test_what_is_allowed_grows_with_the_roundings_up_to_the_limit_of_the_type(dtype, roundings, widest, allowed):
     assert tolerance(np.dtype(dtype), (roundings, 1, widest)) == pytest.approx(allowed)
+
+
+@pytest.mark.parametrize(
+    ("element", "unit"),
+    [
+        ("float", 2.0**-23), ("double", 2.0**-52), ("complex64", 2.0**-23), ("int64", 0.0), ("bool", 0.0),
+        ("string", 0.0), ("nonesuch", 0.0), (None, 0.0),
+    ],
+)  # fmt: skip
+def test_only_numbers_that_are_rounded_have_a_unit_of_the_last_place(element, unit):
+    scope = SimpleNamespace(type_of=lambda name: SimpleNamespace(element=element) if name == "x" else None)
+    assert [_unit_of(scope, "x"), _unit_of(scope, "y"), _unit_of(scope, ""), _unit_of(None, "x")] == [unit, 0, 0, 0]

@@ -67,7 +67,7 @@ versions:
 
 def own(folder, text, type_="float", nodes="", version=1):
     """Lower a node of an operator of the folder com.acme."""
-    (folder / "com.acme").mkdir()
+    (folder / "com.acme").mkdir(exist_ok=True)
     (folder / "com.acme" / "Half.yaml").write_text(text)
     given = model(nodes or "y = com.acme.Half (x)", 13, f"{type_}[3]")
     for domain in ("com.acme", "com.foreign"):
@@ -164,6 +164,8 @@ versions:
     ],
 )
 def test_inputs_of_a_type_that_a_body_computes_in_a_wider_one_are_cast(tmp_path, nodes, made):
+    (tmp_path / "com.acme").mkdir()
+    (tmp_path / "com.acme" / "Cast.yaml").write_text(EMULATED.replace("operator: Half", "operator: Cast"))
     if made is None:
         with pytest.raises(ConversionError) as caught:
             own(tmp_path, EMULATED, "float16", nodes)

@@ -1,10 +1,11 @@
-"""What happens to all nodes of an operator on the way to a target: the route, the next step, and why there is none."""
+"""What happens to nodes of an operator on the way to a target: the route, the next step, and calls of adapters."""
 
 from types import SimpleNamespace
 
 import pytest
 
 from opset.opsets.registry import default_registry
+from opset.version_converter.adapter_calls import AdapterCall, call_adapter
 from opset.version_converter.availability import faults_at
 from opset.version_converter.rewrite import Refusal
 from opset.version_converter.routes import Route, Routes, Verdict, VersionChange
@@ -61,3 +62,43 @@ def test_a_fault_concerns_versions_and_opsets_within_its_ranges(versions, opsets
     runtime = SimpleNamespace(faults=lambda name, domain: [fault] if (name, domain) == ("Relu", "") else [])
     relu = default_registry().schema("Relu", 6)
     assert [opset for opset in range(8, 14) if faults_at(runtime, relu, opset) == [fault]] == concerned
+
+
+@pytest.mark.parametrize(
+    ("result", "lowers", "is_standard", "why"),
+    [
+        ("y", False, True, ""),
+        (["y", "z"], True, True, ""),
+        (None, False, True, ""),
+        (None, False, False, ""),
+        (None, True, True, "the lowering of Scale returns None, which names no outputs"),
+        (3, False, True, "the adapter of Scale returns 3, which names no outputs"),
+        ({"y"}, True, False, "the lowering of Scale returns {'y'}, which names no outputs"),
+        (["y", None], False, False, "the adapter of Scale returns ['y', None], which names no outputs"),
+        (Refusal("C204", "so it is"), False, True, "so it is"),
+        (ValueError("wrong"), False, False, "the adapter of Scale raised ValueError: wrong"),
+        (ValueError("wrong"), False, True, None),
+    ],
+)
+def test_what_an_adapter_may_return_or_raise(result, lowers, is_standard, why):
+    def adapter(op, node):
+        assert (op, node) == ("op", "node")
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    source = SimpleNamespace(name="Scale", domain="com.acme")
+    registry = SimpleNamespace(is_standard=lambda *key: is_standard and key == ("Scale", "com.acme"))
+    step = SimpleNamespace(source=source, adapter=adapter, lowers=lowers)
+    call = AdapterCall(step, "op", "node", registry, *[None] * 4)
+    if why == "":
+        assert call_adapter(call) == result
+    elif why is None:
+        with pytest.raises(ValueError, match="wrong"):
+            call_adapter(call)
+    else:
+        with pytest.raises(Refusal) as caught:
+            call_adapter(call)
+        assert caught.value.code == ("C204" if isinstance(result, Refusal) else "C105") and caught.value.why.startswith(
+            why
+        )
