@@ -228,7 +228,8 @@ class Crossing:
                 made = self._cross_until_changed(current, crossed)
             except Refusal as refusal:
                 check_element_types(self._body, index, self._facts, self._final)
-                check_fit(index, self._facts)
+                if refusal.code in OF_FACTS:
+                    check_fit(index, self._facts)
                 if current.operator == (node.op_type, normalize_domain(node.domain)):
                     raise
                 # The operator that stands in the model is to blame, not one that nobody wrote.

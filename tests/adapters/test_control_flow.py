@@ -402,7 +402,8 @@ def test_malformed_attributes_are_refused_or_converted(build, attempt):
         next(a for a in made.attribute if a.name == "num_scan_inputs").i = count
         if not names_of(made):
             return
-        model = build(made, version, values(states, scans), outputs=names_of(made)[:1], kinds={names_of(made)[0]: F})
+        feeds = values(states, scans, batch=2 if version == 8 else None)
+        model = build(made, version, feeds, outputs=names_of(made)[:1], kinds={names_of(made)[0]: F})
         ends.add(attempt(model, to))
 
     drawn()

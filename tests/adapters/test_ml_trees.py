@@ -224,7 +224,11 @@ TWO = (0, 1)
 REFUSED_CLASSIFIERS = [
     (classifier(*THREE, post_transform="PROBIT"), "C204", "PROBIT"),
     (classifier(*BOTH, labels=("a",)), "C204", "one class"),
-    (classifier(*BOTH, classlabels_int64s=[1, 2, 3]), "C103", "2 of the attributes classlabels_*"),
+    (
+        classifier(*BOTH, classlabels_int64s=[1, 2, 3]),
+        "C103",
+        "classlabels_int64s is given and classlabels_strings is given",
+    ),
     (classifier(*THREE[:4]), "C204", "may have no vote"),
     (classifier((0, 1, 0, 1.0), (0, 2, 1, -2.0)), "C204", "may have no vote"),
     (classifier((0, 1, 0, 1.0)), "C204", "may have no vote"),

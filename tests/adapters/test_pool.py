@@ -134,7 +134,7 @@ def test_the_order_of_a_norm_was_a_float(check, converted, refused):
 
 
 def test_which_axes_a_window_of_version_1_has(refused):
-    refused(node("LpPool", ["x"], ["y"]), 1, 2, {"x": IMAGE}, "C204")
+    refused(node("LpPool", ["x"], ["y"]), 1, 2, {"x": IMAGE}, "C103")
     refused(node("LpPool", ["x"], ["y"], kernel_shape=[1, 1, 2, 2]), 1, 2, {"x": IMAGE}, "C204")
     refused(node("LpPool", ["x"], ["y"], kernel_shape=[2, 2]), 1, 2, {"x": IMAGE}, "C207", shapes={"x": None})
     refused(node("LpPool", ["x"], ["y"], kernel_shape=[2, 2]), 2, 1, {"x": IMAGE}, "C207", shapes={"x": None})
@@ -324,14 +324,14 @@ def test_unpooling_goes_below_9(check, refused, to):
 
 
 REFUSED = [
-    (19, 18, "C103", "do not fit",
+    (19, 18, "C103", "len(dilations) = 1",
      "(float[1,1,8,8] x) => (float[] y) { y = AveragePool<kernel_shape=[2,2], dilations=[2]>(x) }"),
     (19, 18, "C204", "only padding",
      "(float[1,1,4] x) => (float[] y) { y = AveragePool<kernel_shape=[2], dilations=[2], strides=[4], "
      "pads=[0,3], ceil_mode=1>(x) }"),
-    (10, 9, "C103", "do not fit",
+    (10, 9, "C103", "len(dilations) = 1",
      "(float[1,1,8,8] x) => (float[] y) { y = MaxPool<kernel_shape=[2,2], dilations=[2]>(x) }"),
-    (9, 8, "C103", "do not fit",
+    (9, 8, "C103", "len(strides) = 1",
      "(float[1,1,2,2] x, int64[1,1,2,2] i) => (float[] y) { y = MaxUnpool<kernel_shape=[2,2], strides=[2]>(x, i) }"),
 ]  # fmt: skip
 
