@@ -556,7 +556,7 @@ def test_values_without_elements_have_the_types_that_are_declared(folder):
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_terminal_shows_how_many_nodes_have_been_run(monkeypatch, terminal):
-    shown = threading.Event()
+    shown, events = threading.Event(), []
 
     class Stream(StringIO):
         def isatty(self):
@@ -567,7 +567,8 @@ def test_a_terminal_shows_how_many_nodes_have_been_run(monkeypatch, terminal):
 
     class EachMillisecond(threading.Event):
         def wait(self, timeout):
-            return super().wait(timeout / 1000)
+            events.append(self)
+            return super().wait(timeout / 1000) or len(events) > 60_000  # so that nothing waits forever
 
     stream = Stream()
     monkeypatch.setattr("sys.stderr", stream)
@@ -575,5 +576,5 @@ def test_a_terminal_shows_how_many_nodes_have_been_run(monkeypatch, terminal):
     before = threading.active_count()
     with _show_progress(SimpleNamespace(steps=12345)):
         assert not terminal or shown.wait(60)
-    assert threading.active_count() == before
+    assert threading.active_count() == before and all(each.is_set() for each in events)
     assert {*stream.getvalue().split("\r")} == ({"[12,345 nodes]", ""} if terminal else {""})
