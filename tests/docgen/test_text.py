@@ -124,6 +124,10 @@ def test_formulas():
     assert '<mo lspace="0em" rspace="0.167em">cos</mo><mi>x</mi>' in drawn(r"\cos x")
     assert "<munder>" in drawn(r"\frac{\sum_i x}{2}")
     assert drawn(r"a \\ b").count("<mtr>") == 2 == drawn("a\n\nb").count("<mtr>")
+    aligned = drawn(r"\begin{aligned} a &= b \\ c &= d \end{aligned}")
+    assert aligned.startswith(
+        '<mrow><mtable displaystyle="true" class="align"><mtr><mtd class="right"><mi>a</mi></mtd>'
+    )
     assert text.formula("a < b").endswith('"application/x-tex">a &lt; b</annotation></semantics></math></div>')
     assert text.formula(r"\nocommand x") == r'<pre class="formula">\nocommand x</pre>'
 

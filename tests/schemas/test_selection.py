@@ -279,3 +279,11 @@ def test_the_same_folder_is_one_target(tree):
     assert target.has_file(holder / "Gone.yaml") and not target.has_file(Path("lib/schemas/org.acme/Gone.yaml"))
     (target,) = select_operators([Path(turn)]).targets
     assert target.has_file(Path(turn)) and not target.has_file(Path(scale))
+
+
+@pytest.mark.parametrize("other", ["empty", "com.acme"])
+def test_operators_beside_folders_of_domains_are_at_the_wrong_depth(tmp_path, monkeypatch, other):
+    monkeypatch.chdir(tmp_path)
+    for name in ("schemas/Scale.yaml", "schemas/org.acme/Scale.yaml", f"schemas/{other}/notes.md"):
+        write(tmp_path / name, SCALE if name.endswith("yaml") else "")
+    assert said("schemas/Scale.yaml")[0] == "this operator file is at the wrong depth"

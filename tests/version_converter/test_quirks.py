@@ -196,6 +196,10 @@ def test_parts_that_nothing_counts_are_as_many_as_the_outputs(to):
     assert [each.code for each in infer(proto, strict=True).findings] == ["I201"]
     for given in (model("Split", 18, X, [1, 3], outputs=2, axis=1), model("Split", 13, X, outputs=2, axis=1)):
         assert not opset.plan(given, 21).notes
+    own = model("Split", 18, X, outputs=2)
+    body = [helper.make_node("Abs", ["a"], ["b"]), helper.make_node("Neg", ["a"], ["c"])]
+    own.functions.append(helper.make_function("", "Split", ["a"], ["b", "c"], body, [helper.make_opsetid("", 18)]))
+    assert not opset.plan(own, 21).notes
 
 
 REFUSED = {

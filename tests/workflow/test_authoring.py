@@ -948,6 +948,7 @@ def test_the_last_line_of_a_file_gets_an_end_before_more_is_added(folder):
         ("from b.y import m\nx = 1\n", "from b.x import n\nfrom b.y import m\nx = 1\n"),
         ("from b.x import m\n", "from b.x import m, n\n"),
         ("from b.x import m, n\n", "from b.x import m, n\n"),
+        ("from a import k\nfrom b.x import m\n", "from a import k\nfrom b.x import m, n\n"),
         ("from b.x import z as y\n", "from b.x import n, z as y\n"),
         ("from c import n\n", "from c import n\n"),
         ("from b.x import (\n    m,\n)\n", "from b.x import (\n    m,\n)\nfrom b.x import n\n"),

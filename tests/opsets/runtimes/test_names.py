@@ -158,6 +158,7 @@ def test_files_that_do_not_go_together(tmp_path):
             find_runtime("npu==1.0", files(tmp_path, *given))
         assert message in str(caught.value)
         assert caught.value.code == {"there": "S107", "leads": "S105"}.get(message[:5], "S106")
+        assert caught.value.place.startswith(str(tmp_path))
     wrong = files(tmp_path, "runtime: a\n", "runtime: b\n")
     with pytest.raises(SchemaError) as caught:
         find_runtime("npu==1.0", wrong)

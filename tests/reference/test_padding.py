@@ -1,0 +1,19 @@
+"""Zeros around the spatial axes of a tensor: at the begin, at the end, at neither."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from opset.reference.numerics.windows import pad_spatial
+
+
+@pytest.mark.parametrize("ends", [(0, 0), (0, 1), (2, 0), (1, 2)])
+@pytest.mark.parametrize("begins", [(0, 0), (0, 2), (1, 0), (2, 1)])
+def test_zeros_around_spatial_axes(begins, ends):
+    reserved = []
+    context = SimpleNamespace(reserve=lambda count, dtype: reserved.append((count, dtype)))
+    x = np.arange(1, 13, dtype=np.float32).reshape(1, 2, 2, 3)
+    padded = pad_spatial(x, begins, ends, context)
+    np.testing.assert_array_equal(padded, np.pad(x, [(0, 0), (0, 0), *zip(begins, ends, strict=True)]))
+    assert reserved == ([(padded.size, np.float32)] if any((*begins, *ends)) else [])
