@@ -15,6 +15,7 @@ from typing import Any
 from opset.budget import Limits
 from opset.errors import OpsetError
 from opset.inference.engine.binding import bind_dims
+from opset.inference.engine.outcomes import MALFORMED
 from opset.inference.engine.result import Inference, infer
 from opset.inference.engine.scopes import Scope
 from opset.model import proto as pb
@@ -575,7 +576,11 @@ class _ValueFollower:
         opset = self.index.imports(body).get(domain, 1)
         if operator == "TopK" and opset < 10:
             return None
-        return rule(Use(operator, opset, position, body.nodes[number], self.scopes.get(id(body)), body.reads[number]))
+        use = Use(operator, opset, position, body.nodes[number], self.scopes.get(id(body)), body.reads[number])
+        try:
+            return rule(use)
+        except MALFORMED:  # an attribute of another type: the node is told when it runs
+            return None
 
     def _feeds_softmax(self, body: Body, number: int) -> bool:
         """Whether a Softmax reads the first output of the node at index `number` of a body."""

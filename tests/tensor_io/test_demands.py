@@ -595,3 +595,14 @@ def test_nothing_is_demanded_by_a_body_that_lacks_inputs(node):
     body = f"body = b ({inputs}) => (bool e, float[2] v) {{ v = Neg (u) e = Constant <value = bool {{1}}> () }}"
     text = f"(int64 n, bool c, float[2] x) => (float[2] y) {{ {node.replace('BODY', body)} }}"
     assert "x" not in demanded(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(float[2] x) => (float8e5m2[2] y) { y = Cast <to: tensor = float {1.0}> (x) }",
+        "(float[2,3] x, int64[1] i) => (float[1,3] y) { y = Gather <axis: ints = [0]> (x, i) }",
+    ],
+)
+def test_an_attribute_of_another_type_demands_nothing(text):
+    assert demanded(text) == {}

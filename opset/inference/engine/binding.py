@@ -99,7 +99,7 @@ def check_dim_names(names: Iterable[str], known: Iterable[str], stated: Iterable
     numbers already.
     """
     wanted = set(names)
-    others = {*known, *stated} - wanted
+    others = {name for name in (*known, *stated) if isinstance(name, str)} - wanted  # bytes, if it is no UTF-8
 
     def nearness(name: str, other: str) -> tuple[int, str]:
         """Return a key that sorts `other` first if its beginning agrees with `name` for many characters."""
