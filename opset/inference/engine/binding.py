@@ -99,11 +99,11 @@ def check_dim_names(names: Iterable[str], known: Iterable[str], stated: Iterable
     numbers already.
     """
     wanted = set(names)
-    others = {name for name in (*known, *stated) if isinstance(name, str)} - wanted  # bytes, if it is no UTF-8
+    others = {*known, *stated} - wanted
 
     def nearness(name: str, other: str) -> tuple[int, str]:
         """Return a key that sorts `other` first if its beginning agrees with `name` for many characters."""
-        return -len(commonprefix([name, other])), other
+        return -len(commonprefix([str(name), str(other)])), str(other)  # bytes, if one is no UTF-8
 
     if unknown := wanted - {*known}:
         raise UsageError(
@@ -112,7 +112,7 @@ def check_dim_names(names: Iterable[str], known: Iterable[str], stated: Iterable
                 f"the model has no dimension variable {quote(name)}",
                 help=f"there are: {listing(sorted(others, key=partial(nearness, name))) or 'none'}",
             )
-            for name in sorted(unknown)
+            for name in sorted(unknown, key=str)
         )
 
 
