@@ -155,7 +155,10 @@ class Totals:
 
     def rows(self) -> list[FindingTotal]:
         """Return the sums: most models first, then most findings."""
-        return sorted(self._sums.values(), key=lambda each: (-each.models, -each.findings, each.operator, each.code))
+        # The name of an operator is bytes if it is no UTF-8.
+        return sorted(
+            self._sums.values(), key=lambda each: (-each.models, -each.findings, str(each.operator), each.code)
+        )
 
 
 def total_lines(totals: Sequence[FindingTotal], most: int) -> list[str]:

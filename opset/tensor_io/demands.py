@@ -584,7 +584,7 @@ class _ValueFollower:
 
     def _feeds_softmax(self, body: Body, number: int) -> bool:
         """Whether a Softmax reads the first output of the node at index `number` of a body."""
-        readers = self._readers_in(body).get(body.computes[number][0], ())
+        readers = self._readers_in(body).get(next(iter(body.computes[number]), ""), ())
         return any(reader.operators[at][0] == "Softmax" for reader, at, _ in readers)
 
     def _is_call(self, body: Body, number: int) -> bool:

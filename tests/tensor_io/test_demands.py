@@ -606,3 +606,10 @@ def test_nothing_is_demanded_by_a_body_that_lacks_inputs(node):
 )
 def test_an_attribute_of_another_type_demands_nothing(text):
     assert demanded(text) == {}
+
+
+def test_a_node_without_outputs_demands_nothing():
+    model = opset.parse_model(HEAD.format(17) + "(float[2] x) => (float[2] y) { y = Add (x, x) }")
+    node = pb.NodeProto(op_type="Add", input=["x", "x"])
+    model.graph.node.append(node)
+    assert "x" not in demands_for(opset.load(model), default_registry(), Limits(), {})
