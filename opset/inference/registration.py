@@ -76,18 +76,7 @@ def data(*operators: str, since: int = 0, domain: str = "") -> Callable[[Functio
     """Return a decorator that registers a function as the one that computes elements of outputs of some operators.
 
     The function takes the node as a Call. It returns a tuple of elements for the first output, a list with a tuple for
-    each output, or None if nothing is known. The decorator, whose parameters are those of `infer`, returns the function
-    unchanged.
-
-    Args:
-        operators: the names of the operators.
-        since: the first version of the operators that the function is for, by default the first of all. It holds until
-            the version for which a later one is registered.
-        domain: the domain of the operators, by default ONNX's own.
-
-    Raises:
-        InferenceError: I301, by the decorator, if a version has another function already, or if code outside of this
-            package registers one for an operator of the standard.
+    each output, or None if nothing is known. Parameters and errors are the same as in `infer`.
     """
     return LAYER.register("data", operators, since, domain)
 

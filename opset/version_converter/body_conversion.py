@@ -285,9 +285,9 @@ class BodyConversion:
         return nodes
 
     def _state_shapes(self) -> None:
-        """Write the inferred types and shapes of this body's outputs into the model; the body is that of a Scan.
+        """Write inferred types and shapes into the outputs of this body, which is the body of a Scan.
 
-        A size that is no number is left open.
+        Outputs that state a shape stay as they are. A size that is no number is left open.
         """
         is_inferred = self._context.opsets.get("", INFERRED) >= INFERRED and self.availability is None
         if is_inferred or self.body.root.function:

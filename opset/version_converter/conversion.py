@@ -331,7 +331,7 @@ def targets_by_kernels(
 def nearest_opset(runtime: Runtime, opset: int, registry: Registry) -> int:
     """Return the opset of ai.onnx that is nearest to `opset` among those that a runtime takes.
 
-    If two are equally near, it is the newer one.
+    The result is the newer one of two that are equally near.
     """
     from opset.version_converter.opset_choice import opsets_of
 

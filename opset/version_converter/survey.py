@@ -257,8 +257,8 @@ class Survey:
     def nearest_target(self, target: Target) -> Target:
         """Return the target with the opset of ai.onnx nearest to the model's own, among those that its runtime takes.
 
-        If two are equally near, it is the newer one. The result is that of `target_for_model` if no runtime is
-        targeted, if the runtime's operators are not known, or if the model does not import ai.onnx.
+        The target has the newer one of two opsets that are equally near. It is the result of `target_for_model` if no
+        runtime is targeted, if the runtime's operators are not known, or if the model does not import ai.onnx.
         """
         nearest = target_for_model(target, self.index.opsets)
         runtime, opset = target.runtime, self.index.opsets.get("")

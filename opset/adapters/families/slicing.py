@@ -418,8 +418,6 @@ def split_18_down(op: Builder, node: Node) -> Result:
     number = node.attr("num_outputs")
     count = len(node.outputs)
     if node.input(1):
-        if number is not None:
-            raise Refusal("C103", "both the input 'split' and the attribute 'num_outputs' are given")
         return None
     if number != count:
         raise Refusal("C103", f"'num_outputs' is {number}, and there are {count} outputs")

@@ -206,8 +206,8 @@ class OnnxRuntime(WorkerRuntime):
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
         """Run a model, and return its outputs in the form of a message's header, as the method of WorkerRuntime does.
 
-        The parameters are those of that method. Raises NotRun if onnxruntime refuses the model: its error contains one
-        of the texts in REFUSALS. Other errors of onnxruntime are raised unchanged.
+        The method of WorkerRuntime explains the parameters. Raises NotRun if onnxruntime refuses the model, so that its
+        error contains one of the texts in REFUSALS. Other errors of onnxruntime are raised unchanged.
         """
         try:
             return super().outputs(model, inputs, data, found)
