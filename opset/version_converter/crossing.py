@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from opset.errors import listing
 from opset.model import proto as pb
 from opset.model.elements import element_name
 from opset.model.graph.index import Body, FunctionKey, Operator
@@ -347,6 +348,7 @@ class Crossing:
 
         The ways are, in this order:
 
+        - the attributes that `lack` wants to be stated; no other way is then tried;
         - constants for the inputs that `lack` wants as constants, if their elements are known;
         - vectors for scalar inputs, if `lack` wants vectors; no other way is then tried;
         - a lowering;
@@ -365,6 +367,8 @@ class Crossing:
         Raises:
             Refusal: C209 if no way is possible. For a node of the given model, the reasons are added to `_reasons`.
         """
+        if lack.attributes:
+            return self._state_attributes(pending, lack, crossed)
         if lack.constants and (made := self._bind_constants(pending, lack, crossed)) is not None:
             return made
         if lack.scalars:
@@ -530,6 +534,16 @@ class Crossing:
 
         return self._replace_inputs(pending, lack.scalars, write, "vectors", crossed)
 
+    def _state_attributes(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
+        """Return a copy of a node that states the attributes of `lack`; add the name of the step to `crossed`."""
+
+        def state(op: Builder, given: Node) -> Result:
+            """Copy the node with the attributes."""
+            made: Result = op.copy(given, **lack.attributes)
+            return made
+
+        return self._rewrite(pending, state, listing([*lack.attributes]), crossed)
+
     def _replace_inputs(
         self,
         pending: Pending,
@@ -547,9 +561,6 @@ class Crossing:
             what: The end of the step's name: "constants" for "Pad 13 with constants".
             crossed: The names of steps.
         """
-        node = pending.node
-        schema = self._context.registry.schema(node.op_type, pending.version, pending.operator[1])
-        assert schema is not None
 
         def replace(op: Builder, given: Node) -> Result:
             """Copy the node with the new inputs; return the name or names of its outputs."""
@@ -559,6 +570,15 @@ class Crossing:
             made: Result = op.copy(given, inputs=inputs)
             return made
 
+        return self._rewrite(pending, replace, what, crossed)
+
+    def _rewrite(
+        self, pending: Pending, replace: Callable[[Builder, Node], Result], what: str, crossed: list[str]
+    ) -> list[Pending]:
+        """Return the nodes that `replace` makes of a node at its version; add "OPERATOR VERSION with `what`" to `crossed`."""
+        node = pending.node
+        schema = self._context.registry.schema(node.op_type, pending.version, pending.operator[1])
+        assert schema is not None
         derived = derive_adapter(schema, schema, Change())
         step = RouteStep(schema, schema, pending.version, derived, replace, "", touches=True)
         made = self._cross_transition(step, node)

@@ -52,6 +52,7 @@ POINT = "k = Constant <value_float = 1.0> () y = Clip (x, k)"
         (takes(Reshape=[{"constant_inputs": ["shape"]}]), {}, "s = Shape (x) y = Reshape (x, s)", (),
          ["Reshape 14 with constants"], []),
         (takes("Clip"), fault("Clip", scalars=["min"]), POINT, (), ["Clip 13 with vectors"], []),
+        (takes("Elu"), fault("Elu", attributes={"alpha": 1.0}, states={"alpha": "X.0"}), ELU, (), ["Elu 6 with alpha"], []),
         (takes(Squeeze=[{"versions": [1, 12]}]), {}, "k = Constant <value_ints = [0]> () y = Squeeze (x, k)",
          ("float[1, 4] x", "float[4] y"), ["Squeeze 13 -> 11"], []),
         (takes("Tanh", "Softplus"), {}, "y = Mish (x)", (), ["Mish 18 lowered"], []),

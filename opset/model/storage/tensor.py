@@ -169,7 +169,9 @@ def make_tensor(name: str, data_type: int, dims: Iterable[int], values: Sequence
     try:
         tensor.raw_data = encode(data_type, values)
     except (struct.error, OverflowError, ValueError, TypeError) as error:
-        raise tensor_error(tensor, f"a value does not fit {ELEMENTS[data_type].name}: {_misfit(data_type, values)}") from error
+        raise tensor_error(
+            tensor, f"a value does not fit {ELEMENTS[data_type].name}: {_misfit(data_type, values)}"
+        ) from error
     return tensor
 
 
@@ -180,7 +182,9 @@ def _misfit(data_type: int, values: Iterable[Any]) -> str:
             encode(data_type, [value])
         except (struct.error, OverflowError, ValueError, TypeError):
             is_fraction = isinstance(value, float) and "int" in ELEMENTS[data_type].name
-            reason = "no whole number" if is_fraction else "out of range" if isinstance(value, int | float) else "no number"
+            reason = (
+                "no whole number" if is_fraction else "out of range" if isinstance(value, int | float) else "no number"
+            )
             return f"{safe_text(repr(value)[:40])} is {reason}"
     return "it takes too much memory"
 
