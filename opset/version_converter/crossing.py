@@ -575,7 +575,7 @@ class Crossing:
     def _rewrite(
         self, pending: Pending, replace: Callable[[Builder, Node], Result], what: str, crossed: list[str]
     ) -> list[Pending]:
-        """Return the nodes that `replace` makes of a node at its version; add "OPERATOR VERSION with `what`" to `crossed`."""
+        """Return the nodes that `replace` makes of a node at its version; add "Pad 13 with `what`" to `crossed`."""
         node = pending.node
         schema = self._context.registry.schema(node.op_type, pending.version, pending.operator[1])
         assert schema is not None

@@ -90,8 +90,8 @@ class KernelFault:
         known: Inputs whose elements are known before the model runs.
         scalars: Inputs of which one is known to be a scalar; a vector of its element does not have the fault.
         captures: Whether graphs of the nodes use values from outside.
-        states: Attributes with which a node does not have the fault, each with the input and the axis of it whose size is
-            its value.
+        states: Attributes with which a node does not have the fault. The value of each is the size of an input along an
+            axis.
         when: What else has to hold, in words: that is not known before the node runs.
     """
 
