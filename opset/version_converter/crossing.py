@@ -539,7 +539,8 @@ class Crossing:
 
         def state(op: Builder, given: Node) -> Result:
             """Copy the node with the attributes."""
-            made: Result = op.copy(given, **lack.attributes)
+            attributes: dict[str, Any] = {**lack.attributes}
+            made: Result = op.copy(given, **attributes)
             return made
 
         return self._rewrite(pending, state, listing([*lack.attributes]), crossed)
