@@ -7,7 +7,7 @@ Each new node goes on across the transitions of its own operator. What adapters 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from opset.errors import listing

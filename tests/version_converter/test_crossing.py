@@ -7,9 +7,9 @@ from onnx import parser
 
 import opset
 from opset.errors import ConversionError
+from opset.model.graph.walking import count_operators
 from opset.version_converter.crossing import (
     OLDEST,
-    _count_operators,
     _is_taken_instead,
     _number_stated,
     _refusal_without_lowering,
@@ -195,5 +195,5 @@ def test_operators_of_subgraphs_are_counted():
         else_branch = e () => (q) { q = If (b) <then_branch = u () => (r) { r = Neg (x) },
         else_branch = w () => (s) { s = Abs (x) }> }>"""
     graph = model_of(nodes, given="bool b, float[2] x", more=', "com.acme": 1').graph
-    counts = {(domain, op_type): count for (domain, op_type, _), count in _count_operators(graph.node).items()}
+    counts = {(domain, op_type): count for (domain, op_type, _), count in count_operators(graph.node).items()}
     assert counts == {("", "Neg"): 3, ("", "If"): 2, ("", "Abs"): 1, ("com.acme", "F"): 1}
