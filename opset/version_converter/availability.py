@@ -473,9 +473,8 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
             if formal.type in fault.nodes.types
         }
         constants, scalars = _positions_to_bind(fault, node, schema), _scalars_of(fault, node, schema, facts)
-        return Judgement(
-            Lack(why, elements, constants, fault.result, scalars, _sizes_to_state(fault, node, schema, facts))
-        )
+        sizes = _sizes_to_state(fault, node, schema, facts)
+        return Judgement(Lack(why, elements, constants, fault.result, scalars, sizes))
     return Judgement(None, doubt=doubt) if doubt else RUNS
 
 
