@@ -269,7 +269,7 @@ FAILURES = {
     ),
     "inference is wrong with dim_params alone": (
         [("inference.py", "return call.require_shape(0)",
-          "return tuple(each if isinstance(each, int) else 1 for each in call.shape(0))")],
+          "return tuple(each if isinstance(each, int) else 1 for each in call.require_shape(0))")],
         {"T104": "Scale 1: the example 'plain' is contradicted by inference|float[1]|with s0_0 = 2"},
     ),
     "schema, inference and kernel disagree on a type": (

@@ -108,9 +108,6 @@ def check_outputs(step: ProgramStep, result: Any, location: str) -> None:
         return
     name = f"{schema.name} {schema.since_version}"
     results = result if result.__class__ is tuple else (result,)
-    if len(results) > schema.max_output:
-        why = f"{name} has {count_text(schema.max_output, 'output')}, and its kernel returns {len(results)} values"
-        raise RunError(Finding("R204", "there are too many results", location, why))
     for index, slot in enumerate(step.outputs):
         formal = _parameter_at(schema.outputs, index)
         if slot == ABSENT or formal is None or _can_be_optional(schema, formal):
@@ -128,6 +125,9 @@ def check_outputs(step: ProgramStep, result: Any, location: str) -> None:
             message = f"the output '{formal.name}' cannot be {type_}"
             code = "R202" if is_tensor else "R204"
             raise RunError(Finding(code, message, location, f"{name} has {', '.join(allowed)}"))
+    if schema.outputs and len(results) > schema.max_output:
+        why = f"{name} has {count_text(schema.max_output, 'output')}, and its kernel returns {len(results)} values"
+        raise RunError(Finding("R204", "there are too many results", location, why))
 
 
 def kernel_error(

@@ -30,9 +30,9 @@ def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, r
     """Test whether inference agrees with an example of a version, and add the result to a report.
 
     Inference runs with the sizes of inputs as numbers, and again with names (dim_params) in their place; a function of
-    users also without shapes. All runs are one test, and only the first finding is added. Outputs that are not fully known are added to `report.gaps`. If
-    inference does not see a broken constraint, this is added to `report.unseen`. The test is skipped if inference has
-    no rule for the version.
+    users also with types alone. All runs are one test, and only the first finding is added. Outputs that are not fully
+    known are added to `report.gaps`. If inference does not see a broken constraint, this is added to `report.unseen`.
+    The test is skipped if inference has no rule for the version.
     """
     if why := runner.why_not_inferred(schema):
         report.skip("inference", why)
