@@ -747,6 +747,14 @@ class Crossing:
                 raise Refusal("C103", f"{misfit.what}: {misfit.why} (constraint {misfit.constraint})")
         self._context.valid.add(form)
 
+    def check_adopted(self, index: int) -> None:
+        """Raise Refusal C202 if the standard has the operator of a node that is passed through, and not for its types.
+
+        Runtimes take a LayerNormalization of float16 with a scale of float before version 17, say, and not afterwards.
+        """
+        if not self._body.operators[index][1]:
+            self._check_types([(self._body.nodes[index], self._context.opsets.get("", self._final))])
+
     def _check_types(self, nodes: list[tuple[Any, int]], code: str = "C202") -> None:
         """Raise Refusal `code` if a known type of an input of one of the nodes does not fit the node's operator.
 
