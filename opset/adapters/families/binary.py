@@ -135,9 +135,11 @@ def sum_8_down(op: Builder, node: Node) -> Result:
     """
     if _has_one_shape(node):
         return None
-    element = node.need_element(0)
     is_mean = node.op_type == "Mean"
-    wide = "float" if element == "float16" and (is_mean or len(node.inputs) > 2) else element
+    if not is_mean and len(node.inputs) == 2:
+        return op.Add(*node.inputs)
+    element = node.need_element(0)
+    wide = "float" if element == "float16" else element
     total, *others = [cast(op, name, element, wide) for name in node.inputs]
     for other in others:
         total = op.Add(total, other)
