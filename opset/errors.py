@@ -72,7 +72,7 @@ CODES: dict[str, str] = {
     "M207": "external data has no location",
     "M208": "external data has keys without a clear meaning",
     "M209": "an external data file has more than one name",
-    "M301": "the text is not ONNX text syntax",
+    "M301": "the text of a model breaks its syntax",
     "S101": "a file or folder cannot be read as operator YAML",
     "S102": "a limit on files or folders is exceeded",
     "S103": "a key is unknown, or does not fit at this place",

@@ -192,6 +192,8 @@ SLOW = set(
             {
                 "multiprocessing",
                 "opset.cli.show",
+                "opset.model.text.protobuf",
+                "google.protobuf.json_format",
                 "opset.schemas.yaml.loader",
                 "opset.opsets.runtimes",
                 "opset.version_converter.availability",

@@ -53,6 +53,7 @@ from opset.errors import SHOWN, Finding, UsageError, safe_text
 from opset.model import Model, load, write_stream
 from opset.model.storage.container import load_file, load_text
 from opset.model.storage.external import is_external, tensors
+from opset.model.storage.parts import ONNX_TEXT
 from opset.model.storage.remote import is_remote, local_path
 from opset.model.storage.writing import MODES, save_below, save_in_place
 from opset.plain_text import count_text, style_text
@@ -505,7 +506,8 @@ def write_result(
 ) -> str:
     """Write a result to its destination, add notes about it to `notes`, and return the path, "-" for stdout."""
     if destination.stream:
-        write_stream(model, sys.stdout.buffer, external=external, text=destination.text)
+        syntax = (model.syntax or ONNX_TEXT) if destination.text else ""
+        write_stream(model, sys.stdout.buffer, external=external, syntax=syntax)
         if external != "inline" and any(map(is_external, tensors(model.proto))):
             notes.append("external data is not part of the stream; it stays where it is")
         return STREAM

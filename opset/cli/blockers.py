@@ -70,9 +70,9 @@ def command(
 ) -> int:
     """Show what stands in the way of a target, by operator and reason, and what would be rewritten.
 
-    INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The target is one of --to,
-    --release and --for, as of `opset convert`. Of several models, the sum is shown below. Nothing is written. The exit
-    status is 1 if a model cannot be converted.
+    INPUT is a file, a folder (*.onnx and models as text below it), a pattern, or - for stdin. The target is one of
+    --to, --release and --for, as of `opset convert`. Of several models, the sum is shown below. Nothing is written. The
+    exit status is 1 if a model cannot be converted.
     """
     sums = BlockerSums()
 

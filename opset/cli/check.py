@@ -112,7 +112,7 @@ def command(
 ) -> int:
     """Check that models follow the specification: every rule, with its place, the reason and what to do.
 
-    INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin; a file *.onnxopset is
+    INPUT is a file, a folder (*.onnx and models as text below it), a pattern, or - for stdin; a file *.onnxopset is
     checked as an operator-set document. `select` and `ignore` of
     [tool.opset] in ./pyproject.toml hold unless the options are given. Weights are not read. Nothing is written
     without --fix. The exit status is 1 if a model breaks a rule, with --fix or --diff if it still does when all is

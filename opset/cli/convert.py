@@ -91,7 +91,7 @@ def command(
 ) -> int:
     """Convert models to other operator set versions, all or nothing.
 
-    INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The result is written
+    INPUT is a file, a folder (*.onnx and models as text below it), a pattern, or - for stdin. The result is written
     beside the input as <name>-opset<version>.onnx unless -o or --in-place says otherwise. A model that cannot be
     converted without losing meaning is refused: every node that prevents it is listed, and nothing is written. Without
     --to, --release or --for, a model keeps its opsets, and --ir-version, --freeze or --dim change it.

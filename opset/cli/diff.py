@@ -99,7 +99,7 @@ def command(
     and down: nothing to do, a derived adapter, a written one, or why it is impossible. Without OPERATOR, the operators
     that are new, removed or changed, in ai.onnx or --domain: `diff 17 21`.
 
-    OLD and NEW are files of models, *.onnxtxt as text, or one of them - for stdin. Shown is what changed for their
+    OLD and NEW are files of models, also as text, or one of them - for stdin. Shown is what changed for their
     callers, as MAJOR, MINOR or PATCH by the standard's versioning document, and what changed within: nodes, also in
     bodies and functions, weights by digest, and metadata. The exit status is 0 whatever changed, and 1 if VERSION is
     too low for it.

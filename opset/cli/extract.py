@@ -52,7 +52,7 @@ class ExtractionReport:
 def command(models: tuple[str, ...], call: VerbCall, **asked: Any) -> int:
     """Cut out the part of a model that computes some values from others, as a model of its own.
 
-    INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The result is written
+    INPUT is a file, a folder (*.onnx and models as text below it), a pattern, or - for stdin. The result is written
     beside the input as <name>-part.onnx unless -o or --in-place says otherwise. Without --inputs, the outputs decide;
     without --outputs, the graph's own are meant. A name is looked up in the main graph first, then in graphs in nodes
     and in functions. PATH is the end of a path that is enough to tell it from others:

@@ -114,7 +114,7 @@ class InferenceReport:
 def command(inputs: tuple[str, ...], call: VerbCall, **asked: Any) -> int:
     """Infer the types and shapes of a model's values.
 
-    INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. Nothing is written
+    INPUT is a file, a folder (*.onnx and models as text below it), a pattern, or - for stdin. Nothing is written
     without -o or --in-place. The exit status is 1 if a type that the model states contradicts the
     inferred one, or if a node does not fit its operator.
     """

@@ -45,7 +45,7 @@ class InfoSettings(NamedTuple):
 def command(inputs: tuple[str, ...], runtimes: tuple[str, ...], files: tuple[Path, ...], call: VerbCall) -> int:
     """Show the contents of a model, which versions it could have, and which releases of runtimes take it.
 
-    INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. Shown are inputs and
+    INPUT is a file, a folder (*.onnx and models as text below it), a pattern, or - for stdin. Shown are inputs and
     outputs, weights, files of external data, operators, the lowest opsets and IR version to which the model can be
     converted, and the releases that take it as it is, and after `opset convert --for`. Nothing is written, and weights
     are not read.

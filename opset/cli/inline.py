@@ -84,7 +84,7 @@ def command(
 ) -> int:
     """Put the nodes of a model's functions in place of the nodes that call them.
 
-    INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The result is written
+    INPUT is a file, a folder (*.onnx and models as text below it), a pattern, or - for stdin. The result is written
     beside the input as <name>-inlined.onnx unless -o or --in-place says otherwise. NAME is a function's name, with or
     without its domain: Scale, com.example.Scale, or com.example.Scale:half for one overload. --only takes operators,
     too: Gelu. A function that nothing calls any more is removed.

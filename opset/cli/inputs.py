@@ -13,16 +13,21 @@ from typing import NamedTuple
 import click
 
 from opset.errors import Finding, ModelError, UsageError, safe_text
-from opset.model.storage.parts import TEXT_SUFFIX
+from opset.model.storage.parts import TEXT_SUFFIX, TEXT_SUFFIXES, text_suffix
 from opset.model.storage.remote import is_remote, list_models, local_path, mark_of
 
 STREAM = "-"
 TEXT_STREAM = f"text:{STREAM}"
-"""Names stdin, or stdout, with a model in ONNX text syntax."""
+"""Names stdin, or stdout, with a model as text."""
 MOST_ENTRIES = 1_000_000
 """Files and folders that are listed for one command."""
-MODEL_SUFFIXES = (".onnx", ".pb", TEXT_SUFFIX)
-_PRODUCT = re.compile(r"(.+)-(?:opset\d+|inferred|inlined|lowered|part|merged|reduced)(\.onnx(?:txt)?)")
+MODEL_SUFFIXES = (".onnx", ".pb", *TEXT_SUFFIXES)
+SEARCHED_SUFFIXES = (".onnx", TEXT_SUFFIX, ".onnxtext", ".textproto", ".onnxjson")
+"""Endings of the files that are the models of a folder: the others belong to other programs more often."""
+_PRODUCT = re.compile(
+    rf"(.+)-(?:opset\d+|inferred|inlined|lowered|part|merged|reduced)"
+    rf"(\.onnx|{'|'.join(map(re.escape, TEXT_SUFFIXES))})"
+)
 _SEPARATOR = re.compile(r"[/\\]" if os.sep == "\\" else "/")
 
 
@@ -108,8 +113,8 @@ def expand_inputs(arguments: Iterable[str], *, products: bool) -> list[Input]:
         else:
             matches = [parse_input(argument)]
         if not matches:
-            why = "no file *.onnx or *.onnxtxt was found"
-            help = "check the path; a folder or a pattern has to lead to files *.onnx or *.onnxtxt"
+            why = "no file *.onnx was found, and no model as text"
+            help = "check the path; a folder or a pattern has to lead to models, *.onnx or as text (opset explain text)"
             findings.append(Finding("M101", "there is no model here", why=why, help=help, file=argument))
         for model in matches:
             models.setdefault(os.path.normpath(model.path), model)
@@ -167,7 +172,7 @@ def _models_in_folder(folder: str, listing: _Listing) -> list[Input]:
         if entries is None:
             models.append(Input(place, True, folder, below))
             continue
-        candidates = [entry for entry in entries if entry.name.endswith((".onnx", TEXT_SUFFIX))]
+        candidates = [entry for entry in entries if entry.name.endswith(SEARCHED_SUFFIXES)]
         names = [entry.name for entry in candidates if not _is_folder(entry, follow=True)]
         models += [Input(os.path.join(place, name), True, folder, below) for name in names]
     return models
@@ -175,7 +180,7 @@ def _models_in_folder(folder: str, listing: _Listing) -> list[Input]:
 
 def _models_behind(url: str) -> list[Input]:
     """Return the models that a URL stands for: itself, those in a folder, or those that match a pattern."""
-    listed = list_models(url, (".onnx", TEXT_SUFFIX))
+    listed = list_models(url, SEARCHED_SUFFIXES)
     if listed is None:
         return [Input(url)]
     start, found = listed
@@ -256,7 +261,7 @@ class Output(NamedTuple):
         """Return the folder to which a result is written, and its path below it.
 
         The folder is one that the user named, or has a file that the user named. The result is <name>-<suffix>.onnx,
-        or .onnxtxt if the input is text; in place it has the input's name.
+        or with the input's own ending if that is text; in place it has the input's name.
         """
         if self.folder:
             folder, below = self.folder, model.branch or ""
@@ -333,7 +338,7 @@ def _check_distinct_names(inputs: list[Input], folder: str) -> None:
 
 def _extension_of(model: Input) -> str:
     """Return the extension of the result for a model: text stays text."""
-    return TEXT_SUFFIX if model.text or model.path.endswith(TEXT_SUFFIX) else ".onnx"
+    return TEXT_SUFFIX if model.text else text_suffix(model.path) or ".onnx"
 
 
 def _stem_of(model: Input) -> str:

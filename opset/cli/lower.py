@@ -41,7 +41,7 @@ def command(
 ) -> int:
     """Express operators by others, at the opsets that the models have, all or nothing.
 
-    INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The result is written
+    INPUT is a file, a folder (*.onnx and models as text below it), a pattern, or - for stdin. The result is written
     beside the input as <name>-lowered.onnx unless -o or --in-place says otherwise.
     """
     names = [name.strip() for argument in ops for name in argument.split(",") if name.strip()]

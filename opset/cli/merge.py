@@ -81,7 +81,7 @@ def command(
 ) -> int:
     """Join two models into one, in which outputs of FIRST are inputs of SECOND.
 
-    FIRST and SECOND are files, *.onnxtxt as text, or one of them - for stdin. The result is written beside FIRST as
+    FIRST and SECOND are files, also as text, or one of them - for stdin. The result is written beside FIRST as
     <name>-merged.onnx unless -o says otherwise. Both are brought to the greater opset of the two, or to the target.
     Names of SECOND that FIRST has get a number behind them, unless --prefix tells all names apart. Without --connect,
     outputs are connected to the inputs that have their names.

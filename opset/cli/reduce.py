@@ -94,7 +94,7 @@ def command(
 ) -> int:
     """Make a model as small as possible that still shows a refusal, a difference, or a failure.
 
-    INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The result is written
+    INPUT is a file, a folder (*.onnx and models as text below it), a pattern, or - for stdin. The result is written
     beside the input as <name>-reduced.onnx unless -o or --in-place says otherwise. With --to, --release or --for, the
     small model is refused with the same code, operator and reason. With --differs, the converted one computes
     something else; open sizes are 2 unless --dim says otherwise. With --failing, CMD ends with the same exit status;

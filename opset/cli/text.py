@@ -12,7 +12,7 @@ from opset.cli import output
 from opset.cli.batch import load_input, refuse_terminal, write_result
 from opset.cli.inputs import TEXT_STREAM, output_for, parse_input, roots_option
 from opset.errors import Finding, UsageError
-from opset.model.storage.parts import TEXT_SUFFIX
+from opset.model.storage.parts import ONNX_TEXT, syntax_for
 from opset.model.storage.writing import write_files
 from opset.model.text.printing import to_text
 from opset.model.text.wrapping import without_metadata, wrap_text
@@ -29,7 +29,7 @@ class PrintedModel:
 
 @click.command(no_args_is_help=True)
 @click.argument("model", metavar="FILE")
-@click.option("-o", "--output", "given", metavar="FILE|-", help="Write to this path; *.onnxtxt becomes text.")
+@click.option("-o", "--output", "given", metavar="FILE|-", help="Write to this path; its ending decides the form.")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Leave out tensors of more than N values.")
 @click.option("--no-metadata", is_flag=True, help="Leave out the metadata of models, graphs, nodes and values.")
 @click.option(
@@ -53,17 +53,18 @@ def command(
 ) -> int:
     """Show a model as text, or write it as text or as a model.
 
-    FILE is a model, *.onnxtxt a model as text, - stdin, and text:- stdin as text. Without -o the text goes to
-    stdout. It holds all of the model but external data and reads back to the same model, also with --width, and with
-    --no-metadata without what that leaves out; with --limit it is for reading alone.
+    FILE is a model, - stdin, and text:- stdin as text. *.onnxtxt and *.onnxtext are in ONNX text syntax, *.textproto,
+    *.prototxt, *.pbtxt and *.txtpb in protobuf's text format, *.json and *.onnxjson in its JSON. Without -o, ONNX text
+    goes to stdout. It holds all of the model but external data and reads back to the same model, also with --width,
+    and with --no-metadata without what that leaves out; with --limit it is for reading alone.
     """
     source = parse_input(model)
-    if limit is not None and given is not None and given != TEXT_STREAM and not given.endswith(TEXT_SUFFIX):
+    as_text = given is not None and (given == TEXT_STREAM or syntax_for(given) == ONNX_TEXT)
+    if limit is not None and given is not None and not as_text:
         raise UsageError(Finding("U103", "--limit leaves values out, which a model needs", help="give -o FILE.onnxtxt"))
     loaded = load_input(source, roots)
     if no_metadata:
         loaded = without_metadata(loaded)
-    as_text = given is not None and (given == TEXT_STREAM or given.endswith(TEXT_SUFFIX))
     if limit is None and given is not None and not (as_text and width is not None):
         where = output_for(given, False, [source])
         if where.folder:

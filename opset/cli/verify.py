@@ -77,7 +77,7 @@ def command(
 ) -> int:
     """Run two models on the same inputs, and compare their outputs.
 
-    BEFORE and AFTER are files of models, *.onnxtxt as text, or one of them - for stdin. Inputs and outputs belong
+    BEFORE and AFTER are files of models, also as text, or one of them - for stdin. Inputs and outputs belong
     together by name, else by position. Inputs that are not given by --data are drawn so that they suit the operators.
     The exit status is 1 if an output differs beyond the tolerance, or if nothing could be compared.
     """

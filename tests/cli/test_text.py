@@ -83,3 +83,72 @@ def test_a_width_is_for_text_alone(folder):
     )
     assert run("text", "m.onnx", "-o", "text:-").stdout == run("text", "m.onnx").stdout != wrapped
     assert run("text", "m.onnx", "--width", 40, "-o", "-").stdout_bytes == (folder / "m.onnx").read_bytes()
+
+
+PROTOBUF = """ir_version: 8
+opset_import { version: 17 }
+graph {
+  name: "g"
+  node { input: "x" output: "y" op_type: "Relu" }
+  input { name: "x" type { tensor_type { elem_type: 1 shape { dim { dim_value: 2 } } } } }
+  output { name: "y" type { tensor_type { elem_type: 1 shape { dim { dim_value: 2 } } } } }
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["m.textproto", "m.prototxt", "m.pbtxt", "m.txtpb", "m.onnxtxt", "m.onnxtext"])
+def test_every_verb_takes_protobufs_text(name, folder):
+    (folder / name).write_text(PROTOBUF)
+    suffix = name[1:]
+    assert run("convert", name, "--to", 21).exit_code == 0
+    converted = (folder / f"m-opset21{suffix}").read_text()
+    assert converted.startswith("ir_version: 8\n") and "version: 21" in converted
+    assert run("infer", name, "-o", "i.onnx").exit_code == 0 and onnx.load("i.onnx").opset_import[0].version == 17
+    assert "[0, 2]" in run("run", name, "--set", "x=[-1, 2]").stdout
+    assert run("show", name).exit_code == 0 and "Relu (x)" in run("text", name).stdout
+    assert run("convert", name, "--to", 18, "--in-place").exit_code == 0
+    assert (folder / name).read_text().startswith("ir_version: 8\n")
+    (folder / "i.onnx").unlink()
+    is_found = suffix in (".onnxtxt", ".onnxtext", ".textproto", ".onnxjson")
+    assert run("convert", ".", "--to", 19).exit_code == (0 if is_found else 3)  # results are left out
+    assert {each.name for each in folder.iterdir()} == {
+        name, f"m-opset21{suffix}", *[f"m-opset19{suffix}"] * is_found
+    }  # fmt: skip
+    assert run("convert", "m.*", "--to", 20).exit_code == 0 and (folder / f"m-opset20{suffix}").exists()
+
+
+def test_an_output_has_the_form_of_its_name(folder):
+    (folder / "m.textproto").write_text(PROTOBUF)
+    model = onnx.load("m.textproto")
+    for name in ("a.onnx", "a.textproto", "a.prototxt", "a.pbtxt", "a.txtpb", "a.json", "a.onnxjson"):
+        assert run("text", "m.textproto", "-o", name).exit_code == 0
+        assert onnx.load(name) == model
+    for name in ("a.onnxtxt", "a.onnxtext"):
+        assert run("text", "a.json", "-o", name).exit_code == 0
+        assert (folder / name).read_text() == run("text", "m.textproto").stdout
+    assert run("convert", "a.json", "--to", 21).exit_code == 0
+    assert onnx.load("a-opset21.json").opset_import[0].version == 21
+    assert run("text", "a.json", "--limit", 2, "-o", "b.textproto").exit_code == 2
+    assert run("text", "a.json", "--limit", 2, "-o", "b.onnxtext").exit_code == 0
+
+
+def test_a_stream_of_text_keeps_its_form(folder):
+    for begin in ("ir_version: 8", "{"):
+        (folder / "m.textproto").write_text(PROTOBUF)
+        assert run("text", "m.textproto", "-o", "m.json", "--force").exit_code == 0
+        given = (folder / ("m.json" if begin == "{" else "m.textproto")).read_bytes()
+        for more in ([], ["-o", "text:-"]):
+            result = run("convert", "text:-", "--to", 21, *more, stdin=given)
+            assert result.exit_code == 0 and result.stdout.startswith(begin)
+        assert run("convert", "text:-", "--to", 21, "-o", "o.onnxtxt", "--force", stdin=given).exit_code == 0
+        assert (folder / "o.onnxtxt").read_text().startswith("#: unset domain")
+    assert run("convert", "o.onnxtxt", "--to", 17, "-o", "text:-").stdout.startswith("#: unset domain")
+
+
+def test_a_text_of_others_is_no_model(folder):
+    (folder / "net.prototxt").write_text('name: "LeNet"\nlayer {\n  name: "x"\n}\n')
+    result = run("convert", "net.prototxt", "--to", 21)
+    assert result.exit_code == 3
+    assert "M102" in result.stderr and "where   1:1, net.prototxt" in result.stderr and "Caffe" in result.stderr
+    assert run("show", "-", stdin=PROTOBUF.encode()).exit_code == 3
+    assert "text:-" in run("show", "-", stdin=PROTOBUF.encode()).stderr

@@ -16,7 +16,16 @@ from opset.model import limits
 from opset.model.proto import GraphProto, ModelProto
 from opset.model.storage import tensor, wire, writing
 from opset.model.storage.external import Folder
-from opset.model.storage.parts import TEXT_SUFFIX, ModelParts, Piece, chunks, parse_message
+from opset.model.storage.parts import (
+    JSON,
+    ONNX_TEXT,
+    ModelParts,
+    Piece,
+    chunks,
+    parse_message,
+    recognize_syntax,
+    syntax_for,
+)
 from opset.model.storage.reading import open_model_file, read_stream
 from opset.model.storage.remote import RemoteFolder, RemoteSource, is_remote, local_path
 from opset.model.storage.source import BytesSource, Source
@@ -53,6 +62,7 @@ class Model(ModelParts):
       cleared (`clear_data`) before the tensor gets other data.
     - `path`: the path that it was read from, as given, or None.
     - `kind`: the kind of its source: "path", "bytes", "stream", or "message" for a ModelProto.
+    - `syntax`: the syntax of the text that it was read from: "onnx", "protobuf" or "json"; "" if it was binary.
     - `folder`: the folder that locations of external data start from, or None if the model did not come from a path.
     """
 
@@ -170,8 +180,9 @@ class Model(ModelParts):
         """Write the model to a path, whole or not at all.
 
         Args:
-            path: The file, as a binary model; its text, which reads back to the same model, if the path ends with
-                .onnxtxt. A pipe or a device, such as /dev/stdout, is opened and written to.
+            path: The file, as a binary model; its text if the path ends with .onnxtxt (ONNX text syntax), .textproto
+                (protobuf's text format; also .prototxt, .pbtxt and .txtpb) or .json (its JSON; also .onnxjson). A pipe
+                or a device, such as /dev/stdout, is opened and written to.
             external: The treatment of external data:
 
                 - "auto": "keep" if the output is in the model's own folder or the model has none, else "copy";
@@ -187,7 +198,8 @@ class Model(ModelParts):
             force: Whether existing files are replaced.
 
         Raises:
-            UsageError: U102 if an output exists, U103 if the mode does not fit, U104 if an output cannot be written.
+            UsageError: U102 if an output exists, U103 if the mode does not fit or the text cannot hold all fields,
+                U104 if an output cannot be written.
             ModelError: M105 if a source changed, M111 if the model is too large, M2xx if external data is missing or
                 unsafe.
         """
@@ -230,8 +242,8 @@ def load(source: ModelLike, *, allow_external_roots: Iterable[str | os.PathLike[
 
     Raises:
         ModelError: M101 if the file cannot be read, M102 if it is no model, M103 if it is damaged, M104 if it is nested
-            too deeply, M105 if it changed meanwhile, M111 if it is too large without its weights, M301 if it is no
-            ONNX text.
+            too deeply, M105 if it changed meanwhile, M111 if it is too large without its weights, M301 if it is text
+            that breaks its syntax.
         UsageError: U103 if the source is anything else.
     """
     if isinstance(source, Model):
@@ -257,32 +269,34 @@ def load_file(path: str, allow_external_roots: Iterable[str | os.PathLike[str]] 
     """Return the model of a path.
 
     Args:
-        path: The file of a model, or of its text if it ends with .onnxtxt; its URL as well.
+        path: The file of a model, or of its text if it has such an ending; its URL as well.
         allow_external_roots: Folders, besides the model's own, that external data may be in.
         pipes: Whether a named pipe is read to its end.
 
     Raises:
         ModelError: As `load` does; M101 if the path is a named pipe and `pipes` is false.
     """
-    text = path.endswith(TEXT_SUFFIX)
+    syntax = syntax_for(path)
     if is_remote(path):
         remote = RemoteSource(path)
-        return Model(_from_text(remote) if text else remote, "path", RemoteFolder(path))
+        folder = RemoteFolder(path)
+        return _load_text_file(remote, syntax, "path", folder) if syntax else Model(remote, "path", folder)
     path = local_path(path)
-    file, kind = open_model_file(path, pipes=pipes, text=text)
-    file = _from_text(file) if text else file
-    return Model(file, kind, Folder(path, allow_external_roots) if kind == "path" else None)
+    file, kind = open_model_file(path, pipes=pipes, text=bool(syntax))
+    place = Folder(path, allow_external_roots) if kind == "path" else None
+    return _load_text_file(file, syntax, kind, place) if syntax else Model(file, kind, place)
 
 
 def load_text(stream: IO[bytes]) -> Model:
     """Return the model whose text a binary stream holds. Raises ModelError M301, or the errors of `load`."""
-    return Model(_from_text(read_stream(stream, str(getattr(stream, "name", "")), text=True)), "stream")
+    return _load_text_file(read_stream(stream, str(getattr(stream, "name", "")), text=True), ONNX_TEXT, "stream")
 
 
-def _from_text(file: Source) -> Source:
-    """Return the bytes of the model whose text a file holds; raise ModelError M301 with line and column."""
-    from opset.model.text.syntax import parse_model  # few models are text
+def _load_text_file(file: Source, syntax: str, kind: str, folder: Folder | None = None) -> Model:
+    """Return the model whose text a file holds; raise ModelError M301 with line and column.
 
+    What is named as ONNX text may be in another syntax, which its content shows.
+    """
     if file.size > limits.MAX_MESSAGE:
         raise wire.too_large_error(file.size, file.name)
     with file.descriptor():
@@ -295,9 +309,25 @@ def _from_text(file: Source) -> Source:
         place = f"{line}:{column}"
         raise ModelError(Finding("M301", "the text is not UTF-8", place, error.reason, file=file.name)) from error
     try:
-        message = parse_model(text)
-        return BytesSource(message.SerializeToString(), file.name, file.access)
+        message, syntax = _parse_text(text, syntax)
+        source = BytesSource(message.SerializeToString(), file.name, file.access)
     except ModelError as error:
         raise error.in_file(file.name) from None
     except (EncodeError, ValueError) as error:
         raise wire.too_large_error(message.ByteSize(), file.name) from error
+    model = Model(source, kind, folder)
+    model.syntax = syntax
+    return model
+
+
+def _parse_text(text: str, syntax: str) -> tuple[Any, str]:
+    """Return the ModelProto of a text, and its syntax; few models are text, so that parsers are imported here."""
+    if syntax == ONNX_TEXT:
+        syntax = recognize_syntax(text)
+    if syntax == ONNX_TEXT:
+        from opset.model.text.syntax import parse_model
+
+        return parse_model(text), syntax
+    from opset.model.text.protobuf import parse_json, parse_textproto
+
+    return (parse_json(text) if syntax == JSON else parse_textproto(text)), syntax

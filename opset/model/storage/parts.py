@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -16,13 +17,48 @@ from opset.model.storage.external import Folder
 from opset.model.storage.source import CHUNK, BytesSource, Source
 
 Piece = bytes | wire.Segment
+ONNX_TEXT, PROTOBUF_TEXT, JSON = "onnx", "protobuf", "json"
+"""The syntaxes of models as text: that of ONNX, protobuf's text format, and protobuf's JSON."""
 TEXT_SUFFIX = ".onnxtxt"
-"""What the name of a file with a model in ONNX text syntax ends with."""
+TEXT_SUFFIXES: dict[str, str] = {
+    **dict.fromkeys((TEXT_SUFFIX, ".onnxtext"), ONNX_TEXT),
+    **dict.fromkeys((".textproto", ".txtpb", ".prototxt", ".pbtxt"), PROTOBUF_TEXT),
+    **dict.fromkeys((".onnxjson", ".json"), JSON),
+}
+"""Endings of the names of files with a model as text, and the syntax of each. A file in ONNX text syntax may be in one
+of the others: its content decides."""
 Self = TypeVar("Self", bound="ModelParts")
+
+
+def text_suffix(name: str) -> str:
+    """Return the ending of a name that is one of a model as text, "" if it is none."""
+    return next((suffix for suffix in TEXT_SUFFIXES if name.endswith(suffix)), "")
+
+
+def syntax_for(name: str) -> str:
+    """Return the syntax in which a file of this name has a model, "" if it is binary."""
+    return TEXT_SUFFIXES.get(text_suffix(name), "")
+
+
+def recognize_syntax(text: str) -> str:
+    """Return the syntax that a text of a model begins in: that of ONNX if it is none of the others."""
+    position, comment = 0, True
+    while comment:
+        blank: Any = _BLANK.match(text, position)
+        position, comment = blank.end(), blank[1]
+    if text.startswith("{", position):
+        return JSON
+    return PROTOBUF_TEXT if _FIELD.match(text, position) else ONNX_TEXT
+
+
+_BLANK = re.compile(r"\s*(#[^\n]*)?")
+_FIELD = re.compile(r"[A-Za-z_]\w*\s*[:{]", re.ASCII)
 
 
 class ModelParts:
     """A ModelProto whose large data stays in its `source`; `opset.model.Model` describes the other attributes."""
+
+    syntax = ""
 
     def __init__(self, source: Source, kind: str, folder: Folder | None = None, given: type[Any] | None = None) -> None:
         self.path = source.name if kind == "path" else None
@@ -167,6 +203,8 @@ _OTHER_FILES = {
     b"GGUF": "this is a GGUF file, which is another format",
     b"<!DOCTYPE": "this is a page of the web: download the file itself",
     b"<html": "this is a page of the web: download the file itself",
+    b"ir_version:": "this is a model as text: name it *.textproto, or give text:- for stdin",
+    b"<ir_version": "this is a model as text: name it *.onnxtxt, or give text:- for stdin",
 }
 _OTHER_NAMES = {
     ".npz": "this is a file of values: opset run MODEL FILE.npz",

@@ -24,7 +24,7 @@ from opset.model.storage import wire
 from opset.model.storage.atomic import TEMPORARY, Files, OpenFolder, OutputPlace, output_exists_error
 from opset.model.storage.copying import ALIGNMENT, data_ranges
 from opset.model.storage.encoding import data_size
-from opset.model.storage.parts import TEXT_SUFFIX, ModelParts, Piece, chunks
+from opset.model.storage.parts import ONNX_TEXT, ModelParts, Piece, chunks, syntax_for
 from opset.model.storage.remote import is_remote, local_path, write_remote
 from opset.model.storage.source import NO_WAIT, OPEN, Source, resolve_links
 
@@ -35,12 +35,12 @@ def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "au
     """Write a model to a path; see `Model.save`."""
     output = local_path(os.fsdecode(path))
     if is_remote(output):
-        _save_remote(model, output, external, force)
+        _save_remote(model, output, syntax_for(output), external, force)
         return
     with _report_os_errors(output):
         if (stream := _open_stream(output)) is not None:
             with stream:
-                write_stream(model, stream, external=external, text=output.endswith(TEXT_SUFFIX))
+                write_stream(model, stream, external=external, syntax=syntax_for(output))
             return
         if not os.path.isdir(os.path.dirname(os.path.abspath(output))):
             why = "the folder that it is to be in does not exist"
@@ -48,28 +48,32 @@ def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "au
         _check_output(model, output, force)
         with Files(force, _names_of_files(model)) as files:
             folder = files.folder(os.path.dirname(os.path.abspath(output)))
-            _write_model(model, OutputPlace(folder, os.path.basename(output)), external, files)
+            place = OutputPlace(folder, os.path.basename(output))
+            _write_model(model, place, syntax_for(output), external, files)
 
 
 def save_below(model: ModelParts, folder: str, relative: str, *, external: str = "auto", force: bool = False) -> None:
     """Write a model to a path below a folder, as `save` does, but to a file alone, and on a way without links.
 
-    Folders that do not exist are made. Raises UsageError U104 if a link is on the way.
+    Folders that do not exist are made. A model that was read from text keeps its syntax if the ending of the name
+    allows it. Raises UsageError U104 if a link is on the way.
     """
     output = os.path.join(folder, relative)
+    syntax = syntax_for(output)
+    if syntax == ONNX_TEXT:
+        syntax = model.syntax or syntax
     if is_remote(output):
-        _save_remote(model, output, external, force)
+        _save_remote(model, output, syntax, external, force)
         return
     with _report_os_errors(output):
         _check_output(model, output, force)
         with Files(force, _names_of_files(model)) as files:
             *parents, name = relative.split(os.sep)
-            _write_model(
-                model, OutputPlace(files.inside(files.folder(folder or os.curdir), parents), name), external, files
-            )
+            place = OutputPlace(files.inside(files.folder(folder or os.curdir), parents), name)
+            _write_model(model, place, syntax, external, files)
 
 
-def _save_remote(model: ModelParts, url: str, external: str, force: bool) -> None:
+def _save_remote(model: ModelParts, url: str, syntax: str, external: str, force: bool) -> None:
     """Write a model, and its external data if it goes to another folder, to a URL."""
     if external not in ("auto", "keep", "copy", "inline"):
         why = f"external={quote(external)} needs a folder of this system"
@@ -84,7 +88,7 @@ def _save_remote(model: ModelParts, url: str, external: str, force: bool) -> Non
             file = origin.file(location, where)
             target = "/".join((folder, *_location_parts(location, name)))
             files[target] = chunks([wire.Segment(file, 0, file.size)])
-    files[url] = chunks(_output_pieces(model, name.endswith(TEXT_SUFFIX)))
+    files[url] = chunks(_output_pieces(model, syntax))
     write_remote(files, force)
 
 
@@ -152,7 +156,7 @@ def _names_of_files(model: ModelParts) -> set[str]:
     return {os.path.basename(name) for name in (model.path or "", *external_data.locations(model.proto))}
 
 
-def _write_model(model: ModelParts, place: OutputPlace, external: str, files: Files) -> None:
+def _write_model(model: ModelParts, place: OutputPlace, syntax: str, external: str, files: Files) -> None:
     """Write a model and its external data, all or nothing."""
     if external not in MODES:
         raise UsageError(Finding("U103", f"external={quote(external)} is not known", help=", ".join(MODES)))
@@ -168,13 +172,13 @@ def _write_model(model: ModelParts, place: OutputPlace, external: str, files: Fi
         model = _move_data(model, place, files)
     elif external == "inline":
         model = _inline_data(model)
-    pieces = _output_pieces(model, place.name.endswith(TEXT_SUFFIX))
+    pieces = _output_pieces(model, syntax)
     files.write(place, pieces, [model.source, *(piece.source for piece in pieces if isinstance(piece, wire.Segment))])
     files.commit()
 
 
-def write_stream(model: ModelParts, file: IO[bytes], *, external: str = "keep", text: bool = False) -> None:
-    """Write a model's bytes, or its text, to a binary stream.
+def write_stream(model: ModelParts, file: IO[bytes], *, external: str = "keep", syntax: str = "") -> None:
+    """Write a model's bytes, or its text in a syntax (see `parts`), to a binary stream.
 
     `external` is "keep" (or "auto", the same) or "inline", as for `save`.
 
@@ -189,7 +193,7 @@ def write_stream(model: ModelParts, file: IO[bytes], *, external: str = "keep", 
     if external == "inline":
         model = _inline_data(model)
     try:
-        for chunk in chunks(_output_pieces(model, text)):
+        for chunk in chunks(_output_pieces(model, syntax)):
             rest = memoryview(chunk)
             while rest:
                 written = file.write(rest)
@@ -201,13 +205,17 @@ def write_stream(model: ModelParts, file: IO[bytes], *, external: str = "keep", 
         raise _write_error(str(getattr(file, "name", "")), error) from error
 
 
-def _output_pieces(model: ModelParts, text: bool) -> list[Piece]:
-    """Return the content of a file that holds the model, or its text."""
-    if not text:
+def _output_pieces(model: ModelParts, syntax: str) -> list[Piece]:
+    """Return the content of a file that holds the model, or its text in a syntax."""
+    if not syntax:
         return model.pieces()[0]
-    from opset.model.text.printing import to_text  # few models are written as text
+    if syntax == ONNX_TEXT:  # few models are written as text
+        from opset.model.text.printing import to_text
 
-    return [to_text(model).encode()]
+        return [to_text(model).encode()]
+    from opset.model.text.protobuf import model_text
+
+    return [model_text(model, syntax)]
 
 
 def write_files(files: Mapping[str, bytes], *, force: bool = False) -> None:
