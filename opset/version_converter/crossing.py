@@ -7,14 +7,13 @@ Each new node goes on across the transitions of its own operator. What adapters 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from opset.model import proto as pb
 from opset.model.elements import element_name
-from opset.model.graph.index import Body, FunctionKey, Operator
-from opset.model.graph.walking import function_key, list_as_input, state_type, subgraphs
+from opset.model.graph.index import Body, Operator
+from opset.model.graph.walking import count_operators, list_as_input, state_type, subgraphs
 from opset.opsets import releases
 from opset.schemas import quirks
 from opset.schemas.constraints.signature import constraint_misfits, type_misfits
@@ -592,7 +591,7 @@ class Crossing:
         if result is None:
             return None
         made = bind_outputs(node, (result,) if isinstance(result, str) else tuple(result), op, facts)
-        if "" not in self._versions and any(not key[0] for key in _count_operators([new for new, _ in made])):
+        if "" not in self._versions and any(not key[0] for key in count_operators([new for new, _ in made])):
             # An adapter of another domain may need standard operators, which the model then has to import.
             self._versions[""] = versions[""]
         if context.index.functions:
@@ -702,7 +701,7 @@ class Crossing:
         new nodes use it more often than `old`.
         """
         functions, registry = self._context.index.functions, self._context.registry
-        for key in _count_operators([new for new, _ in made]) - _count_operators([old]):
+        for key in count_operators([new for new, _ in made]) - count_operators([old]):
             if key in functions and registry.versions(key[1], key[0]):
                 why = f"it needs the operator {key[1]}, and the model has a function of that name in its domain"
                 raise Refusal("C204", why, "rename the function")
@@ -718,8 +717,8 @@ class Crossing:
         if not graphs:
             return
         context = self._context
-        given = _count_operators(inner for _, graph in subgraphs(old) for inner in graph.node)
-        for domain, op_type, _ in _count_operators(inner for graph in graphs for inner in graph.node) - given:
+        given = count_operators(inner for _, graph in subgraphs(old) for inner in graph.node)
+        for domain, op_type, _ in count_operators(inner for graph in graphs for inner in graph.node) - given:
             if (op_type, domain) in context.lowered:
                 raise Refusal("C201", f"it needs a subgraph with {op_type}, which is lowered, too")
             if context.availability is not None:
@@ -792,17 +791,3 @@ def _refusal_without_lowering(step: RouteStep | Refusal | None, op_type: str) ->
     if isinstance(step, Refusal) and step.code == "C105":
         return step
     return Refusal("C201", f"there is no lowering of {op_type}", KEEP_OPERATOR)
-
-
-def _count_operators(nodes: Iterable[Any]) -> Counter[FunctionKey]:
-    """Return the number of nodes by (domain, name, overload) of their operator or function.
-
-    Nodes in subgraphs count, too.
-    """
-    counts: Counter[FunctionKey] = Counter()
-    pending = [*nodes]
-    while pending:
-        node = pending.pop()
-        counts[function_key(node)] += 1
-        pending.extend(inner for _, graph in subgraphs(node) for inner in graph.node)
-    return counts
