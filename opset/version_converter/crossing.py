@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from opset.errors import listing
 from opset.model import proto as pb
 from opset.model.elements import element_name
 from opset.model.graph.index import Body, Operator
@@ -346,6 +347,7 @@ class Crossing:
 
         The ways are, in this order:
 
+        - the attributes that `lack` wants to be stated; no other way is then tried;
         - constants for the inputs that `lack` wants as constants, if their elements are known;
         - vectors for scalar inputs, if `lack` wants vectors; no other way is then tried;
         - a lowering;
@@ -364,6 +366,9 @@ class Crossing:
         Raises:
             Refusal: C209 if no way is possible. For a node of the given model, the reasons are added to `_reasons`.
         """
+        if lack.attributes:
+            stated: dict[str, Any] = {**lack.attributes}
+            return self._rewrite(pending, lambda op, given: op.copy(given, **stated), listing([*stated]), crossed)
         if lack.constants and (made := self._bind_constants(pending, lack, crossed)) is not None:
             return made
         if lack.scalars:
@@ -546,9 +551,6 @@ class Crossing:
             what: The end of the step's name: "constants" for "Pad 13 with constants".
             crossed: The names of steps.
         """
-        node = pending.node
-        schema = self._context.registry.schema(node.op_type, pending.version, pending.operator[1])
-        assert schema is not None
 
         def replace(op: Builder, given: Node) -> Result:
             """Copy the node with the new inputs; return the name or names of its outputs."""
@@ -558,6 +560,15 @@ class Crossing:
             made: Result = op.copy(given, inputs=inputs)
             return made
 
+        return self._rewrite(pending, replace, what, crossed)
+
+    def _rewrite(
+        self, pending: Pending, replace: Callable[[Builder, Node], Result], what: str, crossed: list[str]
+    ) -> list[Pending]:
+        """Return the nodes that `replace` makes of a node at its version; add "Pad 13 with `what`" to `crossed`."""
+        node = pending.node
+        schema = self._context.registry.schema(node.op_type, pending.version, pending.operator[1])
+        assert schema is not None
         derived = derive_adapter(schema, schema, Change())
         step = RouteStep(schema, schema, pending.version, derived, replace, "", touches=True)
         made = self._cross_transition(step, node)
