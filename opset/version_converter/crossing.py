@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from opset.errors import listing
 from opset.model import proto as pb
+from opset.model.attributes import stated_integer
 from opset.model.elements import element_name
 from opset.model.graph.index import Body, Operator
 from opset.model.graph.walking import count_operators, list_as_input, state_type, subgraphs
@@ -412,7 +413,7 @@ class Crossing:
         """
         node, facts = pending.node, self._facts
         element = facts.element(node.input[0]) if pending.operator == ("Cast", "") and node.input else None
-        if element is None or element_name(_number_stated(node, "to")) != element:
+        if element is None or element_name(stated_integer(node, "to")) != element:
             raise Refusal("C204", "it has an effect")
         schema = self._context.registry.schema(node.op_type, pending.version)
         assert schema is not None
@@ -757,6 +758,14 @@ class Crossing:
                 raise Refusal("C103", f"{misfit.what}: {misfit.why} (constraint {misfit.constraint})")
         self._context.valid.add(form)
 
+    def check_adopted(self, index: int) -> None:
+        """Raise Refusal C202 if the standard has the operator of a node that is passed through, and not for its types.
+
+        Runtimes take a LayerNormalization of float16 with a scale of float before version 17, say, and not afterwards.
+        """
+        if not self._body.operators[index][1]:
+            self._check_types([(self._body.nodes[index], self._context.opsets.get("", self._final))])
+
     def _check_types(self, nodes: list[tuple[Any, int]], code: str = "C202") -> None:
         """Raise Refusal `code` if a known type of an input of one of the nodes does not fit the node's operator.
 
@@ -773,14 +782,6 @@ class Crossing:
                 for misfit in type_misfits(schema, types) if schema is not None else ():
                     raise Refusal(code, f"{misfit.what}: {misfit.why}", cast_help(misfit))
                 self._context.valid.add(form)
-
-
-def _number_stated(node: Any, name: str) -> int:
-    """Return the value of the integer attribute `name`, 0 if the node does not state a value.
-
-    An attribute that refers to one of a function states none.
-    """
-    return next((int(each.i) for each in node.attribute if each.name == name and not each.ref_attr_name), 0)
 
 
 def _is_taken_instead(pair: tuple[str, str], takes: frozenset[str]) -> bool:

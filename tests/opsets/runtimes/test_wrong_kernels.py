@@ -149,6 +149,34 @@ def test_a_vector_stays_and_openvino_takes_scalars():
         assert opset.convert(model, runtime=version).SerializeToString() == model.SerializeToString()
 
 
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "y = Slice (x, one, two, one, one)",
+        "y = Slice (x, one, rows)",
+        "p = Constant <value = int64[2] {1, 2}> ()  y = Pad (x, p, , one)",
+        "r = Slice (x, one, two)  y = Squeeze (r, zero)",
+        "r = Reshape (x, all)  y = Tile (r, two)",
+    ],
+)
+def test_onnxruntime_gets_vectors_for_scalars(nodes):
+    constants = "".join(
+        f"{name} = Constant <value = int64 {{{n}}}> ()  " for name, n in (("zero", 0), ("one", 1), ("two", 2))
+    )
+    model = opset.parse_model(
+        f"""<ir_version: 8, opset_import: ["": 18]> m (float[2,3] x, int64 rows) => (float[] y) {{
+            all = Constant <value = int64[1] {{6}}> ()  {constants} {nodes} }}"""
+    )
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    feeds = {"x": x, "rows": np.array(2)}
+    session = onnxruntime.InferenceSession(
+        opset.convert(model, runtime="onnxruntime==1.24").SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    (expected,), (found,) = opset.ReferenceEvaluator(model).run(None, feeds), session.run(None, feeds)
+    np.testing.assert_array_equal(found, expected)
+
+
 LOADED_OTHERWISE = [
     # Nodes that onnxruntime 1.16 to 1.31 do not run, though they have kernels, and the inputs of each.
     (14, "LSTM (x, w, r)", {"x": (3, 2, 4), "w": (1, 12, 4), "r": (1, 12, 3)}),
