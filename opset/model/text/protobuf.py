@@ -278,9 +278,9 @@ def parse_json(text: str) -> Any:
     _limit_floats(content)
     try:
         json_format.ParseDict(content, message, max_recursion_depth=MAX_MESSAGE_DEPTH + 1)
-    except (json_format.Error, ValueError, TypeError) as error:
+    except (json_format.Error, ValueError, TypeError, SystemError) as error:  # the last is upb's, of half a surrogate
         place = _json_place(text, _way_read(content).__eq__)
-        why = _WRAPPING.sub("", str(error)).partition("\n")[0]
+        why = _WRAPPING.sub("", str(error.__cause__ or error)).partition("\n")[0]
         if unknown := _UNKNOWN_FIELD.match(why):
             raise _unknown_field_error(unknown[1], unknown[2], place) from None
         raise _json_error(place, _PATH.sub("", why)) from None
