@@ -33,7 +33,8 @@ _UNSORTED = ("M110", "M112")  # a graph in a node does not see the values that a
 def read_model(model: Model, registry: Registry, freeze: Freeze = (), strict: bool = False) -> tuple[Model, ModelIndex]:
     """Return a model that means the same and follows the standard, and its index.
 
-    - Several imports of a domain at one version become one. Nodes that are not sorted are sorted.
+    - Several imports of a domain at one version become one. A domain that nodes use and that the model does not import
+      is imported if all versions of its operators are one. Nodes that are not sorted are sorted.
     - An operator set of the standard that is still in development is read as the newest released one.
     - An attribute that another version of its operator has is dropped if it changes nothing. Other known mistakes in
       attributes are mended, as schemas/quirks.py lists them.
@@ -61,6 +62,8 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = (), strict: bo
         if error.code not in _UNSORTED:
             raise
         model, index = _sort_nodes(model, registry, notes, error)
+    if not strict and (missing := _missing_imports(index, registry)):
+        model, index = _add_imports(model, missing, registry, notes)
     fixes = attribute_fixes(index, registry)
     if leftovers := [fix for fix in fixes if not (strict and isinstance(fix.value, int))]:
         model, index = _apply_fixes(model, index, registry, leftovers, notes)
@@ -119,20 +122,57 @@ def _merge_imports(model: Model, notes: list[str]) -> Model:
     for holder in (model.proto, *model.proto.functions):
         for position in reversed(repeated_imports(holder)):
             del holder.opset_import[position]
-    notes.append("domains that were imported more than once, at the same version, are imported once")
+    notes.append("domains that were imported more than once, without another version, are imported once")
     return model
 
 
 def repeated_imports(holder: Any) -> list[int]:
-    """Return the indices of the imports of a ModelProto or FunctionProto that repeat an earlier one."""
+    """Return the indices of the imports of a ModelProto or FunctionProto that repeat an earlier one.
+
+    An import without a version repeats one of the same domain that has a version, also a later one.
+    """
+    versions = {normalize_domain(entry.domain) for entry in holder.opset_import if entry.version > 0}
     seen: set[tuple[Any, int]] = set()
     repeated = []
     for position, entry in enumerate(holder.opset_import):
         imported = normalize_domain(entry.domain), entry.version
-        if imported in seen:
+        if imported in seen or (entry.version < 1 and imported[0] in versions):
             repeated.append(position)
         seen.add(imported)
     return repeated
+
+
+def _missing_imports(index: ModelIndex, registry: Registry) -> dict[str, int]:
+    """Return the versions at which to import domains that nodes outside of functions use and the model does not import.
+
+    A domain is left out if one of the operators that are used has several versions, or none.
+    """
+    used: dict[str, set[str]] = {}
+    for body in index.bodies:
+        if not body.root.function:
+            for op_type, domain in {*body.operators}:
+                if domain in registry.domains and domain not in index.opsets:
+                    used.setdefault(domain, set()).add(op_type)
+    missing = {}
+    for domain, operators in used.items():
+        versions = [registry.versions(op_type, domain) for op_type in operators]
+        if all(len(schemas) == 1 for schemas in versions):
+            missing[domain] = max(schemas[0].since_version for schemas in versions)
+    return missing
+
+
+def _add_imports(
+    model: Model, missing: Mapping[str, int], registry: Registry, notes: list[str]
+) -> tuple[Model, ModelIndex]:
+    """Return a copy of a model that imports further domains at these versions, and its index."""
+    model = copy_model(model)
+    for domain, version in sorted(missing.items()):
+        model.proto.opset_import.add(domain=domain, version=version)
+        notes.append(
+            f"{domain_name(domain)} is imported, at version {version}: the model did not, and what it uses of it has "
+            "one version"
+        )
+    return model, index_model(model.proto, registry.domains)
 
 
 def _freeze_initializers(model: Model, freeze: Freeze, notes: list[str]) -> Model:

@@ -239,7 +239,7 @@ def run_onnxruntime(model: onnx.ModelProto, feeds: Mapping[str, Any], optimize: 
         if "NOT_IMPLEMENTED" in str(error):
             return None
         raise
-    return outputs
+    return None if any(type(each).__name__ == "SparseTensor" for each in outputs) else outputs
 
 
 def run_evaluator(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any] | None:

@@ -28,6 +28,7 @@ from opset.cli.inputs import (
     name_input,
     output_for,
     refuse_output_as_input,
+    refuse_report_as_model,
     roots_option,
     stamp_of,
 )
@@ -262,6 +263,8 @@ def process_files(
     if writes and not names_output:
         refuse_output_as_input(models)
     destination = output_for(call.given, call.in_place, models) if writes or names_output else None
+    for report in call.reports:
+        refuse_report_as_model(report, models, destination)
     if destination is not None and writes:
         refuse_terminal(destination)
     if call.executor is not None:

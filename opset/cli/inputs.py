@@ -324,6 +324,15 @@ def output_for(given: str | None, in_place: bool, inputs: list[Input]) -> Output
     return Output(folder=given)
 
 
+def refuse_report_as_model(report: str | None, inputs: Iterable[Input], output: Output | None) -> None:
+    """Raise UsageError U103 if the file of a report is that of a model which is read or written."""
+    if report is None:
+        return
+    models = {model.path for model in inputs} | ({output.file} if output is not None else set())
+    if os.path.realpath(report) in {os.path.realpath(path) for path in models if path and path != STREAM}:
+        raise _usage_error(f"'{report}' is the report and a model", "name another file with --report")
+
+
 def _check_distinct_names(inputs: list[Input], folder: str) -> None:
     """Raise UsageError U103 if two results would be written to the same file."""
     seen: dict[tuple[str, str], str] = {}

@@ -12,7 +12,15 @@ from typing import IO, NamedTuple
 from opset.cli import output
 from opset.cli.batch import load_input, refuse_terminal, write_result
 from opset.cli.findings_formats import FORMATS, write_findings
-from opset.cli.inputs import MODEL_SUFFIXES, STREAM, TEXT_STREAM, Output, output_for, parse_input
+from opset.cli.inputs import (
+    MODEL_SUFFIXES,
+    STREAM,
+    TEXT_STREAM,
+    Output,
+    output_for,
+    parse_input,
+    refuse_report_as_model,
+)
 from opset.description.comparison import compare_models
 from opset.description.interface import KINDS, InterfaceChange, InterfaceComparison, version_for, with_version
 from opset.description.structure.comparing import PartCounts, StructureComparison
@@ -87,6 +95,7 @@ def diff_models(
     if where.folder:
         raise UsageError(Finding("U104", "the output cannot be written", why="it is a folder", file=where.folder))
     refuse_terminal(where)
+    refuse_report_as_model(writing.report, sources, where)
     if writing.report is not None:
         check_page_file(writing.report, writing.force)
 

@@ -371,17 +371,22 @@ def _read_inputs(settings: RunSettings, inputs: Sequence[ValueInfo], limit: int)
         origin |= dict.fromkeys(values, argument)
     known = {value.name: value for value in inputs}
     help = f"its inputs are {listing([*known]) or 'none'}"
+    settings_of: dict[str, str] = {}
     for setting in settings.values:
         name = _name_in(setting, known)
-        if "=" not in setting or name not in known:
+        if name not in known:
             findings.append(Finding("R102", f"--set {safe_text(setting[:60])} names no input", help=help))
-            continue
-        try:
-            feeds[name] = declared_value(json_values.parse(setting[len(name) + 1 :]), known[name], limit)
-        except ValueError as error:
-            message = f"the value of --set {brief_name(name)} cannot be read"
-            help = f"write a number or a list as in JSON: --set '{brief_name(name)}=[1, 2]'"
-            findings.append(Finding("R105", message, why=str(error), help=help))
+        elif settings_of.setdefault(name, setting) != setting:
+            why = f"--set {safe_text(settings_of[name][:60])} and --set {safe_text(setting[:60])} both hold it"
+            message = f"the input {quote(name)} is given twice"
+            findings.append(Finding("U103", message, why=why, help="leave out one of them"))
+        else:
+            try:
+                feeds[name] = declared_value(json_values.parse(setting[len(name) + 1 :]), known[name], limit)
+            except ValueError as error:
+                message = f"the value of --set {brief_name(name)} cannot be read"
+                example = f"write a number or a list as in JSON: --set '{brief_name(name)}=[1, 2]'"
+                findings.append(Finding("R105", message, why=str(error), help=example))
     if findings:
         raise (UsageError if all(finding.code == "U103" for finding in findings) else RunError)(findings)
     return feeds

@@ -123,6 +123,7 @@ class TargetFault:
     known: Sequence[str] = ()
     scalars: Sequence[str] = ()
     captures: bool = False
+    states: Mapping[str, str] = field(default_factory=dict)
     when: str = ""
 
 
@@ -314,10 +315,9 @@ def _operator_data(runtime: Runtime, name: str, domain: str) -> TargetOperator:
 
 def _fault_data(fault: KernelFault) -> TargetFault:
     listed = {name: tuple(sorted(getattr(fault, name))) for name in NAMES_IN_FAULTS}
-    values = dict(fault.values)
-    return TargetFault(
-        fault.result, fault.gives, _kernel_data(fault.nodes), values, captures=fault.captures, when=fault.when, **listed
-    )
+    states = {name: f"{parameter}.{axis}" for name, (parameter, axis) in fault.states.items()}
+    more: dict[str, Any] = {"captures": fault.captures, "states": states, "when": fault.when, **listed}
+    return TargetFault(fault.result, fault.gives, _kernel_data(fault.nodes), dict(fault.values), **more)
 
 
 def _kernel_data(kernel: Kernel) -> TargetKernel:

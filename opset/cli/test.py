@@ -164,7 +164,7 @@ def _lost_report(registry: Registry, seconds: float, subject: Subject, late: boo
     """Return the report of a subject whose process died, or was ended since it was late."""
     runner = ExampleRunner(registry)
     why = f"it did not end within {seconds:g} seconds" if late else "its process died"
-    help = "allow more: --timeout" if late else "use fewer processes: -j 1"
+    help = "allow more: --timeout" if late else "a function may end its process; else use fewer processes: -j 1"
     report = Examination()
     if not subject.operator:
         message = f"running the files with the functions of {domain_name(subject.domain)} did not finish"

@@ -52,6 +52,14 @@ def attribute_value(attribute: Any) -> Any:
     return tuple(value) if kind.endswith("s") else value
 
 
+def stated_integer(node: Any, name: str) -> int:
+    """Return the value of the integer attribute `name`, 0 if the node does not state a value.
+
+    An attribute that refers to one of a function states none.
+    """
+    return next((int(each.i) for each in node.attribute if each.name == name and not each.ref_attr_name), 0)
+
+
 def fill_attribute(attribute: Any, name: str, kind: str, value: Any) -> None:
     """Set the name, the type and the value of an empty AttributeProto; `kind` is its type, such as "ints"."""
     number, field = FIELDS[kind]

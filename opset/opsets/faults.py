@@ -13,6 +13,16 @@ DEBUG = "OPSET_DEBUG"
 """The variable of the environment that asks for tracebacks; processes that a command starts inherit it."""
 
 
+RAISED = (Exception, SystemExit)
+"""What a user's function raises if it fails: an exit that it asks for is a failure, too."""
+
+
+def raise_interrupt(error: BaseException) -> None:
+    """Raise an exception of `RAISED` again if it is an interrupt, which is of a class derived from SystemExit."""
+    if not isinstance(error, Exception) and type(error) is not SystemExit:
+        raise error
+
+
 def describe_exception(error: BaseException, origin: str = "") -> str:
     """Return an exception's message, and the innermost line of the user's code that it came through, else `origin`.
 

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count, islice, permutations
+from operator import index as as_index
 from typing import Any
 
 from opset.budget import Limits
@@ -234,7 +235,9 @@ def _class_index(use: Use) -> Demand:
     """
     count = use.size(0, 1)
     ignored = use.attribute("ignore_index")
-    return Demand(0, count - 1) if ignored is None else Demand(choices=(*range(min(count, MAX_LISTED)), ignored))
+    if ignored is None:
+        return Demand(0, count - 1)
+    return Demand(choices=(*range(min(count, MAX_LISTED)), as_index(ignored)))
 
 
 def _count_of_top(use: Use) -> Demand:

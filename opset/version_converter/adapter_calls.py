@@ -10,7 +10,7 @@ from opset.errors import OpsetError, brief_name, quote, safe_text
 from opset.model.attributes import attribute_type
 from opset.model.graph.index import FreshNames, FunctionKey
 from opset.model.graph.walking import function_key, subgraphs
-from opset.opsets.faults import describe_exception
+from opset.opsets.faults import RAISED, describe_exception, raise_interrupt
 from opset.opsets.hooks import origin_of
 from opset.opsets.registry import Registry
 from opset.schemas.constraints.signature import node_misfits
@@ -58,7 +58,8 @@ def call_adapter(call: AdapterCall) -> Result:
         result = step.adapter(op, node)
     except (Refusal, OpsetError, BudgetExceeded):
         raise
-    except Exception as error:
+    except RAISED as error:
+        raise_interrupt(error)
         if not is_own:
             raise
         why = safe_text(f"{what} raised {describe_exception(error, origin_of(step.adapter))}")

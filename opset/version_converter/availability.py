@@ -409,7 +409,7 @@ def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
     demands = Demands(
         attributes=frozenset(name for kernel in kernels for name in kernel.attributes),
         shapes=any(each.input_ranks or each.static_shape for each in kernels)
-        or any(each.empty or each.scalars for each in faults),
+        or any(each.empty or each.scalars or each.states for each in faults),
         constants=names_given or needs_constants or any(each.values or each.computed or each.known for each in faults),
         outputs=names_given or any(kernel.outputs is not None for kernel in kernels),
         ranks=any(kernel.known_ranks for kernel in kernels),
@@ -473,7 +473,8 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
             if formal.type in fault.nodes.types
         }
         constants, scalars = _positions_to_bind(fault, node, schema), _scalars_of(fault, node, schema, facts)
-        return Judgement(Lack(why, elements, constants, fault.result, scalars))
+        sizes = _sizes_to_state(fault, node, schema, facts)
+        return Judgement(Lack(why, elements, constants, fault.result, scalars, sizes))
     return Judgement(None, doubt=doubt) if doubt else RUNS
 
 
@@ -492,6 +493,20 @@ def _scalars_of(fault: KernelFault, node: Any, schema: OpSchema, facts: ValueFac
     """Return the positions of the node's inputs that `fault.scalars` names and that are surely scalars."""
     formals = enumerate(zip(formals_of(schema.inputs, len(node.input)), node.input, strict=False))
     return tuple(at for at, (formal, name) in formals if formal.name in fault.scalars and facts.shape(name) == ())
+
+
+def _sizes_to_state(fault: KernelFault, node: Any, schema: OpSchema, facts: ValueFacts) -> dict[str, int]:
+    """Return the values of the attributes that a node has to state to avoid a fault; {} if a size is not known."""
+    inputs = {
+        formal.name: name for formal, name in zip(formals_of(schema.inputs, len(node.input)), node.input, strict=False)
+    }
+    sizes: dict[str, int] = {}
+    for attribute, (parameter, axis) in fault.states.items():
+        shape = facts.shape(inputs.get(parameter, "")) or ()
+        if axis >= len(shape) or not isinstance(size := shape[axis], int):
+            return {}
+        sizes[attribute] = size
+    return sizes
 
 
 def _has_fault(fault: KernelFault, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> bool | None:

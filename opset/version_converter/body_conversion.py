@@ -72,6 +72,10 @@ class BodyConversion:
         refused: list[tuple[int, Refusal]] = []
         for index, route, fits in self._routed_nodes():
             if route.verdict is Verdict.PASS:
+                try:
+                    self._crossing.check_adopted(index)
+                except Refusal as refusal:
+                    refused.append((index, refusal))
                 conversion.passed[route.change[:2]] += 1
             elif route.refusal is not None:
                 refused.append((index, route.refusal))

@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opset.budget import ALLOW_MORE, Budget, BudgetExceeded, Limits
-from opset.errors import SHOWN, Finding, listing, quote
+from opset.errors import SHOWN, Finding, ModelError, listing, quote
 from opset.model import proto as pb
 from opset.model.elements import element_name
 from opset.model.graph.index import Body, FreshNames, ModelIndex, index_model, messages_of
@@ -466,8 +466,12 @@ def _take_known_branches(model: Model, index: ModelIndex, task: Task) -> tuple[M
         return None
     if proto is None:
         return None
+    try:
+        taken = index_model(proto, task.registry.domains)
+    except ModelError:  # a branch reads an outer value under a name that it gives to one of its own afterwards
+        return None
     note = f"If nodes in whose place their branch stands, as the condition is known: {count}"
-    return model.with_proto(proto, changed=True), index_model(proto, task.registry.domains), note
+    return model.with_proto(proto, changed=True), taken, note
 
 
 def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[Model, ModelIndex, str] | None:

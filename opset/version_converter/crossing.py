@@ -7,14 +7,15 @@ Each new node goes on across the transitions of its own operator. What adapters 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from opset.errors import listing
 from opset.model import proto as pb
+from opset.model.attributes import stated_integer
 from opset.model.elements import element_name
-from opset.model.graph.index import Body, FunctionKey, Operator
-from opset.model.graph.walking import function_key, list_as_input, state_type, subgraphs
+from opset.model.graph.index import Body, Operator
+from opset.model.graph.walking import count_operators, list_as_input, state_type, subgraphs
 from opset.opsets import releases
 from opset.schemas import quirks
 from opset.schemas.constraints.signature import constraint_misfits, type_misfits
@@ -347,6 +348,7 @@ class Crossing:
 
         The ways are, in this order:
 
+        - the attributes that `lack` wants to be stated; no other way is then tried;
         - constants for the inputs that `lack` wants as constants, if their elements are known;
         - vectors for scalar inputs, if `lack` wants vectors; no other way is then tried;
         - a lowering;
@@ -365,6 +367,9 @@ class Crossing:
         Raises:
             Refusal: C209 if no way is possible. For a node of the given model, the reasons are added to `_reasons`.
         """
+        if lack.attributes:
+            stated: dict[str, Any] = {**lack.attributes}
+            return self._rewrite(pending, lambda op, given: op.copy(given, **stated), listing([*stated]), crossed)
         if lack.constants and (made := self._bind_constants(pending, lack, crossed)) is not None:
             return made
         if lack.scalars:
@@ -408,7 +413,7 @@ class Crossing:
         """
         node, facts = pending.node, self._facts
         element = facts.element(node.input[0]) if pending.operator == ("Cast", "") and node.input else None
-        if element is None or element_name(_number_stated(node, "to")) != element:
+        if element is None or element_name(stated_integer(node, "to")) != element:
             raise Refusal("C204", "it has an effect")
         schema = self._context.registry.schema(node.op_type, pending.version)
         assert schema is not None
@@ -547,9 +552,6 @@ class Crossing:
             what: The end of the step's name: "constants" for "Pad 13 with constants".
             crossed: The names of steps.
         """
-        node = pending.node
-        schema = self._context.registry.schema(node.op_type, pending.version, pending.operator[1])
-        assert schema is not None
 
         def replace(op: Builder, given: Node) -> Result:
             """Copy the node with the new inputs; return the name or names of its outputs."""
@@ -559,6 +561,15 @@ class Crossing:
             made: Result = op.copy(given, inputs=inputs)
             return made
 
+        return self._rewrite(pending, replace, what, crossed)
+
+    def _rewrite(
+        self, pending: Pending, replace: Callable[[Builder, Node], Result], what: str, crossed: list[str]
+    ) -> list[Pending]:
+        """Return the nodes that `replace` makes of a node at its version; add "Pad 13 with `what`" to `crossed`."""
+        node = pending.node
+        schema = self._context.registry.schema(node.op_type, pending.version, pending.operator[1])
+        assert schema is not None
         derived = derive_adapter(schema, schema, Change())
         step = RouteStep(schema, schema, pending.version, derived, replace, "", touches=True)
         made = self._cross_transition(step, node)
@@ -592,7 +603,7 @@ class Crossing:
         if result is None:
             return None
         made = bind_outputs(node, (result,) if isinstance(result, str) else tuple(result), op, facts)
-        if "" not in self._versions and any(not key[0] for key in _count_operators([new for new, _ in made])):
+        if "" not in self._versions and any(not key[0] for key in count_operators([new for new, _ in made])):
             # An adapter of another domain may need standard operators, which the model then has to import.
             self._versions[""] = versions[""]
         if context.index.functions:
@@ -702,7 +713,7 @@ class Crossing:
         new nodes use it more often than `old`.
         """
         functions, registry = self._context.index.functions, self._context.registry
-        for key in _count_operators([new for new, _ in made]) - _count_operators([old]):
+        for key in count_operators([new for new, _ in made]) - count_operators([old]):
             if key in functions and registry.versions(key[1], key[0]):
                 why = f"it needs the operator {key[1]}, and the model has a function of that name in its domain"
                 raise Refusal("C204", why, "rename the function")
@@ -718,8 +729,8 @@ class Crossing:
         if not graphs:
             return
         context = self._context
-        given = _count_operators(inner for _, graph in subgraphs(old) for inner in graph.node)
-        for domain, op_type, _ in _count_operators(inner for graph in graphs for inner in graph.node) - given:
+        given = count_operators(inner for _, graph in subgraphs(old) for inner in graph.node)
+        for domain, op_type, _ in count_operators(inner for graph in graphs for inner in graph.node) - given:
             if (op_type, domain) in context.lowered:
                 raise Refusal("C201", f"it needs a subgraph with {op_type}, which is lowered, too")
             if context.availability is not None:
@@ -747,6 +758,14 @@ class Crossing:
                 raise Refusal("C103", f"{misfit.what}: {misfit.why} (constraint {misfit.constraint})")
         self._context.valid.add(form)
 
+    def check_adopted(self, index: int) -> None:
+        """Raise Refusal C202 if the standard has the operator of a node that is passed through, and not for its types.
+
+        Runtimes take a LayerNormalization of float16 with a scale of float before version 17, say, and not afterwards.
+        """
+        if not self._body.operators[index][1]:
+            self._check_types([(self._body.nodes[index], self._context.opsets.get("", self._final))])
+
     def _check_types(self, nodes: list[tuple[Any, int]], code: str = "C202") -> None:
         """Raise Refusal `code` if a known type of an input of one of the nodes does not fit the node's operator.
 
@@ -765,14 +784,6 @@ class Crossing:
                 self._context.valid.add(form)
 
 
-def _number_stated(node: Any, name: str) -> int:
-    """Return the value of the integer attribute `name`, 0 if the node does not state a value.
-
-    An attribute that refers to one of a function states none.
-    """
-    return next((int(each.i) for each in node.attribute if each.name == name and not each.ref_attr_name), 0)
-
-
 def _is_taken_instead(pair: tuple[str, str], takes: frozenset[str]) -> bool:
     """Whether `takes`, the types that a runtime takes, has the second element type of `pair`, but not the first."""
     element, other = pair
@@ -784,17 +795,3 @@ def _refusal_without_lowering(step: RouteStep | Refusal | None, op_type: str) ->
     if isinstance(step, Refusal) and step.code == "C105":
         return step
     return Refusal("C201", f"there is no lowering of {op_type}", KEEP_OPERATOR)
-
-
-def _count_operators(nodes: Iterable[Any]) -> Counter[FunctionKey]:
-    """Return the number of nodes by (domain, name, overload) of their operator or function.
-
-    Nodes in subgraphs count, too.
-    """
-    counts: Counter[FunctionKey] = Counter()
-    pending = [*nodes]
-    while pending:
-        node = pending.pop()
-        counts[function_key(node)] += 1
-        pending.extend(inner for _, graph in subgraphs(node) for inner in graph.node)
-    return counts

@@ -33,6 +33,7 @@ class Lack(NamedTuple):
     - `elements`: the element types that the runtime takes instead, by type parameter; empty if no other types help;
     - `constants`: positions of inputs that the runtime needs to be constants;
     - `scalars`: positions of inputs that are scalars and have to be vectors of one element;
+    - `attributes`: attributes that the node has to state, with their values;
     - `fault`: WRONG if the runtime has a kernel for the node but computes it wrongly, FAILS if it has a kernel but
       fails to load or run the node; else "".
     """
@@ -42,6 +43,7 @@ class Lack(NamedTuple):
     constants: tuple[int, ...] = ()
     fault: str = ""
     scalars: tuple[int, ...] = ()
+    attributes: Mapping[str, int] = {}
 
     @property
     def is_wrong(self) -> bool:

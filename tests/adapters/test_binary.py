@@ -690,3 +690,9 @@ REFUSED = [
 @pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
 def test_each_reason_to_refuse(reject, version, to, code, why, graph):
     reject(graph, version, to, code, why)
+
+
+@pytest.mark.parametrize(("operator", "total"), [("Sum", 2050), ("Mean", 683.5)])
+def test_half_precision_that_broadcasts_is_rounded_once(check, operator, total):
+    feeds = {name: np.array(each, np.float16) for name, each in (("a", [2048]), ("b", 1), ("c", 1))}
+    check(make_node(operator, [*feeds], ["y"]), 8, 7, feeds, expect=[np.array([total], np.float16)])

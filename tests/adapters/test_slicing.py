@@ -352,3 +352,22 @@ REFUSED = [
 @pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
 def test_each_reason_to_refuse(reject, version, to, code, why, graph):
     reject(graph, version, to, code, why)
+
+
+SCALAR = np.array(1)
+
+
+@pytest.mark.parametrize(
+    ("operator", "since", "computed", "known", "expect"),
+    [
+        ("Slice", 13, {"s": SCALAR, "e": np.array(2)}, {}, X[1:2]),
+        ("Slice", 13, {"e": np.array(2)}, {"s": ints(0), "a": ints(2), "t": ints(1)}, X[:, :, :2]),
+        ("Slice", 13, {"a": SCALAR, "t": np.array(2)}, {"s": ints(0), "e": ints(3)}, X[:, ::2]),
+        ("Pad", 18, {"a": SCALAR}, {"p": ints(1, 2)}, np.pad(X, [(0, 0), (1, 2), (0, 0)])),
+    ],
+)
+def test_a_scalar_stands_for_a_vector_of_one(check, operator, since, computed, known, expect):
+    given = {**computed, **known}
+    inputs = ["x", *(name if name in given else "" for name in {"Slice": "seat", "Pad": "pva"}[operator])]
+    nodes = node(operator, inputs, ["y"])
+    check(nodes, since, 9, {"x": X, **computed}, known, expect=[expect])

@@ -101,11 +101,16 @@ def test_a_domain_of_its_own_and_several_at_once(folder):
         (["--to", "21", "--in-place", "-o", "x.onnx"], "U103"),
         (["--to", "21", "-o", "missing/x.onnx"], "U104"),
         (["--to", "21", "--external-data", "move", "-o", "-"], "U103"),
+        (["--to", "21", "-o", "x.onnx", "--report", "x.onnx", "--force"], "U103"),
+        (["--to", "21", "-o", "x.html", "--report", "./x.html"], "U103"),
+        (["--to", "21", "--in-place", "--report", "small.onnx"], "U103"),
+        (["--to", "21", "--plan", "--report", "small.onnx", "--force"], "U103"),
     ],
 )
 def test_usage_errors(arguments, code, small, folder):
+    there = sorted(folder.iterdir())
     result = run("convert", "small.onnx", *arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
+    assert (result.exit_code, result.stdout, sorted(folder.iterdir())) == (2, "", there)
     assert result.stderr.startswith(f"error[{code}] ")
     assert f"more: opset explain {code}" in result.stderr
     assert files(folder) == ["small.onnx"]

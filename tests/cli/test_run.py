@@ -304,7 +304,7 @@ def test_a_name_may_hold_what_parts_it_from_the_value():
     [
         ([], 1, ["R101", "R101"]),
         (["in.npz", "--set", "w=1"], 1, ["R102"]),
-        (["in.npz", "--set", "x"], 1, ["R102"]),
+        (["in.npz", "--set", "x"], 3, ["R105"]),
         (["in.npz", "--set", "x=[["], 3, ["R105"]),
         (["in.npz", "--set", "x=[1]"], 1, ["R103"]),
         (["nope.npz", "in.csv"], 3, ["R105", "R105"]),
@@ -510,6 +510,11 @@ def test_a_terminal_shows_once_a_second_how_far_a_run_is(folder):
                 ("U103", "the input 'x' is given twice", "x.npy and x.pb both hold it"),
                 ("R102", "--set q=1 names no input", ""),
             ],
+        ),
+        (
+            ["--set", "x=[1]", "--set", "x=[2]"],
+            2,
+            [("U103", "the input 'x' is given twice", "--set x=[1] and --set x=[2] both hold it")],
         ),
     ],
 )

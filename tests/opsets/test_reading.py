@@ -70,6 +70,34 @@ def test_equal_imports_are_merged(names):
     assert plan.changes and len(opset.convert(proto, 13).opset_import) == 1
 
 
+@pytest.mark.parametrize("versions", [(0, 13), (13, 0)])
+def test_an_import_without_a_version_repeats_one_that_has_it(versions):
+    proto = model([helper.make_node("Relu", ["x"], ["y"])])
+    del proto.opset_import[:]
+    proto.opset_import.extend(helper.make_opsetid("", version) for version in versions)
+    assert [each.version for each in opset.convert(proto, 21).opset_import] == [21]
+    assert "imported once" in notes(proto)[0]
+    del proto.opset_import[versions.index(13)]
+    with pytest.raises(opset.ModelError) as caught:
+        opset.plan(proto, 21)
+    assert caught.value.code == "M107"
+
+
+def test_a_domain_whose_operators_have_one_version_need_not_be_imported():
+    nodes = [
+        helper.make_node("Binarizer", ["x"], ["u"], domain="ai.onnx.ml", threshold=1.0),
+        helper.make_node("Normalizer", ["u"], ["y"], domain="ai.onnx.ml", norm="MAX"),
+    ]
+    proto = model(nodes)
+    converted = agree(proto, x=X)
+    assert [(each.domain, each.version) for each in converted.opset_import] == [("", 21), ("ai.onnx.ml", 1)]
+    assert "ai.onnx.ml is imported, at version 1" in notes(proto)[0]
+    assert [each.domain for each in proto.opset_import] == [""]
+    assert "G104" in {finding.code for finding in opset.check(proto)}
+    proto.graph.node[1].op_type = "LabelEncoder"
+    assert {refusal.code for refusal in opset.plan(proto, 21).refusals} == {"C102"}
+
+
 def test_equal_imports_of_functions_are_merged():
     twice = [helper.make_opsetid("", 13), helper.make_opsetid("ai.onnx", 13)]
     function = helper.make_function("own", "F", ["a"], ["b"], [helper.make_node("Relu", ["a"], ["b"])], twice)

@@ -54,6 +54,16 @@ def test_every_file_of_a_folder_is_fixed(tmp_path):
     assert [*fixes(folder_of_domains(tmp_path)).texts] == [str(path) for path in paths[1:]]
 
 
+def test_an_example_may_drop_a_graph_that_it_inherits(tmp_path):
+    text = (FOLDER / "ai.onnx.preview/FlexAttention.yaml").read_text()
+    start = text.index("    score_mod: |\n      flattened")
+    stop = text.index("- {name: bfloat16", start)
+    path = tmp_path / "ai.onnx.preview/FlexAttention.yaml"
+    path.parent.mkdir()
+    path.write_text(text[:start] + "    score_mod: null\n" + text[stop:])
+    assert "score_mod: null" in fixed_text(load_operator(path, SETS), SETS)
+
+
 def test_files_that_cannot_be_loaded_or_have_comments_are_left_alone(tmp_path):
     path = write(tmp_path, "# mine\n" + WRONG)
     assert (fixes(folder_of_domains(tmp_path)).texts, fixes(folder_of_domains(tmp_path)).commented) == ({}, [str(path)])

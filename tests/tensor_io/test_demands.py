@@ -602,6 +602,7 @@ def test_nothing_is_demanded_by_a_body_that_lacks_inputs(node):
     [
         "(float[2] x) => (float8e5m2[2] y) { y = Cast <to: tensor = float {1.0}> (x) }",
         "(float[2,3] x, int64[1] i) => (float[1,3] y) { y = Gather <axis: ints = [0]> (x, i) }",
+        '(float[2,3] x, int64[2] t) => (float l) { l = SoftmaxCrossEntropyLoss <ignore_index = "1"> (x, t) }',
     ],
 )
 def test_an_attribute_of_another_type_demands_nothing(text):

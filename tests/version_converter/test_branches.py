@@ -142,6 +142,16 @@ def test_functions_and_models_with_training_graphs_stay():
         assert take_branches(index, inference, Budget(Limits(), max_steps=1 << 20, max_bytes=1 << 20)) == (None, 0)
 
 
+def test_a_branch_that_shadows_a_value_after_it_was_read_stays(tmp_path):
+    text = RIGHT % ("b = If (yes) <then_branch = u () => (float[N, M] d) { d = Add (w, x) }, "
+                    "else_branch = v () => (float[N, M] f) { f = Exp (x) }>  w = Neg (b)  a = Abs (w)")  # fmt: skip
+    model = opset.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> m (float[2, 3] x) => (float[N, M] y) <float[1] w = {2.0}> ' + text
+    )
+    found = opset.plan(model, runtime="npu==1.0", targets=[file_without_exp(tmp_path)])
+    assert {each.code for each in found.refusals} == {"C209"}
+
+
 JOINED = """{ s = Shape (x)  r = Size (s)  one = Constant <value = int64 {1}> ()  flat = Equal (r, one)
     y = If (flat) <then_branch = t () => (float[a, b] c) { c = Concat <axis = 0> (x, w) },
                    else_branch = e () => (float[a, b] d) { d = Concat <axis = 1> (x, w) }> }"""

@@ -7,9 +7,9 @@ from onnx import parser
 
 import opset
 from opset.errors import ConversionError
+from opset.model.graph.walking import count_operators
 from opset.version_converter.crossing import (
     OLDEST,
-    _count_operators,
     _is_taken_instead,
     _number_stated,
     _refusal_without_lowering,
@@ -52,6 +52,8 @@ POINT = "k = Constant <value_float = 1.0> () y = Clip (x, k)"
         (takes(Reshape=[{"constant_inputs": ["shape"]}]), {}, "s = Shape (x) y = Reshape (x, s)", (),
          ["Reshape 14 with constants"], []),
         (takes("Clip"), fault("Clip", scalars=["min"]), POINT, (), ["Clip 13 with vectors"], []),
+        (takes("Elu"), fault("Elu", attributes={"alpha": 1.0}, states={"alpha": "X.0"}), ELU, (),
+         ["Elu 6 with alpha"], []),
         (takes(Squeeze=[{"versions": [1, 12]}]), {}, "k = Constant <value_ints = [0]> () y = Squeeze (x, k)",
          ("float[1, 4] x", "float[4] y"), ["Squeeze 13 -> 11"], []),
         (takes("Tanh", "Softplus"), {}, "y = Mish (x)", (), ["Mish 18 lowered"], []),
@@ -193,5 +195,5 @@ def test_operators_of_subgraphs_are_counted():
         else_branch = e () => (q) { q = If (b) <then_branch = u () => (r) { r = Neg (x) },
         else_branch = w () => (s) { s = Abs (x) }> }>"""
     graph = model_of(nodes, given="bool b, float[2] x", more=', "com.acme": 1').graph
-    counts = {(domain, op_type): count for (domain, op_type, _), count in _count_operators(graph.node).items()}
+    counts = {(domain, op_type): count for (domain, op_type, _), count in count_operators(graph.node).items()}
     assert counts == {("", "Neg"): 3, ("", "If"): 2, ("", "Abs"): 1, ("com.acme", "F"): 1}

@@ -450,3 +450,10 @@ def test_nodes_of_a_withdrawn_operator_are_kept_and_noted(to, notes):
     assert not converted.refusals
     note = "not valid: 1 node of Upsample, which was withdrawn with version 10; Resize takes its place"
     assert [each for each in converted.notes if "not valid" in each] == [note] * notes
+
+
+def test_a_layer_normalization_of_two_types_cannot_become_the_standards():
+    proto = model("LayerNormalization", 12, X.astype(np.float16), SCALE)
+    assert not opset.plan(proto, 16).refusals
+    (refusal,) = opset.plan(proto, 17).refusals
+    assert refusal.code == "C202" and "'Scale' is tensor(float)" in str(refusal)

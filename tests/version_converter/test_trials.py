@@ -144,12 +144,12 @@ def test_a_node_whose_type_is_unknown_in_one_of_its_calls_is_judged_by_the_table
 
 
 def test_a_node_of_a_domain_that_the_model_does_not_import_is_not_judged(tmp_path):
-    text = '<ir_version: 10, opset_import: ["": 21]> m (float[2] x) => (float[2] y) { y = ai.onnx.ml.Scaler (x) }'
+    text = '<ir_version: 10, opset_import: ["": 21]> m (float[2] x) => (float[2] y) { y = ai.onnx.ml.LabelEncoder (x) }'
     runtime = find_runtime("npu==1.0", [runtime_file(tmp_path, takes())])
     assert [*Survey(load(onnx.parser.parse_model(text)), default_registry()).find_lacks(runtime)] == []
     imported = onnx.parser.parse_model(text.replace("21]", '21, "ai.onnx.ml": 1]'))
     (lack,) = Survey(load(imported), default_registry()).find_lacks(runtime)
-    assert lack.message == "Scaler does not run on npu 1.0"
+    assert lack.message == "LabelEncoder does not run on npu 1.0"
 
 
 class Recorder:

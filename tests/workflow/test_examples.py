@@ -234,6 +234,14 @@ FAILURES = {
         [("kernels.py", "return x * x.dtype.type(factor)", "return x.no")],
         {"T102": "'plain' cannot be computed|has no attribute 'no'"},
     ),
+    "kernel asks for an exit": (
+        [("kernels.py", "return x * x.dtype.type(factor)", "raise SystemExit(0)")],
+        {"T102": "'plain' cannot be computed|SystemExit: 0, at "},
+    ),
+    "kernel returns more values than there are outputs": (
+        [("kernels.py", "return x * x.dtype.type(factor)", "return x * x.dtype.type(factor), x")],
+        {"T102": "'plain' cannot be computed|Scale 1 has 1 output, and its kernel returns 2 values"},
+    ),
     "constraint is not declared": (
         [("Scale.yaml", 'C1: {rank: {X: ">= 1"}}', "C1: X is no scalar")],
         {"T103": "'scalar' should break C1|the kernel computes it"},
@@ -261,13 +269,21 @@ FAILURES = {
     ),
     "inference is wrong with dim_params alone": (
         [("inference.py", "return call.require_shape(0)",
-          "return tuple(each if isinstance(each, int) else 1 for each in call.shape(0))")],
+          "return tuple(each if isinstance(each, int) else 1 for each in call.require_shape(0))")],
         {"T104": "Scale 1: the example 'plain' is contradicted by inference|float[1]|with s0_0 = 2"},
     ),
     "schema, inference and kernel disagree on a type": (
         [("inference.py", "return call.require_shape(0)", "return ('int64', call.shape(0))"),
          ("inference.py", "import infer", "import infer, tensor"), ("inference.py", "('int64', ", "tensor('int64', ")],
         {"T104": "inference gives int64[2]|tensor(float)"},
+    ),
+    "inference asks for an exit": (
+        [("inference.py", "return call.require_shape(0)", "raise SystemExit(0)")],
+        {"T105": "Scale 1: the example 'plain' is refused by inference|SystemExit: 0, at |correct the function"},
+    ),
+    "inference takes the rank for known": (
+        [("inference.py", "return call.require_shape(0)", "return tuple(call.shape(0))")],
+        {"T105": "Scale 1: the example 'plain' is refused by inference|'NoneType' object is not iterable|types alone"},
     ),
     "inference refuses what is right": (
         [("inference.py", "return call.require_shape(0)", "raise Violation('C7', 'so it is')"),
@@ -529,6 +545,7 @@ ADAPTER_FAILURES = {
         "hint=None)",
         "hint=half(0))",
     ),
+    "on the way 1 -> 2|SystemExit: 3, at|adapters.py:8": ("hint=None)", "hint=exit(3))"),
     "on the way 1 -> 2|names no outputs": ("return op.copy(node, hint=None)", "return 3"),
     "on the way 1 -> 2|which nothing computes": ("return op.copy(node, hint=None)", "return 'nothing'"),
     "op.Mlu: com.test and ai.onnx have no operator of this name": (

@@ -93,19 +93,23 @@ def at_most(op: Builder, a: Size, high: Size) -> Size:
     return op.Where(op.Less(high, a), high, a)
 
 
+def as_vector(op: Builder, node: Node, name: str) -> str:
+    """Return the name of an input's value as a vector; a scalar, which runtimes may take, becomes a vector of one."""
+    return op.Reshape(name, op.const([1])) if node.values.shape(name) == () else name
+
+
 def integers_of(op: Builder, node: Node, index: int, count: int) -> list[Size]:
     """Return the integers in a vector of `count` elements, as numbers if the input is constant."""
     constant = node.constant(index)
     if constant is not None and len(constant.values) == count:
         return [int(value) for value in constant.values]
-    vector = node.input(index)
-    wide = cast(op, vector, node.element(index), "int64")
+    wide = cast(op, as_vector(op, node, node.input(index)), node.element(index), "int64")
     return [op.Gather(wide, op.const(position), axis=0) for position in range(count)]
 
 
 def numbers_of_axes(op: Builder, node: Node, index: int, rank: int) -> str:
     """Return a vector with a number for each axis: its position among the axes in an input, from 1 on, or 0."""
-    axes = cast(op, node.input(index), node.element(index), "int64")
+    axes = cast(op, as_vector(op, node, node.input(index)), node.element(index), "int64")
     front = op.Concat(op.const([-1]), op.Add(axes, op.Mul(negative_mask(op, axes), op.const(rank))), axis=0)
     count = known_size(node, index, 0)
     numbers = integers_below(op, op.Size(front) if count is None else count + 1)

@@ -129,15 +129,23 @@ def max_8_down(op: Builder, node: Node) -> Result:
 
 @down("Sum", "Mean", since=8)
 def sum_8_down(op: Builder, node: Node) -> Result:
-    """Add operands one by one, since Add broadcasts; divide the sum by their number for Mean."""
+    """Add operands one by one, since Add broadcasts; divide the sum by their number for Mean.
+
+    Several steps on float16 are done in float, so that the result is rounded once, as the operator does it.
+    """
     if _has_one_shape(node):
         return None
-    total, *others = node.inputs
+    is_mean = node.op_type == "Mean"
+    if not is_mean and len(node.inputs) == 2:
+        return op.Add(*node.inputs)
+    element = node.need_element(0)
+    wide = "float" if element == "float16" else element
+    total, *others = [cast(op, name, element, wide) for name in node.inputs]
     for other in others:
         total = op.Add(total, other)
-    if node.op_type == "Sum":
-        return total
-    return op.Div(total, op.const(float(len(node.inputs)), node.need_element(0)))
+    if is_mean:
+        total = op.Div(total, op.const(float(len(node.inputs)), wide))
+    return cast(op, total, wide, element)
 
 
 def _has_one_shape(node: Node) -> bool:

@@ -370,7 +370,7 @@ def _broadcast_parameter(op: Builder, node: Node, index: int) -> str:
     value = node.input(index)
     rank = node.need_rank(SCALE)
     if rank == 0:
-        return value
+        return _scalar(op, value) if node.shape(index) else value
     shape = node.shape(SCALE)
     if op.version < 10 and not (shape is not None and len(shape) == 1 and isinstance(shape[0], int) and shape[0] > 1):
         return _scalar(op, value)

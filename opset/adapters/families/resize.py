@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from opset.adapters.building.interpolation import Interpolation, ScaledAxis, interpolate, nearest_elements
-from opset.adapters.building.positions import Size, size_name, sizes_of, vector_of
+from opset.adapters.building.positions import Size, as_vector, size_name, sizes_of, vector_of
 from opset.adapters.building.shared import INTEGERS, constant_ints, distinct_axes, float32, need_size
 from opset.adapters.limits import MAX_GATHERED
 from opset.errors import safe_text
@@ -359,7 +359,8 @@ def _target_size(op: Builder, node: Node, number: int, position: int, count: int
     inferred_size = inferred[number] if number < len(inferred) else None
     if isinstance(inferred_size, int):
         return inferred_size
-    return str(op.Gather(op.Cast(node.input(SIZES), to=NUMBERS["int64"]), op.const(position), axis=0))
+    wide = op.Cast(as_vector(op, node, node.input(SIZES)), to=NUMBERS["int64"])
+    return str(op.Gather(wide, op.const(position), axis=0))
 
 
 def _size_and_scale(
@@ -380,7 +381,7 @@ def _size_and_scale(
             return _output_size(size, Fraction(scale)), scale
         if scale == 1:
             return size, scale
-    factor = "" if scales is not None else op.Gather(node.input(index), op.const(position), axis=0)
+    factor = "" if scales is not None else op.Gather(as_vector(op, node, node.input(index)), op.const(position), axis=0)
     length = op.Mul(op.Cast(size_name(op, size), to=NUMBERS["float"]), factor or op.const(scale, "float"))
     return op.Cast(op.Floor(length), to=NUMBERS["int64"]), factor or scale
 
@@ -636,7 +637,7 @@ def _reorder(op: Builder, node: Node, name: str, element: str, rest: list[Any], 
             return op.const(picked, element)
     stated = all(isinstance(value, (int, float)) for value in rest)
     others = op.const(rest, element) if stated else op.Shape(node.input(X))
-    return op.Gather(op.Concat(name, others, axis=0), op.const(order), axis=0)
+    return op.Gather(op.Concat(as_vector(op, node, name), others, axis=0), op.const(order), axis=0)
 
 
 @down("Resize", since=19)

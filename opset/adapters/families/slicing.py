@@ -9,6 +9,7 @@ from typing import Any
 
 from opset.adapters.building.positions import (
     Size,
+    as_vector,
     at_least,
     at_most,
     difference,
@@ -257,16 +258,17 @@ def _slice_at_run_time(op: Builder, node: Node) -> Result:
     count = len(stated.values) if stated is not None else None
     if not node.input(3):
         for index in (1, 2):
-            size = (node.shape(index) or (None,))[0]
+            shape = node.shape(index)
+            size = shape[0] if shape else None if shape is None else 1
             count = size if count is None and isinstance(size, int) else count
     if count is None:
         numbers = numbers_of_axes(op, node, 3, rank) if node.input(3) else _numbers_of_first_axes(op, node, rank)
         stated_too = op.Cast(op.Cast(numbers, to=NUMBERS["bool"]), to=NUMBERS["int64"])
         other = op.Sub(op.const(1), stated_too)
         vectors = [
-            cast(op, name, node.element(index), "int64")
-            for index, name in enumerate(node.inputs)
-            if index in (1, 2, 4) and name
+            cast(op, as_vector(op, node, node.input(index)), node.element(index), "int64")
+            for index in (1, 2, 4)
+            if node.input(index)
         ]
         whole = [spread_over_axes(op, vector, numbers) for vector in vectors]
         whole[1] = op.Add(whole[1], op.Mul(other, vector_of(op, sizes)))

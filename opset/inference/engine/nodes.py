@@ -28,6 +28,7 @@ from opset.inference.engine.scopes import Scope
 from opset.inference.limits import MAX_ATTRIBUTE, MAX_RECENT
 from opset.model.attributes import attribute_type, attribute_value
 from opset.model.elements import element_name
+from opset.opsets.faults import RAISED
 from opset.schemas import quirks
 from opset.schemas.constraints.signature import MISSING_ATTRIBUTE, arity_misfits, attribute_misfits, type_misfits
 from opset.schemas.constraints.violation import Violation
@@ -270,14 +271,14 @@ class NodeInference:
                 call, result = tolerated
                 warnings = (inference.quirk.form,)
                 data = inference.fallback.data
-        except Exception as error:
+        except RAISED as error:
             problems += problems_of(call, error, inference.rule)
         types, more = complete_results(result, signature_types(inference, output_count, call.types), call)
         constants: tuple[Constant | None, ...] = ()
         if data is not None and not problems:
             try:
                 constants = self._constants.compute_elements(call, data, types, followed)
-            except Exception as error:
+            except RAISED as error:
                 problems += problems_of(call, error, data)
         problems += more
         if not problems and not warnings:

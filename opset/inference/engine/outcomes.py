@@ -15,7 +15,7 @@ from opset.inference.building.dimensions import Dim, Size, TooComplex, upper_bou
 from opset.inference.building.types import Shape, Type, map_sizes, parse_type
 from opset.inference.building.types import shape_text as shown_shape
 from opset.inference.limits import MAX_AROUND, MAX_DATA, MAX_RANK
-from opset.opsets.faults import describe_exception
+from opset.opsets.faults import describe_exception, raise_interrupt
 from opset.opsets.hooks import Hook
 from opset.schemas.constraints.violation import Violation
 from opset.schemas.model import OpSchema
@@ -207,13 +207,14 @@ def _unfit_problem(schema: OpSchema, why: str) -> Problem:
     return Problem("I201", f"the inputs do not fit {schema.name} {schema.since_version}", why)
 
 
-def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]:
+def problems_of(call: Call, error: BaseException, hook: Hook) -> tuple[Problem, ...]:
     """Return the problem that an exception of an operator's rule or data function (`hook`) means, as a tuple of one.
 
     It is I201 for a Violation, I303 for a bug in a user's function, I203 for a node that the rule is not written for.
     For Unknown and TooComplex, the result is (), and the reason is added to the doubts of `call`. Raises any other
     exception again, such as BudgetExceeded.
     """
+    raise_interrupt(error)
     schema = call.schema
     if isinstance(error, (BudgetExceeded, OpsetError, MemoryError)):
         raise error

@@ -25,6 +25,7 @@ from opset.inference.engine.scopes import Scope
 from opset.inference.engine.stated import StatedTypes
 from opset.model.graph.index import Body
 from opset.model.graph.walking import subgraphs
+from opset.opsets.faults import RAISED
 
 
 @dataclass(eq=False)
@@ -71,7 +72,7 @@ class SubgraphInference:
                 request = GraphRequest(*rule.send(outputs))
         except StopIteration as stop:
             result = stop.value
-        except Exception as error:
+        except RAISED as error:
             problems += problems_of(call, error, inference.rule)
         types, more = complete_results(result, signature_types(inference, call.output_count, inputs), call)
         constants = tuple(result.data) if isinstance(result, Outputs) else ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -71,3 +72,17 @@ def function_key(call: Any) -> tuple[str, str, str]:
     """Return (domain, name, overload), the identity of a FunctionProto, or of the function that a NodeProto calls."""
     domain = "" if call.domain == "ai.onnx" else call.domain
     return domain, call.op_type if hasattr(call, "op_type") else call.name, call.overload
+
+
+def count_operators(nodes: Iterable[Any]) -> Counter[tuple[str, str, str]]:
+    """Return the number of nodes by (domain, name, overload) of their operator or function.
+
+    Nodes in subgraphs count, too.
+    """
+    counts: Counter[tuple[str, str, str]] = Counter()
+    pending = [*nodes]
+    while pending:
+        node = pending.pop()
+        counts[function_key(node)] += 1
+        pending.extend(inner for _, graph in subgraphs(node) for inner in graph.node)
+    return counts

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from google.protobuf.message import DecodeError
 
+from opset.errors import safe_text
 from opset.model import proto
 from opset.model.elements import BOOL, ELEMENTS, STRING
 from opset.model.storage import external, wire
@@ -168,8 +169,24 @@ def make_tensor(name: str, data_type: int, dims: Iterable[int], values: Sequence
     try:
         tensor.raw_data = encode(data_type, values)
     except (struct.error, OverflowError, ValueError, TypeError) as error:
-        raise tensor_error(tensor, f"a value does not fit {ELEMENTS[data_type].name}: {error}") from error
+        raise tensor_error(
+            tensor, f"a value does not fit {ELEMENTS[data_type].name}: {_misfit(data_type, values)}"
+        ) from error
     return tensor
+
+
+def _misfit(data_type: int, values: Iterable[Any]) -> str:
+    """Return the words about the first value that an element type does not have."""
+    for value in values:
+        try:
+            encode(data_type, [value])
+        except (struct.error, OverflowError, ValueError, TypeError):
+            is_fraction = isinstance(value, float) and "int" in ELEMENTS[data_type].name
+            reason = (
+                "no whole number" if is_fraction else "out of range" if isinstance(value, int | float) else "no number"
+            )
+            return f"{safe_text(repr(value)[:40])} is {reason}"
+    return "it takes too much memory"
 
 
 def text_of(value: bytes) -> str | bytes:

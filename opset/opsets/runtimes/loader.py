@@ -251,9 +251,19 @@ class _TableReader(Fields):
                 fault[key] = self.phrase(fields[key])
         if "captures" in fields:
             fault["captures"] = self.flag(fields["captures"])
+        if "states" in fields:
+            fault["states"] = {name: self._size(each) for name, each in self.names(fields["states"], "states").items()}
         if "result" in fields:
             fault["result"] = self.choice(fields["result"], [*RESULTS])
         return fault
+
+    def _size(self, node: YamlNode) -> str:
+        """Return the words for the size of an input along an axis, such as `R.2`."""
+        text = self.name(node)
+        if not re.fullmatch(r".+\.\d{1,3}", text):
+            self.report_wrong(node, "the size of an input along an axis", "write R.2 for that of R along axis 2")
+            return f"{text}.0"
+        return text
 
     def _since_until(self, fields: dict[str, YamlNode]) -> dict[str, str]:
         """Return the first and the last release of an entry, if it names them."""

@@ -90,6 +90,8 @@ class KernelFault:
         known: Inputs whose elements are known before the model runs.
         scalars: Inputs of which one is known to be a scalar; a vector of its element does not have the fault.
         captures: Whether graphs of the nodes use values from outside.
+        states: Attributes with which a node does not have the fault. The value of each is the size of an input along an
+            axis.
         when: What else has to hold, in words: that is not known before the node runs.
     """
 
@@ -104,6 +106,7 @@ class KernelFault:
     known: frozenset[str] = frozenset()
     scalars: frozenset[str] = frozenset()
     captures: bool = False
+    states: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     when: str = ""
 
 
@@ -395,6 +398,8 @@ def make_fault(entry: Mapping[str, Any]) -> KernelFault:
     """Return the fault that an entry of a file describes."""
     given: dict[str, Any] = {key: frozenset(entry[key]) for key in NAMES_IN_FAULTS if key in entry}
     given |= {key: entry[key] for key in ("values", "captures", "when") if key in entry}
+    sizes = {name: size.rpartition(".") for name, size in entry.get("states", {}).items()}
+    given["states"] = {name: (parameter, int(axis)) for name, (parameter, _, axis) in sizes.items()}
     nodes = make_kernel({key: each for key, each in entry.items() if key != "values"})
     return KernelFault(nodes, entry["result"], entry["gives"], **given)
 

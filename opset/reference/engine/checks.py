@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from opset.errors import Finding, OpsetError, RunError, safe_text
-from opset.opsets.faults import describe_exception
+from opset.opsets.faults import describe_exception, raise_interrupt
 from opset.opsets.registry import Registry
+from opset.plain_text import count_text
 from opset.reference.engine.limits import out_of_memory
 from opset.reference.engine.programs import ABSENT, ProgramStep
 from opset.reference.limits import MAX_KEY, MAX_LEGAL
@@ -99,8 +100,8 @@ def check_outputs(step: ProgramStep, result: Any, location: str) -> None:
     """Check the types of a kernel's results.
 
     Raises:
-        RunError: R202 for a type that an attribute requests and only a newer version has, R204 for no value, or one
-            that is no tensor.
+        RunError: R202 for a type that an attribute requests and only a newer version has, R204 for no value, for one
+            that is no tensor, or for more values than the operator has outputs.
     """
     schema = step.schema
     if schema is None:
@@ -124,12 +125,16 @@ def check_outputs(step: ProgramStep, result: Any, location: str) -> None:
             message = f"the output '{formal.name}' cannot be {type_}"
             code = "R202" if is_tensor else "R204"
             raise RunError(Finding(code, message, location, f"{name} has {', '.join(allowed)}"))
+    if schema.outputs and len(results) > schema.max_output:
+        why = f"{name} has {count_text(schema.max_output, 'output')}, and its kernel returns {len(results)} values"
+        raise RunError(Finding("R204", "there are too many results", location, why))
 
 
 def kernel_error(
-    step: ProgramStep, inputs: Sequence[Any], error: Exception, location: str, registry: Registry
+    step: ProgramStep, inputs: Sequence[Any], error: BaseException, location: str, registry: Registry
 ) -> BaseException:
     """Return the exception of a kernel as an error that names the node, its inputs and the constraint."""
+    raise_interrupt(error)
     if isinstance(error, OpsetError):
         return type(error)(finding if finding.place else finding._replace(place=location) for finding in error.findings)
     inputs_are = f"its inputs are {', '.join(map(outline, inputs)) or 'none'}"

@@ -14,6 +14,7 @@ import numpy as np
 
 from opset.budget import Budget, BudgetExceeded
 from opset.errors import Finding, RunError
+from opset.opsets.faults import RAISED
 from opset.opsets.registry import Registry
 from opset.reference.engine.checks import check_declared_constraints, check_inputs, check_outputs, kernel_error
 from opset.reference.engine.constants import ModelTensors
@@ -150,7 +151,7 @@ class Evaluation:
                 return self._resume_kernel(frame, step, None)
         except BudgetExceeded:
             raise
-        except Exception as error:
+        except RAISED as error:
             location = frame.program.location(step)
             if step.fallback is None or not isinstance(error, Violation):
                 raise kernel_error(step, inputs, error, location, self._registry) from error
@@ -207,7 +208,7 @@ class Evaluation:
             return None
         except BudgetExceeded:
             raise
-        except Exception as error:
+        except RAISED as error:
             location = frame.program.location(step)
             raise kernel_error(step, frame.inputs(step), error, location, self._registry) from error
 

@@ -73,8 +73,9 @@ def _lay_out_graphs(example: dict[str, Any], graphs: Set[str]) -> dict[str, Any]
     """
     attributes = dict(example.get("attributes") or {})
     for name in graphs & attributes.keys():
-        with suppress(ModelError):  # an example may hold what is no graph
-            attributes[name] = lay_out_graph(attributes[name])
+        if isinstance(attributes[name], str):
+            with suppress(ModelError):  # an example may hold what is no graph
+                attributes[name] = lay_out_graph(attributes[name])
     return example | {"attributes": attributes} if attributes else example
 
 

@@ -19,6 +19,8 @@ SYMBOLIC, OPEN = "dim_params", "dim_params, no values"
 """Forms in which sizes of inputs are dim_params: integers and flags are known, or nothing is."""
 VALUES = "values"
 """The form in which all inputs are constants."""
+UNRANKED = "types alone"
+"""The form in which types alone are known, for functions of users."""
 _WHOLE = frozenset(("tensor(int64)", "tensor(int32)", "tensor(bool)"))
 Structure = Any
 """Type and shape: ("tensor", element, shape), a list of these, {} for a map, None for a value that is left out."""
@@ -27,10 +29,10 @@ Structure = Any
 def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
     """Test whether inference agrees with an example of a version, and add the result to a report.
 
-    Inference runs with the sizes of inputs as numbers, and again with names (dim_params) in their place. All runs are
-    one test, and only the first finding is added. Outputs that are not fully known are added to `report.gaps`. If
-    inference does not see a broken constraint, this is added to `report.unseen`. The test is skipped if inference has
-    no rule for the version.
+    Inference runs with the sizes of inputs as numbers, and again with names (dim_params) in their place; a function of
+    users also with types alone. All runs are one test, and only the first finding is added. Outputs that are not fully
+    known are added to `report.gaps`. If inference does not see a broken constraint, this is added to `report.unseen`.
+    The test is skipped if inference has no rule for the version.
     """
     if why := runner.why_not_inferred(schema):
         report.skip("inference", why)
@@ -56,6 +58,13 @@ def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, r
             report.unseen.add((schema.name, example.name))
         if findings:
             break
+    rule = runner.rules.find(schema)
+    if not findings and not example.error and rule is not None and not rule.is_ours:
+        model, _ = model_with_inputs(schema, example, values, lambda value: False, symbolic=True)
+        for value in model.graph.input:
+            if value.type.HasField("tensor_type"):
+                value.type.tensor_type.ClearField("shape")
+        findings += _InferenceRun(runner, schema, example, UNRANKED).check(model, {})
     report.count("inference", findings[:1])
 
 
@@ -117,7 +126,9 @@ class _InferenceRun:
             yield from self._check_constraint(result)
             return
         if result.findings:
-            yield self._finding("T105", "is refused by inference", error_text(result.findings[0]))
+            first = result.findings[0]
+            help = first.help if first.code == "I303" else ""
+            yield self._finding("T105", "is refused by inference", error_text(first), help)
             return
         for index, value in enumerate(self.example.outputs or ()):
             if value is None:
@@ -125,7 +136,7 @@ class _InferenceRun:
             inferred = result.type(f"output_{index}")
             if why := self._output_disagreement(inferred, value, index, sizes):
                 yield self._finding("T104", "is contradicted by inference", why)
-            elif self.form != OPEN and not _is_complete(inferred, sizes):
+            elif self.form not in (OPEN, UNRANKED) and not _is_complete(inferred, sizes):
                 text = "nothing" if inferred is None else str(inferred)
                 gap = InferenceGap(self.schema.name, self.schema.since_version, self.example.name, self.form, text)
                 self.gaps += [gap] if inferred is None or inferred.kind == "tensor" else []
@@ -182,10 +193,16 @@ class _InferenceRun:
             return f"the example and the kernel have {shown}"
         return f"the example has {shown}, and the kernel computes {computed}"
 
-    def _finding(self, code: str, what: str, why: str) -> Finding:
-        """Return a finding about the example; `what` is the end of its message: "… the example 'plain' {what}"."""
+    def _finding(self, code: str, what: str, why: str, help: str = "") -> Finding:
+        """Return a finding about the example; `what` is the end of its message: "… the example 'plain' {what}".
+
+        In another form than VALUES, the form takes the place of `help`.
+        """
         message = f"{version_name(self.schema)}: the example '{self.example.name}' {what}"
-        help = "" if self.form == VALUES else f"the sizes of inputs were dim_params: {self.form}"
+        if self.form == UNRANKED:
+            help = "of inputs, types alone were known: call.require_shape(0) then leaves the outputs unknown"
+        elif self.form != VALUES:
+            help = f"the sizes of inputs were dim_params: {self.form}"
         return Finding(code, message, self.runner.place_of(self.schema, self.example), why, help)
 
 

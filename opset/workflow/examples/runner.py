@@ -94,10 +94,10 @@ class Examination:
     def count(self, part: str, findings: Sequence[Finding]) -> None:
         """Count a test of `part`, a key of PARTS: as passed if `findings` is empty, else as failed.
 
-        The findings are added to the report. However many they are, they count as one test.
+        The findings that the report does not have yet are added to it. However many they are, they count as one test.
         """
         (self.failed if findings else self.passed)[part] += 1
-        self.findings += findings
+        self.findings += [each for each in dict.fromkeys(findings) if each not in self.findings]
 
     def skip(self, part: str, reason: str) -> None:
         """Count a test of `part`, a key of PARTS, that was not run for this reason."""

@@ -52,7 +52,7 @@ RIGHT = {
             "Relu": [
                 {"versions": [6, None], "types": {"T": ["float"]}, "input_rank": [0], "values": {"X": [0, 1]},
                  "attributes": {"alpha": 1}, "present": ["X"], "absent": ["Z"], "empty": ["X"], "computed": ["X"],
-                 "known": ["X"], "scalars": ["X"], "captures": True, "when": "it is hot",
+                 "known": ["X"], "scalars": ["X"], "captures": True, "states": {"alpha": "X.1"}, "when": "it is hot",
                  "result": "wrong", "gives": "0", "since": "1.9", "until": "2.0"},
                 {"types": ["float"], "result": "fails", "gives": "an error"},
             ],
