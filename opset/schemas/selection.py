@@ -27,6 +27,7 @@ MAX_PEEKED = 2**12
 _PEEKED = 2**16
 _PASSED_OVER = ("__pycache__", "node_modules")
 _MAX_LISTED = 3
+_MODELS = (".onnx", ".onnxtxt", ".onnxtext", ".textproto", ".onnxjson")
 _OPERATOR = re.compile(rb"""^(?:\xef\xbb\xbf)?\{?\s{0,3}["']?operator["']?\s{0,3}:|^versions:\s{0,9}\n- since:""", re.M)
 """How the YAML of an operator begins, at the start of a line."""
 
@@ -171,7 +172,7 @@ def _select_file(path: Path, selection: Selection) -> None:
     elif path.suffix != SUFFIX and _is_yaml(path):
         selection.report_suffix(path)
     elif path.suffix != SUFFIX:
-        help = "a model is checked by opset check" if path.suffix in (".onnx", ".onnxtxt") else ""
+        help = "a model is checked by opset check" if path.suffix in _MODELS else ""
         selection.report("S110", "this is no operator file", path, help=help)
     elif _is_misplaced(path.parent):
         selection.report_depth([path])

@@ -141,6 +141,13 @@ def test_text_of_comments_alone_takes_little(tmp_path):
     assert "M301" in ended.text and ended.megabytes < 200
 
 
+def test_protobuf_text_of_long_lines_takes_little(tmp_path):
+    for line in (" " * 3_000_000 + "}", "graph { initializer { raw_data: '" + "\\000" * 750_000):
+        (tmp_path / "m.textproto").write_text(f"ir_version: 8 {line}")
+        ended = own(attack("show", "m.textproto", cwd=tmp_path), 3)
+        assert "M301" in ended.text and "where   1:" in ended.text and ended.megabytes < 200
+
+
 @pytest.mark.parametrize("digits", ["1" * 5000, "-" + "9" * 5000, "+" + "7" * 19, "-1", "00" + "3" * 25])
 def test_whole_numbers_of_many_digits_are_read(digits):
     """Python refuses more than 4300 digits at once, and takes time with their square."""

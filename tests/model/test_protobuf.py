@@ -335,7 +335,7 @@ def test_work_is_in_proportion_to_the_text():
         lambda size: "graph {" + " node { input: 'x' }" * size + "}",
     ):
         assert growth(lambda size, make=make: lambda: parse_textproto(make(size)), 500, 4) < 1.2
-        assert peak(make(10_000)) < 30
+        assert peak(make(10_000)) < 60
 
 
 # JSON
@@ -364,6 +364,7 @@ GRAPH = '{"irVersion": "8",\n "graph": {'
         (GRAPH + '"initializer": [{"floatData": [1e999]}]}}', "2:43", ""),
         (GRAPH + '"name": "\\ud800"}}', "2:12", ""),
         (GRAPH + '"n\\ud800": 1}}', "2:12", "no field"),
+        (GRAPH + '"node": [{"attribute": [{"type": "\\ud800"}]}]}}', "2:37", ""),
         (GRAPH + f'"{"n" * 10_000}": 1}}}}', "2:12", "no field"),
         (GRAPH + '"name": "a", "name": "b"}}', "2:25", "'name' is there twice"),
         ('{"ir_version": 8,\n"irVersion": 9}', "2:1", "'irVersion' is there twice"),

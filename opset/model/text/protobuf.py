@@ -68,10 +68,11 @@ def model_text(model: ModelParts, syntax: str) -> bytes:
         ModelError: M106 if a name is not UTF-8, M111 or M105 as when a model is written.
         UsageError: U103 if the model has fields that the text cannot hold.
     """
-    message = _model_class().FromString(b"".join(chunks(model.pieces()[0])))
-    size = message.ByteSize()
+    whole = _model_class().FromString(b"".join(chunks(model.pieces()[0])))
+    message = type(whole)()
+    message.CopyFrom(whole)
     message.DiscardUnknownFields()
-    if message.ByteSize() != size:
+    if message.ByteSize() != whole.ByteSize():
         why = "they have no name that could be written"
         help = "write ONNX text syntax, which keeps them: a file *.onnxtxt; or a binary model"
         raise UsageError(Finding("U103", f"the model has fields that {_NAMES[syntax]} cannot hold", why=why, help=help))
@@ -236,8 +237,6 @@ def _pieces(line: str) -> Iterator[tuple[int, str]]:
                 position = part.end() + closed
                 if ended:
                     break
-            if not closed:
-                return
 
 
 # JSON
@@ -269,8 +268,8 @@ def parse_json(text: str) -> Any:
         raise _json_error(_place_at(text, digits.start()) if digits else "", str(error)) from None
     message = _model_class()()
     names = {name for field in message.DESCRIPTOR.fields for name in (field.name, field.json_name)}
-    if not isinstance(content, _Object) or not names & content.keys():
-        why = "it is an object without a field of a model" if isinstance(content, _Object) else "it is no object"
+    if not isinstance(content, JsonObject) or not names & content.keys():
+        why = "it is an object without a field of a model" if isinstance(content, JsonObject) else "it is no object"
         help = "a model in protobuf's JSON has fields such as irVersion and graph"
         raise ModelError(Finding("M102", "this is not an ONNX model", "", why, help))
     for way, why in _json_faults(content, ()):
@@ -278,16 +277,16 @@ def parse_json(text: str) -> Any:
     _limit_floats(content)
     try:
         json_format.ParseDict(content, message, max_recursion_depth=MAX_MESSAGE_DEPTH + 1)
-    except (json_format.Error, ValueError, TypeError) as error:
+    except (json_format.Error, ValueError, TypeError, SystemError) as error:  # the last is upb's, of half a surrogate
         place = _json_place(text, _way_read(content).__eq__)
-        why = _WRAPPING.sub("", str(error)).partition("\n")[0]
+        why = _WRAPPING.sub("", str(error.__cause__ or error)).partition("\n")[0]
         if unknown := _UNKNOWN_FIELD.match(why):
             raise _unknown_field_error(unknown[1], unknown[2], place) from None
         raise _json_error(place, _PATH.sub("", why)) from None
     return message
 
 
-class _Object(dict[str, Any]):
+class JsonObject(dict[str, Any]):
     """An object of JSON, with the key and value that protobuf read last. Its errors may repeat it."""
 
     last: str | int | None = None
@@ -303,18 +302,15 @@ class _Object(dict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         value = super().__getitem__(name)
-        self.value = _List(value) if isinstance(value, list) else value
+        self.value = JsonList(value) if isinstance(value, list) else value
         return self.value
 
 
-class _List(list[Any]):
+class JsonList(list[Any]):
     """A list of JSON, with the index and entry that protobuf read last."""
 
     last: str | int | None = None
     value: Any = None
-
-    def __repr__(self) -> str:
-        return "a list"
 
     def __iter__(self) -> Iterator[Any]:
         for self.last, self.value in enumerate(super().__iter__()):
@@ -324,7 +320,7 @@ class _List(list[Any]):
 def _way_read(content: Any) -> Way:
     """Return the way to what protobuf read last."""
     way: list[str | int] = []
-    while isinstance(content, (_Object, _List)) and content.last is not None:
+    while isinstance(content, (JsonObject, JsonList)) and content.last is not None:
         way.append(content.last if isinstance(content.last, int) else _plain(content.last))
         content = content.value
     return (*way,)
@@ -334,9 +330,9 @@ class _DuplicateKeyError(ValueError):
     """An object of JSON has a key twice, in one spelling or in both."""
 
 
-def _to_object(pairs: list[tuple[str, Any]]) -> _Object:
+def _to_object(pairs: list[tuple[str, Any]]) -> JsonObject:
     """Return an object of JSON; raise _DuplicateKeyError if it has a field twice, of which protobuf would take one."""
-    made = _Object(pairs)
+    made = JsonObject(pairs)
     if len({*map(_plain, made.keys())}) < len(pairs):
         counts = Counter(_plain(name) for name, _ in pairs)
         raise _DuplicateKeyError(next(name for name, _ in reversed(pairs) if counts[_plain(name)] > 1))
