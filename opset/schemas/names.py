@@ -28,7 +28,7 @@ def qualified_name(domain: str, name: str) -> str:
 
 
 def advise_name(name: str, known: Iterable[str]) -> str:
-    """Return "did you mean …?" as `near_miss` does, or else the names in `known` if they are few; "" if they are not."""
+    """Return "did you mean …?" as `near_miss` does, or else the names in `known` if they are few, "" if not."""
     names = sorted(filter(None, {*known}))
     return near_miss(name, names) or (f"known: {', '.join(names)}" if 0 < len(names) <= FEW else "")
 
