@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 MOST = 100
 """Characters of a wrong name that are compared."""
+FEW = 8
+"""Names that advice lists."""
 _WORK = 50_000
 """Pairs of characters that are compared: those of a name of ten letters with 400 names of twelve."""
 
@@ -23,6 +25,12 @@ def domain_name(domain: str) -> str:
 def qualified_name(domain: str, name: str) -> str:
     """Return the name of an operator, with its domain in front unless that is `ai.onnx` or ""."""
     return f"{domain}.{name}" if normalize_domain(domain) else name
+
+
+def advise_name(name: str, known: Iterable[str]) -> str:
+    """Return "did you mean …?" as `near_miss` does, or else the names in `known` if they are few, "" if not."""
+    names = sorted(filter(None, {*known}))
+    return near_miss(name, names) or (f"known: {', '.join(names)}" if 0 < len(names) <= FEW else "")
 
 
 def near_miss(name: str, known: Iterable[str]) -> str:

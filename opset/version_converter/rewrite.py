@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
-from opset.errors import LONGEST, brief_name, listing, quote, safe_text
+from opset.errors import CODES, LONGEST, brief_name, listing, quote, safe_text
 from opset.model import proto as pb
 from opset.model.attributes import FIELDS, attribute_value, fill_attribute
 from opset.model.elements import NUMBERS, element_name
@@ -47,6 +47,8 @@ class Refusal(Exception):
                 documentation shows `why`.
         """
         super().__init__(why)
+        if code not in CODES:
+            raise ValueError(f"{code} is no error code: opset explain lists all")
         self.code = code
         # Some reasons quote the model, whose texts may be long.
         self.why = why if len(why) <= LONGEST else f"{why[: LONGEST - 1]}…"

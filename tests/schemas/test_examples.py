@@ -254,6 +254,7 @@ OF_VALUES = {
     "{seq(float): 1}": ["S105 1:45"],
     "{seq(float): [{valu: 1}]}": ["S103 1:47", "S104 1:46"],
     "{float: x}": ["S105 1:40"],
+    "{float16: [65519, 65520, .inf]}": ["S105 1:50"],
     "{float: true}": ["S105 1:40"],
     "{float: null}": ["S105 1:40"],
     "{float: null, shape: [2]}": ["S105 1:40"],

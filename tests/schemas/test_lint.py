@@ -211,6 +211,7 @@ BROKEN = {
     "S234 unused": (with_body(("opset: 13", "Z = Exp (X) Y = Mul (X, by)")), "S234 20:3", ""),
     "S235 unknown": (with_body(("opset: 13", "Y = Mull (X, by)")), "S235 20:3", ""),
     "S235 too new": (with_body(("opset: 13", "Y = Swish (X)")), "S235 20:3", ""),
+    "S235 no opset": (with_body(("opset: 99", "Y = Mul (X, by)")), "S235 20:3", "write the lowest opset at which"),
     "S235 withdrawn": (with_body(("opset: 9", "Y = Upsample (X, by)")), "S235 20:3", ""),
     "S235 attribute": (with_body(("opset: 13", "Y = Mul <axis = 1> (X, by)")), "S235 20:3", ""),
     "S235 attribute at a later opset": (with_body(("opset: 13", "Y = ReduceMax <axes = [1]> (X)")), "S235 20:3", ""),
@@ -300,6 +301,7 @@ SAID = {
     "S214 not deprecated": "Scale 2 names a replacement and is not deprecated",
     "S233": "a function body cannot be read: at 1:9 of its nodes, expected '(' or '<', found 'X'",
     "S235 unknown": "the body of opset 13 uses Mull, which does not exist",
+    "S235 no opset": "the body of opset 99 serves no model: the newest opset is 28",
     "S235 too new": "the body of opset 13 uses Swish, which came with version 24",
     "S235 withdrawn": "the body of opset 9 uses Upsample, which is withdrawn from version 10 on",
     "S235 attribute at a later opset": "the body of opset 13 has ReduceMax, of which there is no attribute 'axes': "

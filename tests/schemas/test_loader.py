@@ -396,6 +396,10 @@ BROKEN = {
     "element as type": (INPUT.replace("type: T", "type: float"), ["S107 7:21"]),
     "type of no element": (INPUT.replace("type: T", "type: tensor(float3)"), ["S107 7:21"]),
     "optional and variadic": (INPUT.replace("type: T", "type: T, optional: true, variadic: true"), ["S103 7:34"]),
+    "variadic before another": (
+        INPUT.replace("{name: X, type: T}", "{name: X, type: T, variadic: true}\n  - {name: Z, type: T}"),
+        ["S103 8:5"],
+    ),
     "min_arity of one": (INPUT.replace("type: T", "type: T, min_arity: 0"), ["S103 7:24"]),
     "min_arity": (INPUT.replace("type: T", "type: T, variadic: true, min_arity: -1"), ["S105 7:51"]),
     "type set": (INPUT.replace("floats", "[floatz, bool, seq(floatz)]"), ["S107 9:9", "S107 9:23"]),

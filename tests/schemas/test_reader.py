@@ -138,6 +138,8 @@ SAID = [
     (b"a: 1e999\n", "the number is larger than a float can be; write .inf for infinity"),
     (b"a: -1e999\n", "the number is larger than a float can be; write .inf for infinity"),
     (b"a" * 257 + b": 1\n", "a key has at most 256 characters"),
+    (b"a: 1\n\tb: 2\n", "indent with blanks: the line has a tab"),
+    ("a: 1\n\u00a0\u00a0b: c: 2\n".encode(), "indent with blanks: the line has U+00A0"),
     (b"a: {b: > 0}\n", "put text that begins with a sign in quotes: '> 0'"),
 ]
 

@@ -982,6 +982,7 @@ STEPS = {
     "bump com.acme.Thin --format json": (),
     "bump com.acme.Thim": (),
     "bump com.acme.Nothing": (),
+    "bump Thin --schemas schemas": (),
     "bump com.acme.Thin --since 1": (),
     "bump com.acme.Thin --since 2": (),
     "bump com.acme.Thin --since 7": (),

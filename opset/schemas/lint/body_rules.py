@@ -13,6 +13,7 @@ from opset.errors import Finding, SchemaError, safe_text
 from opset.model.attributes import attribute_type
 from opset.schemas.constraints.signature import arity_misfits, attribute_misfits
 from opset.schemas.function_bodies import body_nodes
+from opset.schemas.index import standard_index
 from opset.schemas.lint.context import LINT
 from opset.schemas.model import SINGLE, VARIADIC, FunctionBody, OpSchema
 from opset.schemas.names import domain_name, near_miss, normalize_domain
@@ -130,6 +131,10 @@ def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions)
     absent = {name for name, form in use.body.where if form == "absent"}
     optional = {each.name for each in use.schema.inputs if each.option != SINGLE}
     optional -= {name for name, form in use.body.where if form == "given"}
+    newest = standard_index()["newest"][""]
+    if use.body.opset > newest:
+        message = f"the body of opset {use.body.opset} serves no model: the newest opset is {newest}"
+        yield Finding("S235", message, place=use.place, help="write the lowest opset at which the body is right")
     if use.body.opset > use.last:
         return
     for node in nodes:

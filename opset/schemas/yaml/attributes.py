@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from opset.errors import listing
 from opset.model.elements import NUMBERS
 from opset.schemas.constraints.conditions import LABEL
 from opset.schemas.constraints.evaluation import is_met
@@ -67,7 +68,8 @@ class Attributes(Fields):
             illegal = choices and kind != DATA_TYPE and value not in choices
             illegal = illegal or (kind == BOOL and value not in (0, 1))
             if illegal or any(is_met(comparison, value, {}) is False for comparison in comparisons):
-                self.findings.add("S105", f"the default {value!r} is not legal", fields["default"])
+                legal = f"'range' is {range_!r}" if range_ else f"one of {listing([*map(str, choices or (0, 1))])}"
+                self.findings.add("S105", f"the default {value!r} is not legal", fields["default"], legal)
         return attribute._replace(choices=choices, range=range_, kind=kind, constraint=label)
 
     def choices(self, node: YamlNode, attribute: Attribute, kind: str, schema: OpSchema) -> tuple[Any, ...]:

@@ -30,13 +30,14 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Any
 
 from opset.model.elements import NUMBERS
 from opset.schemas.model import SIGNATURE, UNBOUNDED, Docs, Example, ExampleValue, OpSchema, example_versions
-from opset.schemas.names import near_miss
+from opset.schemas.names import advise_name
 from opset.schemas.type_sets import expand
 from opset.schemas.yaml.likeness import Likeness
 from opset.schemas.yaml.reader import Findings, YamlNode
@@ -49,6 +50,9 @@ _NAME = re.compile(r"[A-Za-z0-9_]{1,80}")
 _COUNT = re.compile(r"(-?[0-9]{1,19})\.\.(-?[0-9]{1,19})")
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,19}")
 _COMPLEX = re.compile(r"[-+0-9.einfaj]{1,80}")
+_LARGE = {"double": math.inf, "float": 3.4e38, "bfloat16": 3.3e38, "float16": 65_504}
+_SMALLEST_LIMIT = 6
+"""Numbers up to which each type of floats, and any other one, has no bound."""
 _DECLARE = "declare the signature, and remove 'unknown'"
 """The advice on an example of a version whose signature is not known."""
 
@@ -171,7 +175,7 @@ class Examples(Likeness):
             known = self.constraints[schema.since_version]
             if label not in known:
                 message = f"version {schema.since_version} has no constraint {label!r}"
-                self.findings.add("S107", message, node, near_miss(label, known))
+                self.findings.add("S107", message, node, advise_name(label, known))
                 return
 
     def check_signature(
@@ -233,7 +237,7 @@ class Examples(Likeness):
             for schema in versions:
                 if name not in schema.attributes:
                     message = f"version {schema.since_version} has no attribute {name!r}"
-                    help = near_miss(name, schema.attributes)
+                    help = advise_name(name, schema.attributes)
                     if schema.unknown == SIGNATURE:
                         message, help = f"the attributes of version {schema.since_version} are not known", _DECLARE
                     assert node is not None
@@ -474,6 +478,19 @@ class Examples(Likeness):
             return ()
         return shape
 
+    @staticmethod
+    def _is_within(value: float, element: str) -> bool:
+        """Whether a number, finite or not, is in the range of a type of floats."""
+        from opset.model.storage.encoding import encode  # which few examples need
+
+        if not math.isfinite(value) or element not in NUMBERS:
+            return True
+        try:
+            encode(NUMBERS[element], [value])
+        except (struct.error, OverflowError, ValueError):
+            return False
+        return True
+
     def element(self, node: YamlNode, element: str) -> Any:
         """Return one element of a tensor or map from its YAML node; `element` is its type, such as "int8".
 
@@ -489,6 +506,8 @@ class Examples(Likeness):
             low, high = (0, 2**bits) if element.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1))
             return self.within(node, low, high - 1, 0)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
+            if abs(value) > _LARGE.get(element, _SMALLEST_LIMIT) and not self._is_within(value, element):
+                self.report_wrong(node, f"a number in the range of {element}", "infinity is written .inf or -.inf")
             return value
         if element.startswith("complex") and isinstance(value, str) and _COMPLEX.fullmatch(value):
             with suppress(ValueError):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
-from opset.schemas.names import near_miss
+from opset.schemas.names import advise_name, near_miss
 from opset.schemas.yaml.keys import FORMER_KEYS
 from opset.schemas.yaml.reader import MAX_KEY, Findings, YamlNode
 
@@ -201,9 +201,9 @@ class Fields:
     def report_unknown(self, node: YamlNode, what: str, name: str, known: Iterable[str]) -> None:
         """Add the finding S107 about a node: "there is no WHAT NAME", such as "there is no input 'Y'".
 
-        Its help suggests similar names in `known`.
+        Its help suggests similar names in `known`, or lists all if they are few.
         """
-        self.findings.add("S107", f"there is no {what} {name[:MAX_KEY]!r}", node, near_miss(name, known))
+        self.findings.add("S107", f"there is no {what} {name[:MAX_KEY]!r}", node, advise_name(name, known))
 
     def value(self, node: YamlNode, type_: str) -> Any:
         """Return the value of an attribute from its YAML node; `type_` is the type of the attribute, such as "ints".

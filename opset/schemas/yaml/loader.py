@@ -722,6 +722,8 @@ class _Reading(Attributes, Changes, Likeness):
             if "min_arity" in fields and not variadic:
                 self.findings.add("S103", "'min_arity' belongs to a variadic parameter", each.keys["min_arity"])
             least = self.within(fields.get("min_arity"), 0, UNBOUNDED, 1)
+            if any(each.option == VARIADIC for each in parameters.values()):
+                self.findings.add("S103", f"{name!r} stands behind a variadic parameter", each, "put that one last")
             docs[name] = self.text(fields.get("doc"))
             parameters[name] = Parameter(
                 name,

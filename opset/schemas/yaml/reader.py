@@ -160,7 +160,9 @@ def read(data: bytes, findings: Findings, loader: Any = None, most: int = MAX_SI
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(part for part in (error.context, error.problem) if part)
-        help = "put text that begins with a sign in quotes: '> 0'" if "cannot start any token" in what else ""
+        help = _help_with_blanks(text, mark)
+        if not help and "cannot start any token" in what:
+            help = "put text that begins with a sign in quotes: '> 0'"
         is_deep = "nesting depth" in what  # newer releases of libyaml read ahead, and have a limit of their own
         code, what = ("S102", f"more than {MAX_DEPTH} levels are nested here") if is_deep else ("S101", what)
         findings.add(code, what, YamlNode(None, mark.line + 1, mark.column + 1) if mark else None, help)
@@ -171,6 +173,15 @@ def read(data: bytes, findings: Findings, loader: Any = None, most: int = MAX_SI
             findings.add("S101", "the file holds no document")
         raise SchemaError(findings)
     return root
+
+
+def _help_with_blanks(text: str, mark: Any) -> str:
+    """Return the advice to indent with blanks if the line at a mark, or the one before it, is not; else ""."""
+    lines = text.splitlines()[max(mark.line - 1, 0) : mark.line + 1] if mark else []
+    for line in lines:
+        if (first := line.lstrip(" ")[:1]).isspace():
+            return f"indent with blanks: the line has {'a tab' if first == chr(9) else f'U+{ord(first):04X}'}"
+    return ""
 
 
 def _events(text: str, loader_class: Any) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from opset.errors import Finding, UsageError, quote
+from opset.errors import Finding, UsageError, listing, quote
 from opset.opsets.hooks import Layer
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import RELEASES
@@ -82,8 +82,11 @@ class Destination(NamedTuple):
         """
         path = self.yaml_path(name)
         if not os.path.lexists(path):
-            names = [each.stem for each in self.yaml_files()]
-            help = near_miss(name, names) or f"opset new {name} --domain {domain_name(self.domain)} writes a new one"
+            files = operator_files(self.folder) if os.path.isdir(self.folder) else []
+            beside = [f"{each.parent.name}.{name}" for each in files if each.stem == name]
+            names = [each.stem for each in files if each.parent.name == domain_name(self.domain)]
+            help = f"did you mean {listing(beside)}?" if beside else near_miss(name, names)
+            help = help or f"opset new {name} --domain {domain_name(self.domain)} writes a new one"
             raise UsageError(Finding("U105", f"there is no operator {name}", help=help, file=str(path)))
         operator = load_operator(path, sets)
         if operator.name != name:
