@@ -364,10 +364,18 @@ SCALAR = np.array(1)
         ("Slice", 13, {"e": np.array(2)}, {"s": ints(0), "a": ints(2), "t": ints(1)}, X[:, :, :2]),
         ("Slice", 13, {"a": SCALAR, "t": np.array(2)}, {"s": ints(0), "e": ints(3)}, X[:, ::2]),
         ("Pad", 18, {"a": SCALAR}, {"p": ints(1, 2)}, np.pad(X, [(0, 0), (1, 2), (0, 0)])),
+        ("Pad", 13, {"p": ints(1, 0, 0, 0, 2, 0)[None]}, {"v": np.float32(0)}, np.pad(X, [(1, 0), (0, 2), (0, 0)])),
+        ("Split", 13, {"s": ints(1, 1)[None]}, {}, X[:1]),
     ],
 )
-def test_a_scalar_stands_for_a_vector_of_one(check, operator, since, computed, known, expect):
+def test_a_scalar_or_a_row_stands_for_a_vector(check, operator, since, computed, known, expect):
     given = {**computed, **known}
-    inputs = ["x", *(name if name in given else "" for name in {"Slice": "seat", "Pad": "pva"}[operator])]
-    nodes = node(operator, inputs, ["y"])
+    inputs = [
+        "x",
+        *(
+            name if name in given else ""
+            for name in {"Slice": "seat", "Pad": "pva" if "a" in given else "pv", "Split": "s"}[operator]
+        ),
+    ]
+    nodes = node(operator, inputs, ["y", "z"][: 1 + (operator == "Split")])
     check(nodes, since, 9, {"x": X, **computed}, known, expect=[expect])

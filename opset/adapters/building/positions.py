@@ -94,8 +94,9 @@ def at_most(op: Builder, a: Size, high: Size) -> Size:
 
 
 def as_vector(op: Builder, node: Node, name: str) -> str:
-    """Return the name of an input's value as a vector; a scalar, which runtimes may take, becomes a vector of one."""
-    return op.Reshape(name, op.const([1])) if node.values.shape(name) == () else name
+    """Return the name of an input's value as a vector: runtimes may take a scalar, or a matrix of one row, as well."""
+    shape = node.values.shape(name)
+    return name if shape is None or len(shape) == 1 else op.Reshape(name, op.const([-1]))
 
 
 def integers_of(op: Builder, node: Node, index: int, count: int) -> list[Size]:

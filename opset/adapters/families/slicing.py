@@ -398,12 +398,13 @@ def split_13_down(op: Builder, node: Node) -> Result:
     """Slice parts whose sizes are computed at run time; known sizes become the attribute."""
     if not node.input(1) or node.constant(1) is not None:
         return None
+    sizes = as_vector(op, node, node.input(1))
     axis = op.const([node.attr("axis")])
     parts = []
     end = op.const([0])
     for index in range(len(node.outputs)):
         start = end
-        end = op.Add(end, op.Gather(node.input(1), op.const([index]), axis=0))
+        end = op.Add(end, op.Gather(sizes, op.const([index]), axis=0))
         parts.append(op.Slice(node.input(0), start, end, axis))
     return parts
 
