@@ -16,6 +16,7 @@ from opset.model.graph.index import (
     use_faults,
     verify_names,
 )
+from opset.model.graph.walking import subgraphs
 
 
 def ours(model):
@@ -75,6 +76,33 @@ def test_a_node_without_a_name_or_with_a_long_one_is_said_by_its_number():
     assert node_label("", "Add", 3) == "node number 3 (Add)"
     long = node_label("n" * 1000, "Add", 3)
     assert long.startswith("node 'nnn") and long.endswith("…' number 3 (Add)")
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "names"),
+    [
+        (5, "g", ["a"]),
+        (5, "", ["a"]),
+        (5, "g graphs", ["a"]),
+        (10, "graphs", ["a[0]", "a[1]"]),
+        (10, "g graphs", ["a[0]", "a[1]"]),
+        (10, "g", []),
+        (2, "g graphs", []),
+        (0, "g", ["a"]),
+        (0, "graphs", ["a[0]", "a[1]"]),
+        (0, "", []),
+    ],
+)
+def test_the_type_of_an_attribute_says_which_graphs_it_holds(kind, fields, names):
+    node = pb.NodeProto()
+    attribute = node.attribute.add(name="a", type=kind)
+    if "g" in fields.split():
+        attribute.g.name = "a"
+    if "graphs" in fields:
+        attribute.graphs.extend([pb.GraphProto(name="a[0]"), pb.GraphProto(name="a[1]")])
+    found = [*subgraphs(node)]
+    assert [name for name, _ in found] == names
+    assert [graph.name for _, graph in found] == (names if fields else [""] * len(names))
 
 
 def test_heads_and_imports():

@@ -529,12 +529,14 @@ def test_many_versions_that_share_many_values_are_refused(tmp_path):
 
 
 def test_conditions_are_read_up_to_their_most(tmp_path):
-    clauses = ", ".join(["{rank: {X: 1}, where: {X: given}}"] * 200)
-    with pytest.raises(SchemaError) as caught:
-        load(tmp_path, f"{ONE}  inputs: [{{name: X, type: T, doc: x}}]\n  constraints: {{C1: [{clauses}]}}\n")
-    assert [each.message for each in caught.value.findings if each.code == "S102"] == [
-        "a version has at most 256 conditions, those of 'where' included"
-    ]
+    text = f"{ONE}  inputs: [{{name: X, type: T, doc: x}}]\n  constraints:\n    C1:\n"
+    clauses = ["    - {rank: {X: 1}, where: {X: given}}\n"] * 128
+    message = "a version has at most 256 conditions, those of 'where' included"
+    for beyond, places in (([], []), (["    - rank:\n        X: 1\n"], ["138:12"]), (clauses, ["137:18"])):
+        with pytest.raises(SchemaError) as caught:
+            load(tmp_path, text + "".join([*clauses, *beyond]))
+        found = [(each.message, each.place.split(":", 1)[1]) for each in caught.value.findings if each.code == "S102"]
+        assert found == [(message, place) for place in places]
 
 
 def test_what_is_repeated_is_not_printed(tmp_path):
