@@ -104,7 +104,7 @@ def _check_conversion(
     converted = conversion(runner, model, schema, target)
     way = f"{schema.since_version} -> {target or 'other operators'}"
     if failed := adapter_failure(converted):
-        report.count("conversion", [_adapter_finding(runner, schema, example, way, failed)])
+        report.count("conversion", [adapter_finding(runner, schema, example, way, failed)])
         return
     if converted.model is None:
         codes = " ".join(sorted({each.code for each in converted.refusals}))
@@ -118,7 +118,7 @@ def _check_conversion(
     if not wrong and target and not is_example:
         restored = conversion(runner, target_model, schema, schema.since_version)
         if failed := adapter_failure(restored):
-            wrong = [_adapter_finding(runner, schema, example, f"{way} -> {schema.since_version}", failed)]
+            wrong = [adapter_finding(runner, schema, example, f"{way} -> {schema.since_version}", failed)]
         elif restored.model is not None and (again := restored.model.as_given()).graph != model.graph:
             way = f"{way} -> {schema.since_version}"
             wrong = _check_values(runner, schema, example, again, way, (target, schema.since_version))
@@ -155,7 +155,7 @@ def adapter_failure(converted: Conversion) -> str:
     return next(whys, "") if converted.model is None else ""
 
 
-def _adapter_finding(runner: ExampleRunner, schema: OpSchema, example: Example, way: str, why: str) -> Finding:
+def adapter_finding(runner: ExampleRunner, schema: OpSchema, example: Example, way: str, why: str) -> Finding:
     """Return the finding T110: an adapter fails on an example.
 
     `way` has the versions of the conversion, such as "13 -> 11", `why` the error of the adapter.
