@@ -503,14 +503,13 @@ def test_remainders_of_integers(check, kind, fmod, to):
     with np.errstate(all="ignore"):
         expect = (np.fmod if fmod else np.mod)(a, b)
     check(make_node("Mod", ["a", "b"], ["y"], fmod=fmod), 13, to, {"a": a, "b": b}, expect=[expect])
-    check(
-        make_node("Mod", ["a", "b"], ["y"], fmod=fmod),
-        13,
-        to,
-        {"a": a},
-        {"b": np.array(3, kind)},
-        expect=[(np.fmod if fmod else np.mod)(a, kind(3))],
-    )
+    signed = bool(np.iinfo(kind).min)
+    for divisors in ([3], [3, 7], [3, -2] if signed else [3, 2], [-3] if signed else [1]):
+        divisor = np.array(divisors, kind)
+        expect = (np.fmod if fmod else np.mod)(a, divisor)
+        after = check(make_node("Mod", ["a", "b"], ["y"], fmod=fmod), 13, to, {"a": a}, {"b": divisor}, expect=[expect])
+        made = [each.op_type for each in after.graph.node]
+        assert ("Abs" in made) == (min(divisors) < 0)  # a divisor that is known to be positive is its own size
 
 
 @pytest.mark.parametrize("to", [9, 7])
