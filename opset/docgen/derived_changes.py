@@ -101,9 +101,10 @@ class DerivedChanges:
         for name, position in derived.to_input.items():
             formal = target.inputs[position]
             self.does.append(f"Write `{name}` as a constant for the input `{formal.name}`.")
-            if formal.option == SINGLE and self._source.attributes[name].default is None:
+            declared = self._source.attributes[name]
+            if formal.option == SINGLE and declared.default is None and not declared.required:
                 self._refuse(f"`{name}` is absent, and its input is required at version {since}")
-            kind = "float" if self._source.attributes[name].type in ("float", "floats") else "int64"
+            kind = "float" if declared.type in ("float", "floats") else "int64"
             if f"tensor({kind})" not in target.allowed_types(formal):
                 self._refuse(f"`{name}` is given, and the input `{formal.name}` does not take {kind}", "C202")
         for position, name in derived.to_attribute.items():
@@ -133,7 +134,7 @@ class DerivedChanges:
                     continue
                 if position >= len(there):
                     self._refuse(f"the {word} `{formal.name}` is used, which version {since} does not have")
-                elif formal.option != SINGLE and there[position].option == SINGLE:
+                elif there[position].option == SINGLE and (formal.option == OPTIONAL or not formal.min_arity):
                     self._refuse(f"the {word} `{formal.name}` is left out, which version {since} requires")
         if target.max_input < source.max_input and len(source.inputs) <= len(target.inputs):
             self._refuse(f"the node has more inputs than version {since} takes")

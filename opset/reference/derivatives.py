@@ -325,7 +325,7 @@ def global_average(node: EvaluatedNode) -> Sequence[Any]:
 def softmax(node: EvaluatedNode) -> Sequence[Any]:
     """Return the derivative of Softmax or its logarithm along an axis; before version 13, of whole rows."""
     shape, y, dy = node.x.shape, node.y, node.derivative
-    axis = normalize_axis(node.attributes["axis"], len(shape), "C1")
+    axis = node.attributes["axis"]  # in range, for the node has run; may be negative
     if node.version < 13:
         rows = (math.prod(shape[:axis]), math.prod(shape[axis:]))
         y, dy, axis = y.reshape(rows), dy.reshape(rows), 1

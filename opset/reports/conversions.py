@@ -63,6 +63,8 @@ class EffectKind:
 
         They are "lowered" if no version of the operator is left after the conversion.
         """
+        if self.group.get("removed"):
+            return "removed: nothing reads it any more"
         counts = Counter(self.group["becomes"])
         made = listing([name if count == 1 else f"{count} {name}" for name, count in counts.items()])
         if self.group["after"] or not made:

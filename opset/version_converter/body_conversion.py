@@ -103,6 +103,7 @@ class BodyConversion:
         """
         body, message = self.body, self.message
         unused, dead = unused_after(body, message, plan.replaced, plan.released, self._facts.read_elsewhere)
+        self._count_removed(dead, plan)
         for index, refusal in plan.refused:
             # What computed only a value that became an attribute is removed, and need not be legal at the target.
             if index not in dead or refusal.code[:2] != "C2":
@@ -115,6 +116,23 @@ class BodyConversion:
             replace_nodes(message, plan.replaced)
         if body.owner is not None and body.owner.op_type == "Scan":
             self._state_shapes()
+
+    def _count_removed(self, dead: set[int], plan: BodyPlan) -> None:
+        """Count nodes that are to be removed as such, in place of converted and kept ones; `dead` has their indices."""
+        conversion, actions = self._context.conversion, []
+        while dead and conversion.actions and conversion.actions[-1].body is self.body:
+            if (action := conversion.actions.pop()).node_index not in dead:
+                actions.append(action)
+        conversion.actions += reversed(actions)
+        refused = dict(plan.refused)
+        for index in dead:
+            change = self._route_of(self.body.operators[index]).change
+            if index in refused and refused[index].code[:2] != "C2":
+                continue
+            if index not in refused and index not in plan.replaced:
+                conversion.kept[change] -= 1
+            conversion.removed[change[:3]] += 1
+        conversion.kept = +conversion.kept
 
     def check(self) -> None:
         """Add a refusal to the conversion for each node of the body that is not valid at the body's own opsets.

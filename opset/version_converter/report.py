@@ -59,8 +59,8 @@ class OperatorGroup(NamedTuple):
     """Nodes of one operator that are converted alike.
 
     `before` and `after` are since_versions; `after` is 0 if the nodes are lowered to other operators. `kept` says that
-    the nodes stay as they are. `example` shows the first node with the nodes that replace it; None if the nodes stay,
-    or if its text would be long.
+    the nodes stay as they are, `removed` that they are not in the result, since nothing reads theirs any more.
+    `example` shows the first node with the nodes that replace it; None if the nodes stay, or if its text would be long.
     """
 
     domain: str
@@ -73,6 +73,7 @@ class OperatorGroup(NamedTuple):
     becomes: Sequence[str] = ()
     places: Sequence[NodePlace] = ()
     example: ConvertedNode | None = None
+    removed: bool = False
 
 
 class PassedOperator(NamedTuple):
@@ -84,13 +85,14 @@ class PassedOperator(NamedTuple):
 
 
 class NodeCounts(NamedTuple):
-    """The number of nodes of a model, and how many of them are converted, kept, passed through and refused."""
+    """The number of nodes of a model, and how many of them are converted, kept, passed through, refused and removed."""
 
     total: int
     converted: int
     kept: int
     passed: int
     refused: int
+    removed: int = 0
 
 
 @dataclass(frozen=True)
@@ -134,14 +136,19 @@ def conversion_report(conversion: Conversion, *, places: bool = True) -> Convers
         OperatorGroup(domain_name(domain), op_type, since, until, nodes)
         for (domain, op_type, since, until), nodes in sorted(conversion.kept.items())
     ]
-    counts = len(conversion.actions), conversion.kept.total(), conversion.passed.total(), conversion.refused
+    removed = [
+        OperatorGroup(domain_name(domain), op_type, since, since, nodes, kept=False, removed=True)
+        for (domain, op_type, since), nodes in sorted(conversion.removed.items())
+    ]
+    sums = conversion.kept.total(), conversion.passed.total(), conversion.refused, conversion.removed.total()
+    counts = len(conversion.actions), *sums
     return ConversionReport(
         opsets=[
             ImportedVersion(domain_name(domain), before, conversion.target.get(domain, before))
             for domain, before in conversion.source.items()
         ],
         ir_version=IrVersions(*conversion.ir_version),
-        operators=converted + kept,
+        operators=converted + removed + kept,
         graphs=labels.labels,
         passed=[
             PassedOperator(domain_name(domain), op_type, nodes)
@@ -171,7 +178,9 @@ def report_lines(report: ConversionReport) -> list[str]:
         name = qualified_name(group.domain, group.operator)
         counts = Counter(group.becomes)
         made = listing([name if count == 1 else f"{count} {name}" for name, count in counts.items()])
-        becomes = "kept" if group.kept else f"converted to {made}"
+        becomes = (
+            "kept" if group.kept else "removed: nothing reads it any more" if group.removed else f"converted to {made}"
+        )
         if not group.after:
             size = len(group.becomes)
             becomes = f"lowered to {made}" if size <= FEW else f"lowered to {size} nodes: {made}"
@@ -188,7 +197,7 @@ def report_lines(report: ConversionReport) -> list[str]:
         lines.append(f"  … and {len(report.notes) - SHOWN:,} more notes")
     total, *numbers = report.nodes
     if total:
-        words = ("converted", "kept", "passed through", "refused")
+        words = ("converted", "kept", "passed through", "refused", "removed")
         parts = [f"{number} {word}" for number, word in zip(numbers, words, strict=True) if number]
         lines.append(f"  {count_text(total, 'node')}: {', '.join(parts)}")
     return lines

@@ -56,6 +56,8 @@ class Conversion:
     - `source`, `target`: opset version by domain; `ir_version`: before and after;
     - `actions`: the nodes that were converted;
     - `kept`: how many nodes stayed as they are, by domain, operator, since_version before and after;
+    - `removed`: how many nodes were removed, since nothing reads their results any more, by domain, operator and
+      since_version;
     - `passed`: how many nodes are of domains without schemas, by domain and operator;
     - `refusals`: the first thousand refusals, and how many more there are; `refused`: the number of refused nodes;
     - `examples`: for each kind of action, the nodes that replaced the first node of this kind;
@@ -72,6 +74,7 @@ class Conversion:
     ir_version: tuple[int, int]
     actions: list[Action] = field(default_factory=list)
     kept: Counter[tuple[str, str, int, int]] = field(default_factory=Counter)
+    removed: Counter[tuple[str, str, int]] = field(default_factory=Counter)
     passed: Counter[tuple[str, str]] = field(default_factory=Counter)
     refusals: FindingList = field(default_factory=FindingList)
     refused: int = 0
@@ -91,6 +94,7 @@ class Conversion:
         rows = [
             *((op, f"{old} -> {new or 'none'}", count, made) for (op, old, new, made), count in changed.items()),
             *((op, f"{old} -> {new}", count, "kept") for (_, op, old, new), count in self.kept.items()),
+            *((op, f"{since}", count, "removed") for (_, op, since), count in self.removed.items()),
             *((op, "", count, f"passed: no schemas of {domain}") for (domain, op), count in self.passed.items()),
         ]
         tables = [

@@ -235,7 +235,7 @@ def test_json_in_detail(small):
     (model,) = data["models"]
     assert model["opsets"] == [{"domain": "ai.onnx", "before": 11, "after": 13}]
     assert model["ir_version"] == {"before": 6, "after": 6}
-    assert model["nodes"] == {"total": 3, "converted": 2, "kept": 1, "passed": 0, "refused": 0}
+    assert model["nodes"] == {"total": 3, "converted": 2, "kept": 1, "passed": 0, "refused": 0, "removed": 0}
     assert model["operators"][0] == {
         "domain": "ai.onnx",
         "operator": "Squeeze",
@@ -250,6 +250,7 @@ def test_json_in_detail(small):
             "made": ['y__const = Constant <value: tensor = int64[1] "" = !{0}> ()', "y = Squeeze (r, y__const)"],
         },
         "places": [{"graph": 0, "node": 2, "name": ""}],
+        "removed": False,
     }
     assert model["graphs"] == ["graph 'main'"]
     assert (model["status"], model["output"], model["errors"]) == ("converted", "small-opset13.onnx", [])

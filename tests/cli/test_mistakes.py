@@ -85,6 +85,9 @@ def parts_of(stderr):
         ),
         (["show", "dir"], 3, {"why": "it is a folder", "help": "name a file of a model in it"}),
         (["show", "Softmax@x"], 2, {"error[U105]": "'x' is no version of an operator set"}),
+        (["show", "Softmax@²"], 2, {"error[U105]": "'²' is no version of an operator set"}),
+        (["show", "Softmax@123456789"], 2, {"error[U105]": "there is no ai.onnx 123456789"}),
+        (["show", "Softmax@1234567890"], 2, {"error[U105]": "'1234567890' is no version of an operator set"}),
         (["check", "small.onnx", "--report", "dir"], 2, {"why": "it is a folder"}),
         (["check", "small.onnx", "--report", "dir"], 2, {"help": "name another file with --report"}),
         (

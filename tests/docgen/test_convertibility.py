@@ -200,3 +200,94 @@ def test_of_a_domain_with_very_many_changes_only_those_of_the_operator_count(mon
         [each["targets"] for each in version["ranges"]] for version in few.table_of("Gone", "com.example")["versions"]
     ]
     assert ranges == [[[1, 5]], [[4, 5], [1, 3]]]
+
+
+JOIN = """\
+operator: Join
+family: acme
+versions:
+- since: 2
+  change: {attributes: {MOVED}, adapters: {up: derived, down: derived}}
+  doc: Joins.
+  inputs: [NEW BY]
+  outputs: [NEW]
+  shape: same(X)
+- since: 1
+  doc: Joins.
+  inputs: [OLD]
+  outputs: [OLD]
+  attributes: {HELD}
+  shape: same(X)
+"""
+MOVED = {
+    "MOVED": "by: {removed: int, input: By}",
+    "HELD": "by: {type: int, required: true, doc: step}",
+    " BY": ", {name: By, type: tensor(int64), doc: step}",
+}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words", "up", "down"),
+    [
+        (
+            ["X", "Y"],
+            ["X", "Y, optional: true", "Z, optional: true"],
+            {},
+            [],
+            [
+                "the input `Y` is left out, which version 1 requires",
+                "the input `Z` is used, which version 1 does not have",
+                "the output `Y` is left out, which version 1 requires",
+                "the output `Z` is used, which version 1 does not have",
+            ],
+        ),
+        (
+            ["X", "Y"],
+            ["X", "Y, variadic: true"],
+            {},
+            [],
+            ["the node has more inputs than version 1 takes", "the node has more outputs than version 1 has"],
+        ),
+        (
+            ["X"],
+            ["X, variadic: true, min_arity: 0"],
+            {},
+            [],
+            [
+                "the input `X` is left out, which version 1 requires",
+                "the output `X` is left out, which version 1 requires",
+                "the node has more inputs than version 1 takes",
+                "the node has more outputs than version 1 has",
+            ],
+        ),
+        (
+            ["X", "Y, variadic: true"],
+            ["X", "Y, optional: true"],
+            {},
+            ["the node has more inputs than version 2 takes", "the node has more outputs than version 2 has"],
+            [],
+        ),
+        (
+            ["X"],
+            ["X, optional: true"],
+            MOVED,
+            [],
+            [
+                "the input `By` is no single number",
+                "the input `X` is left out, which version 1 requires",
+                "the output `X` is left out, which version 1 requires",
+                "the input `By` is computed at run time",
+            ],
+        ),
+    ],
+)
+def test_inputs_and_outputs_that_only_one_version_has_or_requires(tmp_path, old, new, words, up, down):
+    text = JOIN
+    for word, value in ({"MOVED": "", "HELD": "", " BY": ""} | words).items():
+        text = text.replace(word, value)
+    for word, formals in (("OLD", old), ("NEW", new)):
+        text = text.replace(word, ", ".join(f"{{name: {each}, type: tensor(float), doc: one}}" for each in formals))
+    (tmp_path / "com.acme").mkdir()
+    (tmp_path / "com.acme" / "Join.yaml").write_text(text)
+    found = Convertibility(registry_with([tmp_path])).table_of("Join", "com.acme")["transitions"]
+    assert [[each["why"] for each in transition["refusals"]] for transition in found] == [up, down]

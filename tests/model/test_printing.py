@@ -257,6 +257,18 @@ def test_all_the_rest():
         assert each in text, each
 
 
+def test_sizes_keep_what_is_said_about_them():
+    value = pb.ValueInfoProto(name="x")
+    value.type.tensor_type.elem_type = 1
+    shape = value.type.tensor_type.shape
+    shape.dim.add(dim_value=2)
+    shape.dim.add(dim_param="N", denotation="DATA_BATCH")
+    assert '[2, N &{denotation: "DATA_BATCH"}]' in again(pb.GraphProto(name="g", input=[value]))
+    shape.dim[0].MergeFromString(b"\xca\x3e\x02hi")
+    text = again(pb.GraphProto(name="g", input=[value]))
+    assert '[2 &{unknown: "ca3e026869"}, N &{denotation: "DATA_BATCH"}]' in text
+
+
 def test_large_data_is_read_from_the_file_or_left_there(tmp_path, monkeypatch):
     array = np.arange(5000, dtype=np.float32)
     graph = helper.make_graph([], "g", [], [], initializer=[numpy_helper.from_array(array, "w")])

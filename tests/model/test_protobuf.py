@@ -346,41 +346,80 @@ GRAPH = '{"irVersion": "8",\n "graph": {'
 @pytest.mark.parametrize(
     ("text", "place", "said"),
     [
-        (GRAPH + '"foo": 3}}', "2:12", "GraphProto has no field 'foo'"),
-        (GRAPH + '"node": [{},\n {"foo": 3}]}}', "3:3", "NodeProto has no field 'foo'"),
-        (GRAPH + '"node": [{"input": ["x",\n 5]}]}}', "3:2", ""),
-        (GRAPH + '"node": [{"attribute": [{"ints": [1]}, {"ints": [1, 1e100]}]}]}}', "2:64", ""),
-        (GRAPH + '"node": [null]}}', "2:21", ""),
-        (GRAPH + '"node": {"a": [1, 2]}}}', "2:12", "which is an object"),
-        (GRAPH + '"node": [{"attribute": [{"type": "FOO"}]}]}}', "2:37", "FOO"),
-        (GRAPH + '"node": [{"attribute": [{"type": [1]}]}]}}', "2:37", ""),
-        (GRAPH + '"initializer": [{"rawData": "!!!*"}]}}', "2:29", "base64"),
-        (GRAPH + '"initializer": [{"raw_data": "é"}]}}', "2:29", "base64"),
-        (GRAPH + '"initializer": [{"rawData": "a"}]}}', "2:29", ""),
-        (GRAPH + '"initializer": [{"rawData": 5}]}}', "2:29", "base64"),
-        (GRAPH + '"initializer": [{"stringData": ["aa", "a a"]}]}}', "2:29", "base64"),
-        (GRAPH + '"initializer": [{"floatData": [1, NaN]}]}}', "2:46", "NaN"),
-        (GRAPH + '"initializer": [{"floatData": [1, 1e300]}]}}', "2:46", ""),
-        (GRAPH + '"initializer": [{"floatData": [1e999]}]}}', "2:43", ""),
-        (GRAPH + '"name": "\\ud800"}}', "2:12", ""),
-        (GRAPH + '"n\\ud800": 1}}', "2:12", "no field"),
-        (GRAPH + '"node": [{"attribute": [{"type": "\\ud800"}]}]}}', "2:37", ""),
-        (GRAPH + f'"{"n" * 10_000}": 1}}}}', "2:12", "no field"),
-        (GRAPH + '"name": "a", "name": "b"}}', "2:25", "'name' is there twice"),
-        ('{"ir_version": 8,\n"irVersion": 9}', "2:1", "'irVersion' is there twice"),
-        (GRAPH + f'"node": {"9" * 5000}}}}}', "2:20", ""),
-        ('{"irVersion": true}', "1:2", ""),
+        (GRAPH + '"foo": 3}}', "graph", "GraphProto has no field 'foo'"),
+        (GRAPH + '"node": [{},\n {"foo": 3}]}}', "graph.node[1]", "NodeProto has no field 'foo'"),
+        (GRAPH + '"node": [{"input": ["x",\n 5]}]}}', "graph.node[0].input", "of type string"),
+        (GRAPH + '"node": [{"input": ["x", null]}]}}', "graph.node[0].input[1]", "null"),
+        (GRAPH + '"node": [{"input": ["x", ["y"]]}]}}', "graph.node[0].input", "of type string"),
+        (GRAPH + '"node": [{"attribute": [{"ints": [1]}, {"ints": [1, 1e100]}]}]}}',
+            "graph.node[0].attribute[1].ints", "out of range"),
+        (GRAPH + '"node": [{"attribute": [{"ints": [1, 1.5]}]}]}}', "graph.node[0].attribute[0].ints[1]", "1.5"),
+        (GRAPH + '"node": [null]}}', "graph.node[0]", "an object is expected"),
+        (GRAPH + '"node": [[]]}}', "graph.node[0]", "an object is expected"),
+        (GRAPH + '"node": {"a": [1, 2]}}}', "graph.node", "a list is expected"),
+        (GRAPH + '"name": ["g"]}}', "graph.name", "no list is expected"),
+        ('{"irVersion": 8, "graph": "g"}', "graph", "an object is expected"),
+        ('{"irVersion": 8, "graph": [{}]}', "graph", "no list is expected"),
+        (GRAPH + '"input": [{"type": {"tensorType": {}, "mapType": {}}}]}}', "graph.input[0].type.mapType",
+            "it excludes tensor_type, which is there"),
+        (GRAPH + '"node": [{"attribute": [{"type": "FOO"}]}]}}', "graph.node[0].attribute[0].type", "FOO"),
+        (GRAPH + '"node": [{"attribute": [{"type": 99}]}]}}', "graph.node[0].attribute[0].type", "99"),
+        (GRAPH + '"node": [{"attribute": [{"type": [1]}]}]}}', "graph.node[0].attribute[0].type", "no list"),
+        (GRAPH + '"node": [{"attribute": [{"type": {}}]}]}}', "graph.node[0].attribute[0].type", "of type enum"),
+        (GRAPH + '"node": [{"attribute": [{"i": {"a": 1}}]}]}}', "graph.node[0].attribute[0].i", "of type int64"),
+        (GRAPH + '"initializer": [{"rawData": "!!!*"}]}}', "graph.initializer[0].rawData", "base64"),
+        (GRAPH + '"initializer": [{"raw_data": "é"}]}}', "graph.initializer[0].raw_data", "base64"),
+        (GRAPH + '"initializer": [{"rawData": "a"}]}}', "graph.initializer[0].rawData", ""),
+        (GRAPH + '"initializer": [{"rawData": 5}]}}', "graph.initializer[0].rawData", "base64"),
+        (GRAPH + '"initializer": [{"stringData": ["aa", "a a"]}]}}', "graph.initializer[0].stringData", "base64"),
+        (GRAPH + '"initializer": [{"floatData": [1, NaN]}]}}', "graph.initializer[0].floatData[1]", "NaN"),
+        (GRAPH + '"initializer": [{"floatData": [1, 1e300]}]}}', "graph.initializer[0].floatData[1]", ""),
+        (GRAPH + '"initializer": [{"floatData": [1e999]}]}}', "graph.initializer[0].floatData[0]", ""),
+        (GRAPH + '"name": "\\ud800"}}', "graph.name", "surrogate"),
+        (GRAPH + '"n\\ud800": 1}}', "graph", "no field"),
+        (GRAPH + '"node": [{"attribute": [{"type": "\\ud800"}]}]}}', "graph.node[0].attribute[0].type", ""),
+        (GRAPH + f'"{"n" * 10_000}": 1}}}}', "graph", "no field"),
+        (GRAPH + '"name": "a", "name": "b"}}', "graph.name", "it is there twice"),
+        (GRAPH + '"name": "a", "name": null}}', "graph.name", "it is there twice"),
+        ('{"ir_version": 8,\n"irVersion": 9}', "irVersion", "it is there twice"),
+        (GRAPH + f'"node": {"9" * 5000}}}}}', "", "digits"),
+        (GRAPH + f'"node": [{{"attribute": [{{"i": "{"9" * 5000}"}}]}}]}}}}',
+            "graph.node[0].attribute[0].i", "too long"),
+        ('{"irVersion": true}', "irVersion", ""),
+        ('{"irVersion": 8,\n "newer": 1}', "", "ModelProto has no field 'newer'"),
         ('{"irVersion": 8', "1:16", ""),
-        ('{"irVersion": 8} 9', "1:18", ""),
+        ('{"irVersion": 8}\n 9', "2:2", ""),
         ('{"irVersion": "\t"}', "1:16", ""),
         ("{'irVersion': 8}", "1:2", ""),
     ],
 )  # fmt: skip
-def test_errors_of_json_have_a_line_and_a_column(text, place, said):
+def test_errors_of_json_have_the_path_of_the_field_or_the_place_in_the_text(text, place, said):
     code, where, message, why = fault(parse_json, text)
     assert (code, where) == ("M301", place)
     assert said in message or (message == "this is not protobuf's JSON of a model" and said in why and why)
     assert len(message + why) < 500
+
+
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [
+        ('"%s"', "type"), ('"%s"', "i"), ('"%s"', "f"), ('"%s"', "ints"), ('"%s"', "g"), ('"%s"', "graphs"),
+        ('"%s!"', "s"), ('["%s"]', "s"), ('["%s"]', "ints"),
+        ('{"%s": 1}', "g"), ('{"%s": 1}', "name"), ('{"%s": 1}', "graphs"),
+    ],
+)  # fmt: skip
+def test_a_long_text_at_a_wrong_place_takes_little(value, field):
+    """Protobuf repeats a value at each level, for a hundred times its memory."""
+    size = 300_000
+    text = nested_json(30).replace(
+        '{"name": "g"}', f'{{"node": [{{"attribute": [{{"{field}": {value % ("x" * size)}}}]}}]}}'
+    )
+    tracemalloc.start()
+    try:
+        assert fault(parse_json, text)[0] == "M301"
+        assert tracemalloc.get_traced_memory()[1] < 5 * size
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(
@@ -400,15 +439,17 @@ def test_both_spellings_are_read():
     assert (model.ir_version, model.opset_import[0].version, model.graph.doc_string) == (8, 17, "d")
 
 
-def test_fields_of_bytes_and_floats_are_those_of_the_format():
-    kinds = {}
-    for message in proto.FILE.message_types_by_name.values():
-        for field in message.fields:
-            if field.name != "opset_payload":
-                kinds.setdefault(field.type, set()).add(protobuf._plain(field.name))
-                assert protobuf._plain(field.json_name) == protobuf._plain(field.name)
-    assert kinds[field.TYPE_BYTES] == protobuf._BYTES | {"stringkeys"}  # a field of MapProto, which no model holds
-    assert kinds[field.TYPE_FLOAT] == protobuf._FLOATS
+def test_values_that_json_writes_otherwise_are_read():
+    attribute = parse_json(GRAPH + '"node": [{"attribute": [{"type": "INTS", "ints": ["1", 2, 3e0], "f": "1.5"}]}]}}')
+    got = attribute.graph.node[0].attribute[0]
+    assert (got.type, [*got.ints], got.f) == (onnx.AttributeProto.INTS, [1, 2, 3], 1.5)
+    unset = parse_json(GRAPH + '"name": null, "input": [{"type": {"mapType": null, "tensorType": {}}}]}}').graph
+    assert not unset.HasField("name") and unset.input[0].type.HasField("tensor_type")
+
+
+def test_fields_of_floats_are_those_of_the_format():
+    fields = [field for message in proto.FILE.message_types_by_name.values() for field in message.fields]
+    assert {field.name for field in fields if field.type == field.TYPE_FLOAT} == protobuf._FLOATS
 
 
 def test_the_greatest_float_is_read_back_from_json(tmp_path):
@@ -479,7 +520,11 @@ def test_what_these_texts_cannot_hold_is_refused(name, tmp_path):
     unknown = b"\x08\x08\xca\x3e\x02hi"
     with pytest.raises(UsageError) as caught:
         load(unknown).save(tmp_path / name)
-    assert caught.value.code == "U103" and "cannot hold" in caught.value.message
+    assert caught.value.code == "U103" and "cannot hold" in caught.value.message and caught.value.place == ""
+    newer = b"\x08\x08\x3a\x0a\x0a\x00\x0a\x06\xca\x3e\x03new"  # the graph has two nodes
+    with pytest.raises(UsageError) as caught:
+        load(newer).save(tmp_path / name)
+    assert caught.value.place == "graph.node[1]" and caught.value.why.startswith("NodeProto has fields")
     payload = onnx.ModelProto(ir_version=8)
     payload.graph.initializer.add().MergeFromString(b"\xfa\xff\xff\xff\x0f\x01x")  # the private field of this package
     with pytest.raises(UsageError):

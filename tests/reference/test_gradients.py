@@ -149,7 +149,9 @@ def test_a_product_with_zeros():
 @pytest.mark.parametrize("operator", ["Softmax", "LogSoftmax"])
 def test_softmax_along_an_axis_and_of_rows(operator):
     differentiated(f"t = {operator} <axis = 1> (a)", [(2, 3, 2)], 13)
+    differentiated(f"t = {operator} <axis = -2> (a)", [(2, 3, 2)], 13)
     differentiated(f"t = {operator} <axis = 1> (a)", [(2, 3, 2)], 11)
+    differentiated(f"t = {operator} <axis = -2> (a)", [(2, 3, 2)], 11)
 
 
 MOVES = {

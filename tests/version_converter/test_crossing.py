@@ -7,11 +7,11 @@ from onnx import parser
 
 import opset
 from opset.errors import ConversionError
+from opset.model.attributes import stated_integer
 from opset.model.graph.walking import count_operators
 from opset.version_converter.crossing import (
     OLDEST,
     _is_taken_instead,
-    _number_stated,
     _refusal_without_lowering,
 )
 from opset.version_converter.rewrite import Refusal
@@ -174,9 +174,9 @@ def test_small_answers():
     pairs = (("double", "float"), ("float", "double"), ("int64", "int32"), ("float", "float"))
     assert [_is_taken_instead(each, frozenset({"float"})) for each in pairs] == [True, False, False, False]
     node = parser.parse_node("y = Cast <to = 7, saturate = 0> (x)")
-    assert [_number_stated(node, name) for name in ("to", "saturate", "round")] == [7, 0, 0]
+    assert [stated_integer(node, name) for name in ("to", "saturate", "round")] == [7, 0, 0]
     node.attribute[0].ref_attr_name = "there"
-    assert _number_stated(node, "to") == 0
+    assert stated_integer(node, "to") == 0
     refusal = _refusal_without_lowering(None, "Relu")
     assert (refusal.code, refusal.why) == ("C201", "there is no lowering of Relu")
     kept = Refusal("C105", "not loaded")

@@ -77,6 +77,36 @@ def test_a_report_of_all_kinds_of_nodes():
     assert (bare.operators[0].places, bare.operators[0].example, bare.graphs) == ((), None, [])
 
 
+# What only computed a value that became an attribute, whether its own operator stays, is converted or is refused.
+REMOVED = """<ir_version: 8, opset_import: ["": 20]>
+g (float[2,3] x) => (float[2] y) {
+    k = Constant <value = int64 {1}> ()
+    zero = Constant <value_ints = [0]> ()
+    ends = Constant <value_ints = [1]> ()
+    s = Slice (ends, zero, ends)
+    a = Identity (s)
+    y = ReduceSum <keepdims = 0> (x, a)
+}"""
+
+
+def test_nodes_that_are_removed_are_no_nodes_that_are_kept():
+    plan = opset.plan(parser.parse_model(REMOVED), 9)
+    report = conversion_report(plan)
+    assert report.nodes == NodeCounts(6, 1, 1, 0, 0, 4)
+    assert report_lines(report) == [
+        "  operator   version  nodes  what happens",
+        "  ReduceSum  13 -> 1      1  converted to ReduceSum",
+        "  Constant   19           2  removed: nothing reads it any more",
+        "  Identity   19           1  removed: nothing reads it any more",
+        "  Slice      13           1  removed: nothing reads it any more",
+        "  Constant   19 -> 9      1  kept",
+        "  6 nodes: 1 converted, 1 kept, 4 removed",
+    ]
+    after = opset.convert(parser.parse_model(REMOVED), 9).graph.node
+    assert len(after) == report.nodes.total - report.nodes.removed
+    assert "removed" in plan._repr_html_()
+
+
 def test_lines_of_few_nodes_and_many_notes():
     model = parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
         g (float[2] x) => (float[1, 2] y) <int64[1] axes = {0}> { [n] y = Unsqueeze (x, axes) }""")

@@ -399,20 +399,23 @@ def test_a_folder_with_other_files_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code"),
+    ("arguments", "code", "message"),
     [
-        (["Abs"], "U103"),
-        (["-o", "x"], "U103"),
-        (["Abs", "--all", "-o", "x"], "U103"),
-        (["Nonesuch", "-o", "x"], "U105"),
-        (["Abs@x", "-o", "x"], "U105"),
-        (["Abs@99", "-o", "x"], "U105"),
-        (["--all", "--domain", "com.nonesuch", "--list"], "U105"),
+        (["Abs"], "U103", "there is no folder to write to"),
+        (["-o", "x"], "U103", "it takes either operators or --all"),
+        (["Abs", "--all", "-o", "x"], "U103", "it takes either operators or --all"),
+        (["Nonesuch", "-o", "x"], "U105", "there is no operator 'Nonesuch'"),
+        (["Abs@x", "-o", "x"], "U105", "'x' is no version of an operator set"),
+        (["Abs@²", "-o", "x"], "U105", "'²' is no version of an operator set"),
+        (["Abs@1234567890", "-o", "x"], "U105", "'1234567890' is no version of an operator set"),
+        (["Abs@123456789", "-o", "x"], "U105", "there is no ai.onnx 123456789"),
+        (["Abs@13", "--domain", "ai.onnx.ml", "-o", "x"], "U105", "there is no operator 'Abs' in ai.onnx.ml"),
+        (["--all", "--domain", "com.nonesuch", "--list"], "U105", ""),
     ],
 )
-def test_what_cannot_be_meant_is_refused(arguments, code):
+def test_what_cannot_be_meant_is_refused(arguments, code, message):
     result = run("testgen", *arguments)
-    assert result.exit_code == 2 and f"error[{code}]" in result.stderr
+    assert result.exit_code == 2 and f"error[{code}] {message}" in result.stderr
 
 
 def test_the_list_needs_no_evaluation():

@@ -4,7 +4,7 @@
     model_text(model, PROTOBUF_TEXT)                          # the bytes of a file
 
 The text is untrusted. Before protobuf reads it, messages in one another are counted, and long lines are cut, of which
-protobuf would need a hundred times their memory. An error has its line and column.
+protobuf would need a hundred times their memory. An error has its line and column, or in JSON the path of the field.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory, text_format
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 from opset.errors import WIDTH, Finding, ModelError, UsageError, quote, safe_text
 from opset.model import proto
@@ -27,7 +28,7 @@ from opset.model.proto import is_repeated
 from opset.model.storage.parts import JSON, PROTOBUF_TEXT, ModelParts, chunks
 
 _LONG: Final = 4096
-"""Characters of a line that protobuf takes as it is."""
+"""Characters of a line, or of a number of JSON in quotes, that protobuf is given as they are."""
 _BACKSLASHES: Final = "\\" * 64
 """A run of backslashes takes protobuf time in proportion to its square."""
 _MARK: Final = re.compile(r"""(?P<open>[{<])|(?P<close>[}>])|"[^"\n]*"?|'[^'\n]*'?|\#[^\n]*""", re.VERBOSE)
@@ -36,26 +37,18 @@ _RUN: Final = re.compile(r"""(?:[^"'#\s]+\s?|"[^"\\]{0,80}"|'[^'\\]{0,80}'){1,25
 _WHITE: Final = re.compile(r"\s+")
 _STRING_PART: Final = {mark: re.compile(rf"[^{mark}\\]*(?:\\.[^{mark}\\]*){{0,64}}") for mark in "\"'"}
 _UNKNOWN_FIELD: Final = re.compile(r'Message type "onnx\.(\w+)" has no field named "([^"]*)"')
-_PATH: Final = re.compile(r'(?: at "?ModelProto[\w.\[\]]*?"?)?\.*$')
-_WRAPPING: Final = re.compile(r"(?:Failed to parse \w+ field: )+")
 _BASE64: Final = re.compile(r"[\w+/-]*={0,2}", re.ASCII)
-_MANY_DIGITS: Final = re.compile(r"[0-9]{4300,}")
-"""Digits of a number that Python does not take."""
-_JSON_TOKEN: Final = re.compile(r'"[^"]*"|[{}\[\],:]')
 _GREATEST: Final = float.fromhex("0x1.fffffep+127")
 _TOO_GREAT: Final = float.fromhex("0x1.ffffffp+127")
-_FLOATS: Final = frozenset("f floats floatdata".split())
-"""The fields of the format that hold floats, as `_plain` returns them."""
-_BYTES: Final = frozenset("s strings rawdata stringdata".split())
-"""The fields of the format that hold bytes, as `_plain` returns them."""
-Way: TypeAlias = "tuple[str | int, ...]"
-"""The keys and indexes that lead to a place in JSON."""
+_FLOATS: Final = frozenset(["f", "floats", "float_data"])
+"""The fields of the format that hold floats."""
 _OTHER_MODELS: Final = (
     (re.compile(r"^[ \t]*(?:layers?|input_dim|input_shape|solver_mode|base_lr)[ \t]*[:{]", re.MULTILINE), "Caffe"),
     (re.compile(r"^[ \t]*(?:op[ \t]*:?[ \t]*\{|external_input[ \t]*:)", re.MULTILINE), "Caffe2"),
     (re.compile(r"^[ \t]*(?:node|versions|library|meta_graphs)[ \t]*:?[ \t]*\{", re.MULTILINE), "TensorFlow"),
     (re.compile(r"^[ \t]*(?:max_batch_size|platform|backend)[ \t]*:", re.MULTILINE), "Triton"),
 )
+_type_name: Final = descriptor_pb2.FieldDescriptorProto.Type.Name
 _NEWER: Final = "correct the name; if a newer version of ONNX has this field, opset does not know it yet"
 
 
@@ -68,15 +61,8 @@ def model_text(model: ModelParts, syntax: str) -> bytes:
         ModelError: M106 if a name is not UTF-8, M111 or M105 as when a model is written.
         UsageError: U103 if the model has fields that the text cannot hold.
     """
-    whole = _model_class().FromString(b"".join(chunks(model.pieces()[0])))
-    message = type(whole)()
-    message.CopyFrom(whole)
-    message.DiscardUnknownFields()
-    if message.ByteSize() != whole.ByteSize():
-        why = "they have no name that could be written"
-        help = "write ONNX text syntax, which keeps them: a file *.onnxtxt; or a binary model"
-        raise UsageError(Finding("U103", f"the model has fields that {_NAMES[syntax]} cannot hold", why=why, help=help))
-    _check_names(message, "")
+    message = _model_class().FromString(b"".join(chunks(model.pieces()[0])))
+    _check_writable(message, "", syntax)
     if syntax == JSON:
         content = json_format.MessageToDict(message, preserving_proto_field_name=True)
         _limit_floats(content)
@@ -87,16 +73,32 @@ def model_text(model: ModelParts, syntax: str) -> bytes:
 _NAMES: Final = {PROTOBUF_TEXT: "protobuf's text format", JSON: "protobuf's JSON"}
 
 
-def _check_names(message: Any, path: str) -> None:
-    """Raise ModelError M106 if a text of a message is not UTF-8: protobuf would write what it does not read."""
+def _check_writable(message: Any, path: str, syntax: str) -> None:
+    """Raise an error if a message has fields without a name, or texts that are not UTF-8, which protobuf writes."""
+    if len(UnknownFieldSet(message)):
+        why = f"{message.DESCRIPTOR.name} has fields or values there that have no name which could be written"
+        help = "write ONNX text syntax, which keeps them: a file *.onnxtxt; or a binary model"
+        raise UsageError(Finding("U103", f"the model has fields that {_NAMES[syntax]} cannot hold", path, why, help))
     for field, value in message.ListFields():
-        values = value if is_repeated(field) else [value]
         where = f"{path}.{field.name}" if path else field.name
+        values = value if is_repeated(field) else [value]
         if field.message_type is not None:
             for index, part in enumerate(values):
-                _check_names(part, f"{where}[{index}]" if is_repeated(field) else where)
+                _check_writable(part, f"{where}[{index}]" if is_repeated(field) else where, syntax)
         elif field.type == field.TYPE_STRING and any(isinstance(each, bytes) for each in values):
             raise ModelError(Finding("M106", "a name is not valid UTF-8, which this text needs", where))
+
+
+def _limit_floats(content: dict[str, Any]) -> None:
+    """Replace numbers that a float holds as the greatest one by just this: rounded, it is too large to protobuf."""
+    for name, value in content.items():
+        if isinstance(value, dict):
+            _limit_floats(value)
+        elif name in _FLOATS:
+            content[name] = [*map(_limited_float, value)] if isinstance(value, list) else _limited_float(value)
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            for each in value:
+                _limit_floats(each)
 
 
 @cache
@@ -246,141 +248,85 @@ def parse_json(text: str) -> Any:
     """Return the ModelProto of a text in protobuf's JSON.
 
     Raises:
-        ModelError: M301 if protobuf does not take the text, M102 if it is that of something else, M104 if it is nested
-            too deeply; the place is line:column.
+        ModelError: M301 if the text is no JSON, at line:column, or if a value does not fit its field, at the
+            field's path; M102 if it is that of something else, M104 if it is nested too deeply.
     """
     _check_depth(text, _JSON_MARK, MAX_MESSAGE_DEPTH + 1)
     try:
-        content = json.loads(text, object_pairs_hook=_to_object)
+        content = json.loads(text, object_pairs_hook=tuple)
     except json.JSONDecodeError as error:
         raise _json_error(f"{error.lineno}:{error.colno}", error.msg) from None
-    except _DuplicateKeyError as error:
-        seen: set[Way] = set()
-
-        def is_seen(way: Way) -> bool:
-            there = way in seen
-            seen.add(way)
-            return there
-
-        raise _json_error(_json_place(text, is_seen), f"the key {quote(str(error))} is there twice") from None
-    except ValueError as error:
-        digits = _MANY_DIGITS.search(text)
-        raise _json_error(_place_at(text, digits.start()) if digits else "", str(error)) from None
+    except ValueError:
+        raise _json_error("", "a number has too many digits") from None
     message = _model_class()()
-    names = {name for field in message.DESCRIPTOR.fields for name in (field.name, field.json_name)}
-    if not isinstance(content, JsonObject) or not names & content.keys():
-        why = "it is an object without a field of a model" if isinstance(content, JsonObject) else "it is no object"
+    if not isinstance(content, tuple) or not _fields(message.DESCRIPTOR).keys() & dict(content):
+        why = "it is an object without a field of a model" if isinstance(content, tuple) else "it is no object"
         help = "a model in protobuf's JSON has fields such as irVersion and graph"
         raise ModelError(Finding("M102", "this is not an ONNX model", "", why, help))
-    for way, why in _json_faults(content, ()):
-        raise _json_error(_json_place(text, way.__eq__), why)
-    _limit_floats(content)
-    try:
-        json_format.ParseDict(content, message, max_recursion_depth=MAX_MESSAGE_DEPTH + 1)
-    except (json_format.Error, ValueError, TypeError, SystemError) as error:  # the last is upb's, of half a surrogate
-        place = _json_place(text, _way_read(content).__eq__)
-        why = _WRAPPING.sub("", str(error.__cause__ or error)).partition("\n")[0]
-        if unknown := _UNKNOWN_FIELD.match(why):
-            raise _unknown_field_error(unknown[1], unknown[2], place) from None
-        raise _json_error(place, _PATH.sub("", why)) from None
+    _fill(message, content, "")
     return message
 
 
-class JsonObject(dict[str, Any]):
-    """An object of JSON, with the key and value that protobuf read last. Its errors may repeat it."""
-
-    last: str | int | None = None
-    value: Any = None
-
-    def __repr__(self) -> str:
-        return "an object"
-
-    def __iter__(self) -> Iterator[str]:
-        for self.last in super().__iter__():
-            self.value = None
-            yield self.last
-
-    def __getitem__(self, name: str) -> Any:
-        value = super().__getitem__(name)
-        self.value = JsonList(value) if isinstance(value, list) else value
-        return self.value
-
-
-class JsonList(list[Any]):
-    """A list of JSON, with the index and entry that protobuf read last."""
-
-    last: str | int | None = None
-    value: Any = None
-
-    def __iter__(self) -> Iterator[Any]:
-        for self.last, self.value in enumerate(super().__iter__()):
-            yield self.value
-
-
-def _way_read(content: Any) -> Way:
-    """Return the way to what protobuf read last."""
-    way: list[str | int] = []
-    while isinstance(content, (JsonObject, JsonList)) and content.last is not None:
-        way.append(content.last if isinstance(content.last, int) else _plain(content.last))
-        content = content.value
-    return (*way,)
-
-
-class _DuplicateKeyError(ValueError):
-    """An object of JSON has a key twice, in one spelling or in both."""
-
-
-def _to_object(pairs: list[tuple[str, Any]]) -> JsonObject:
-    """Return an object of JSON; raise _DuplicateKeyError if it has a field twice, of which protobuf would take one."""
-    made = JsonObject(pairs)
-    if len({*map(_plain, made.keys())}) < len(pairs):
-        counts = Counter(_plain(name) for name, _ in pairs)
-        raise _DuplicateKeyError(next(name for name, _ in reversed(pairs) if counts[_plain(name)] > 1))
-    return made
-
-
-def _plain(name: str) -> str:
-    """Return a field's name without what distinguishes its two spellings, ir_version and irVersion."""
-    return name.replace("_", "").lower()
-
-
-def _json_faults(content: Any, way: Way) -> Iterator[tuple[Way, str]]:
-    """Yield the faults that protobuf passes over or fails at: bytes that are no base64, long and non-ASCII keys."""
-    if isinstance(content, list):
-        for index, each in enumerate(content):
-            if isinstance(each, (dict, list)):
-                yield from _json_faults(each, (*way, index))
-        return
-    for name, value in content.items():
-        if len(name) > WIDTH or not name.isascii():
-            yield (*way, _plain(name)), f"there is no field {quote(name)}"
-        elif _plain(name) in _BYTES:
-            texts = value if isinstance(value, list) else [value]
-            if not all(isinstance(each, str) and _BASE64.fullmatch(each) for each in texts):
-                yield (*way, _plain(name)), "bytes are written in base64"
-        elif isinstance(value, (dict, list)):
-            yield from _json_faults(value, (*way, _plain(name)))
-
-
-def _limit_floats(content: Any) -> None:
-    """Replace numbers that a float holds as the greatest one by just this: rounded, it is too large to protobuf."""
-    if isinstance(content, list):
-        for each in content:
-            if isinstance(each, (dict, list)):
-                _limit_floats(each)
-        return
-    for name, value in content.items():
-        if _plain(name) not in _FLOATS:
-            if isinstance(value, (dict, list)):
-                _limit_floats(value)
-        elif isinstance(value, list):
-            content[name] = [*map(_limited_float, value)]
+def _fill(message: Any, content: Any, path: str) -> None:
+    """Fill a message from an object of JSON, which is the tuple of its keys with their values."""
+    if not isinstance(content, tuple):
+        raise _json_error(path, "an object is expected")
+    fields = _fields(message.DESCRIPTOR)
+    seen = set()
+    for name, value in content:
+        field = fields.get(name)
+        if field is None:
+            raise _unknown_field_error(message.DESCRIPTOR.name, name, path)
+        where = f"{path}.{name}" if path else name
+        if field.name in seen:
+            raise _json_error(where, "it is there twice")
+        seen.add(field.name)
+        if value is None:
+            continue
+        if isinstance(value, list) is not is_repeated(field):
+            raise _json_error(where, f"{'a' if is_repeated(field) else 'no'} list is expected")
+        oneof = field.containing_oneof
+        if oneof is not None and (other := message.WhichOneof(oneof.name)):
+            raise _json_error(where, f"it excludes {other}, which is there")
+        if field.message_type is None:
+            _set_values(message, field, value, where)
+        elif is_repeated(field):
+            for index, entry in enumerate(value):
+                _fill(getattr(message, field.name).add(), entry, f"{where}[{index}]")
         else:
-            content[name] = _limited_float(value)
+            part = getattr(message, field.name)
+            part.SetInParent()
+            _fill(part, value, where)
+
+
+@cache
+def _fields(kind: Any) -> dict[str, Any]:
+    """Return the fields of a kind of messages by their names, in both spellings: ir_version and irVersion."""
+    return {name: field for field in kind.fields for name in (field.name, field.json_name)}
+
+
+def _set_values(message: Any, field: Any, value: Any, where: str) -> None:
+    """Set a field that holds no messages; protobuf decides, but takes bytes that are no base64, and any length."""
+    values = value if is_repeated(field) else [value]
+    if field.type == field.TYPE_BYTES:
+        if not all(isinstance(each, str) and _BASE64.fullmatch(each) for each in values):
+            raise _json_error(where, "bytes are written in base64")
+    elif field.type != field.TYPE_STRING and any(isinstance(each, str) and len(each) > _LONG for each in values):
+        raise _json_error(where, "a text is too long for this field")
+    elif field.type == field.TYPE_FLOAT:
+        value = [*map(_limited_float, values)] if is_repeated(field) else _limited_float(value)
+    try:
+        json_format.ParseDict({field.name: value}, message)
+    except (json_format.Error, ValueError, TypeError, SystemError) as error:  # the last is upb's, of half a surrogate
+        cause = error.__cause__ or error
+        why, _, index = str(cause).partition(f" at {message.DESCRIPTOR.name}.{field.name}")
+        if isinstance(cause, TypeError):
+            why = f"a value of type {_type_name(field.type).removeprefix('TYPE_').lower()} is expected"
+        raise _json_error(where + index, why) from None
 
 
 def _limited_float(value: Any) -> Any:
-    """Return a number of JSON, or the greatest float in place of one that is rounded to it."""
+    """Return a number of JSON, or the greatest float in place of one that is rounded to it, which protobuf refuses."""
     if isinstance(value, float) and _GREATEST < abs(value) < _TOO_GREAT:
         return math.copysign(_GREATEST, value)
     return value
@@ -389,37 +335,6 @@ def _limited_float(value: Any) -> Any:
 def _json_error(place: str, why: str) -> ModelError:
     """Return the error M301 for JSON that is none, or not that of a model."""
     return ModelError(Finding("M301", "this is not protobuf's JSON of a model", place, safe_text(why, WIDTH)))
-
-
-def _json_place(text: str, is_wanted: Callable[[Way], bool]) -> str:
-    """Return line:column of the first key, or entry of a list, to which a wanted way leads; "" if there is none."""
-    way: list[str | int] = []
-    start, key = 0, ""
-    for token in _JSON_TOKEN.finditer(_without_escapes(text)):
-        match token[0]:
-            case "{":
-                way.append("")
-                continue
-            case "[":
-                way.append(0)
-                start = token.end()
-            case "," if isinstance(way[-1], int):
-                way[-1] += 1
-                start = token.end()
-            case ":":
-                way[-1] = key
-            case "}" | "]":
-                way.pop()
-                continue
-            case ",":
-                continue
-            case _:
-                start, key = token.start(), _plain(json.loads(text[token.start() : token.end()], strict=False))
-                continue
-        if is_wanted((*way,)):
-            blank = _WHITE.match(text, start)
-            return _place_at(text, blank.end() if blank else start)
-    return ""
 
 
 # Both
