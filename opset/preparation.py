@@ -16,7 +16,15 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from opset.errors import Finding, ModelError, UsageError, listing, quote
 from opset.model import proto as pb
 from opset.model.attributes import attribute_value
-from opset.model.graph.index import Body, FunctionKey, ModelIndex, index_model, messages_of, normalize_domain
+from opset.model.graph.index import (
+    Body,
+    FreshNames,
+    FunctionKey,
+    ModelIndex,
+    index_model,
+    messages_of,
+    normalize_domain,
+)
 from opset.model.graph.sorting import sort_nodes, sorted_orders
 from opset.model.graph.walking import dimensions_of
 from opset.model.storage.container import Model
@@ -40,6 +48,7 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = (), strict: bo
     - Several imports of a domain at one version become one. A domain that nodes use and that the model does not import
       is imported if all versions of its operators are one.
     - Nodes that are not sorted are sorted. Sizes below 0 are left open.
+    - Nodes that have the name of an earlier node of their graph are renamed: some runtimes refuse such a model.
     - An operator set of the standard that is still in development is read as the newest released one.
     - An attribute that another version of its operator has is dropped if it changes nothing. Other known mistakes in
       attributes are mended, as schemas/quirks.py lists them.
@@ -71,6 +80,8 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = (), strict: bo
         model, index = _add_imports(model, missing, registry, notes)
     if not strict and _NEGATIVE_SIZE.search(model.proto.SerializeToString()):
         model, index = _open_negative_sizes(model, index, registry, notes)
+    if any(map(repeated_names, index.bodies)):
+        model, index = _rename_nodes(model, registry, notes)
     fixes = attribute_fixes(index, registry)
     if leftovers := [fix for fix in fixes if not (strict and isinstance(fix.value, int))]:
         model, index = _apply_fixes(model, index, registry, leftovers, notes)
@@ -118,6 +129,31 @@ def read_unreleased(model: Model, registry: Registry, notes: list[str]) -> Model
         for label, version in changed.items()
     ]
     return model
+
+
+def repeated_names(body: Body) -> list[int]:
+    """Return the indices of nodes that have the name of an earlier node of their body."""
+    seen: set[str] = set()
+    repeated = []
+    for at, name in enumerate(body.names):
+        if name in seen:
+            repeated.append(at)
+        elif name and isinstance(name, str):  # a name that is not UTF-8 is bytes
+            seen.add(name)
+    return repeated
+
+
+def _rename_nodes(model: Model, registry: Registry, notes: list[str]) -> tuple[Model, ModelIndex]:
+    """Return a model in which no node has the name of an earlier one of its graph or function, and its index."""
+    model = copy_model(model)
+    index = index_model(model.proto, registry.domains)
+    fresh, count = FreshNames(index.bodies), 0
+    for body in index.bodies:
+        for at in repeated_names(body):
+            body.nodes[at].name = fresh.fresh(body.names[at])
+            count += 1
+    notes.append(f"nodes with the name of another node of their graph have names of their own: {count}")
+    return model, index_model(model.proto, registry.domains)
 
 
 def _merge_imports(model: Model, notes: list[str]) -> Model:

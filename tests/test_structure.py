@@ -11,7 +11,7 @@ import onnx
 import pytest
 
 import opset
-from opset.description.structure import digests, folding
+from opset.description.structure import comparing, digests, folding, matching
 from opset.model import proto
 from opset.reports.differences import difference_page
 from tests.bounds import draws, lines
@@ -264,6 +264,36 @@ def test_nodes_are_paired_by_their_users_where_what_computes_a_value_is_another_
          ["input 1: 'r' of node number 1 (Cos) -> 's' of node number 2 (Sqrt)"]),
         ("changed", "node", "node number 4 (Sin)", ["operator: Exp -> Sin"]),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "pairs"),
+    [
+        # The node that reads x stays the first; what it is added to and what reads it are others.
+        ("s = Add (x, w) y = Neg (s)", "a = Add (x, v) u = Exp (a) y = Neg (u)", {0: 0, 1: 2}),
+        ("u = Exp (x) a = Add (u, v) y = Neg (a)", "a = Add (x, v) y = Neg (a)", {1: 0, 2: 1}),
+        # Both have a name, which is why they are a pair, and so are those that read them.
+        ("[m] p = MatMul (x, w) q = Add (p, w) y = Neg (q)",
+         "[m] o = MatMul (x, v) q2 = Add (o, v) r = Exp (q2) y = Neg (r)", {0: 0, 1: 1, 2: 3}),
+        # y is another output of a node of the same operator.
+        ("t, y = Split <num_outputs = 2> (x)", "a = Exp (x) y, b = Split <num_outputs = 2, axis = 1> (a)", {0: 0}),
+        # An output of the graph reads the value, and the last node has the operator of what read it.
+        ("p = Add (x, w) n = Neg (p) y = Exp (n)", "out = Add (x, v) y = Sin (out) a = Neg (x)", {0: 0, 1: 1}),
+        ("out = Add (x, w) y = Sin (out) a = Neg (x)", "p = Add (x, v) n = Neg (p) y = Exp (n)", {0: 0, 1: 1}),
+    ],
+)  # fmt: skip
+def test_which_nodes_are_pairs(old, new, pairs, monkeypatch):
+    made = []
+
+    def noted(*arguments):
+        made.append(matching.Pairs(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(comparing, "Pairs", noted)
+    head = '<ir_version: 10, opset_import: ["": 21]> m (float[2, 2] x) => ({}float[N, M] y) <float[1] {}> {{ {} }}'
+    outputs = ["float[N, M] out, " if "out" in nodes else "" for nodes in (old, new)]
+    compared(head.format(outputs[0], "w = {1}", old), head.format(outputs[1], "v = {2}", new))
+    assert made[0].new_of == pairs and made[0].old_of == {other: index for index, other in pairs.items()}
 
 
 def test_nodes_are_no_pair_because_neither_has_inputs():

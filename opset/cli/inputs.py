@@ -26,7 +26,7 @@ SEARCHED_SUFFIXES = (".onnx", TEXT_SUFFIX, ".onnxtext", ".textproto", ".onnxjson
 """Endings of the files that are the models of a folder: the others belong to other programs more often."""
 _PRODUCT = re.compile(
     rf"(.+)-(?:opset\d+|inferred|inlined|lowered|part|merged|reduced)"
-    rf"(\.onnx|{'|'.join(map(re.escape, TEXT_SUFFIXES))})"
+    rf"((?:\.onnx)?(?:\.onnx|{'|'.join(map(re.escape, TEXT_SUFFIXES))}))"
 )
 _SEPARATOR = re.compile(r"[/\\]" if os.sep == "\\" else "/")
 
@@ -346,14 +346,17 @@ def _check_distinct_names(inputs: list[Input], folder: str) -> None:
 
 
 def _extension_of(model: Input) -> str:
-    """Return the extension of the result for a model: text stays text."""
-    return TEXT_SUFFIX if model.text else text_suffix(model.path) or ".onnx"
+    """Return the extension of the result for a model: text stays text, also as .onnx.textproto."""
+    suffix = TEXT_SUFFIX if model.text else text_suffix(model.path) or ".onnx"
+    return f".onnx{suffix}" if model.path.endswith(f".onnx{suffix}") else suffix
 
 
 def _stem_of(model: Input) -> str:
     """Return the name of a model's file without its extension."""
-    name = os.path.basename(model.path)
-    return "stdin" if name == STREAM else os.path.splitext(name)[0]
+    name, extension = os.path.basename(model.path), _extension_of(model)
+    if name == STREAM:
+        return "stdin"
+    return name.removesuffix(extension) if name.endswith(extension) else os.path.splitext(name)[0]
 
 
 def _parse_sizes(ctx: click.Context, param: click.Parameter, options: Iterable[str]) -> dict[str, int | str]:

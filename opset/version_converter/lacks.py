@@ -60,12 +60,11 @@ def values_without_rank(node: Any, facts: ValueFacts) -> Iterator[str]:
     for name in filter(None, (*node.input, *node.output)):
         if facts.shape(name) is None and (facts.type(name) or "tensor(").startswith("tensor("):
             yield name
-    graphs, computed = [name for name, _ in subgraphs(node)], next(filter(None, node.output), "")
-    if len(graphs) > 1 and computed:
-        for run in zip(*[facts.graph_shapes(computed, name) for name in graphs], strict=False):
-            for name, *shapes in zip(node.output, *run, strict=False):
-                if name and len({len(shape) for shape in shapes if shape is not None}) > 1:
-                    yield name
+    computed = next(filter(None, node.output), "")
+    for run in zip(*[facts.graph_shapes(computed, name) for name, _ in subgraphs(node)], strict=False):
+        for name, *shapes in zip(node.output, *run, strict=False):
+            if name and len({len(shape) for shape in shapes if shape is not None}) > 1:
+                yield name
 
 
 def takes_all(kernel: Kernel, schema: OpSchema) -> bool:

@@ -105,9 +105,8 @@ def assume_opsets(
             stated = _stated_version(model.proto, domain)
             if stated != version:
                 model = _restamp(model, domain, version)
-                notes.append(
-                    f"read as written for {domain_name(domain)} {version}, not {stated or 'none'} as it states"
-                )
+                instead = f"not {stated} as it states" if stated else "which the model does not state"
+                notes.append(f"read as written for {domain_name(domain)} {version}, {instead}")
         return model, notes
     model = read_unreleased(model, registry, notes)
     findings = FindingList()

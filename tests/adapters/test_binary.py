@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, numpy_helper
-from onnx.helper import make_node
+from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
@@ -102,6 +102,16 @@ def test_axis_becomes_dimensions_of_one(check, operator, left, right, attributes
     node = make_node(operator, ["a", "b"], ["y"], **attributes)
     after = check(node, 6, 7, {"a": a, "b": b}, expect=[expect])
     assert not after.graph.node[-1].attribute
+
+
+@pytest.mark.parametrize(
+    ("attributes", "is_kept"), [({}, True), ({"axis": 1}, False), ({"broadcast": 0}, False), ({"broadcast": 1}, False)]
+)
+def test_a_node_that_states_none_of_the_old_attributes_is_kept(attributes, is_kept):
+    inputs = [make_tensor_value_info(name, TensorProto.FLOAT, [2, 2]) for name in "ab"]
+    made = make_graph([make_node("Add", ["a", "b"], ["y"], **attributes)], "g", inputs, inputs[:0])
+    plan = opset.plan(make_model(made, opset_imports=[make_opsetid("", 6)], ir_version=3), 7)
+    assert (plan.kept.total(), len(plan.actions)) == (is_kept, not is_kept)
 
 
 def test_axis_needs_ranks_unless_there_is_one_element(check, refused):

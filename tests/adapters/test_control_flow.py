@@ -1,6 +1,7 @@
 """If, Loop and Scan: shapes of branches, loops that carry nothing, the batch of the first Scan, axes from the end."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import onnx
@@ -12,6 +13,7 @@ from onnx import TensorProto, helper
 
 import opset
 from judges.conformance.validity import faults
+from opset.adapters.building.subgraphs import LoopBody, _describe, add_loop
 from opset.errors import ConversionError
 from tests.bounds import draws
 
@@ -502,3 +504,34 @@ REFUSED = [
 @pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
 def test_each_reason_to_refuse(reject, version, to, code, why, graph):
     reject(graph, version, to, code, why)
+
+
+def test_a_loop_that_an_adapter_makes_states_the_types_of_its_outputs():
+    """What a Loop collects has one more dimension, of unknown size; what it carries has the type of the body."""
+    stated = {}
+    names = iter("abcdef")
+    op = SimpleNamespace(
+        final=13,
+        fresh=lambda hint: next(names) if hint == "looped" else hint,
+        Loop=lambda *inputs, **given: stated.update(inputs=inputs, outputs=given["outputs"]),
+        state=lambda name, *known: stated.update({name: known}),
+    )
+    body = LoopBody(op, "body")
+    for name, element, shape in (
+        ("going", "bool", []),
+        ("carried", "float", [2]),
+        ("open", "int64", None),
+        ("untyped", "", [2]),
+        ("rows", "float", [2, None]),
+        ("unknown", "int64", None),
+    ):
+        _describe(body.graph.output.add(name=name), element, shape)
+    assert add_loop(op, "count", ["x", "y", "z"], body) == ["a", "b", "c", "d", "e"]
+    assert stated == {
+        "inputs": ("count", "", "x", "y", "z"),
+        "outputs": ["a", "b", "c", "d", "e"],
+        "a": ("float", (2,)),
+        "b": ("int64", None),
+        "d": ("float", (None, 2, None)),
+        "e": ("int64", None),
+    }

@@ -173,6 +173,16 @@ REFUSED = [
      "(bool c, float[2] x) => (float[] y) <int64 p = {0}> { s = If(c) <then_branch = t () => (seq(float[]) a) { "
      "a = SequenceConstruct(x) }, else_branch = e () => (seq(float[]) b) { b = SequenceConstruct(x) }> y = "
      "SequenceAt(s, p) }"),
+    (11, 10, "C205", "the input 'position' ('i') is computed at run time",
+     "(bool c, float[2] x, int64 i) => (float[] y) { s = If(c) <then_branch = t () => (seq(float[]) a) { "
+     "a = SequenceConstruct(x) }, else_branch = e () => (seq(float[]) b) { b = SequenceConstruct(x) }> y = "
+     "SequenceAt(s, i) }"),
+    (11, 10, "C201", "'s' is one whose elements are not known",
+     "(seq(float[]) s, int64 i) => (float[] y) { y = SequenceAt(s, i) }"),
+    (11, 10, "C103", "the position is 1, and there are 1",
+     "(float[2] x) => (float[] y) <int64 p = {1}> { s = SequenceConstruct(x) y = SequenceAt(s, p) }"),
+    (11, 10, "C103", "the position is -2, and there are 1",
+     "(float[2] x) => (float[] y) <int64 p = {-2}> { s = SequenceConstruct(x) y = SequenceAt(s, p) }"),
     (11, 10, "C103", "the position is 3, and there are 1",
      "(float[2] x) => (float[] y) <int64 p = {3}, int64 o = {0}> { s = SequenceConstruct(x) t = "
      "SequenceInsert(s, x, p) y = SequenceAt(t, o) }"),

@@ -297,6 +297,37 @@ def test_numbers_of_types_that_fill_their_field_are_all_right(data_type, field, 
     assert codes_of(model_of(tensor(data_type, **{field: values}))) == []
 
 
+WRONG = tensor(dims=(2,), float_data=[1.0], name="t")
+UNKNOWN = onnx.TypeProto(tensor_type=onnx.TypeProto.Tensor(elem_type=77))
+
+
+@pytest.mark.parametrize("in_node", [False, True])
+@pytest.mark.parametrize(
+    ("field", "value", "kind", "expected"),
+    [
+        ("t", WRONG, 4, [("M206", "k")]),
+        ("tensors", WRONG, 9, [("M206", "k[0]")]),
+        ("sparse_tensor", onnx.SparseTensorProto(values=WRONG), 11, [("M206", "k.values"), ("G525", "k")]),
+        ("sparse_tensors", onnx.SparseTensorProto(values=WRONG), 12, [("M206", "k[0].values"), ("G525", "k[0]")]),
+        ("tp", UNKNOWN, 13, [("G602", "k")]),
+        ("type_protos", UNKNOWN, 14, [("G602", "k")]),
+    ],
+)
+def test_what_attributes_of_functions_hold_is_checked_if_their_type_says_so_or_nothing(
+    field, value, kind, expected, in_node
+):
+    head = '<ir_version: 10, opset_import: ["": 21, "d": 1]> g (float[1] x) => (float[1] y) { y = d.F (x) }'
+    body = '<opset_import: ["": 21], domain: "d"> F (v) => (w) { b = Identity (v) w = Identity (b) }'
+    for stated, found in ((kind, expected), (0, expected), (2, [])):
+        model = onnx.parser.parse_model(f"{head} {body}")
+        function = model.functions[0]
+        attribute = (function.node[1].attribute if in_node else function.attribute_proto).add(name="k", type=stated)
+        attribute.MergeFrom(onnx.AttributeProto(**{field: [value] if field.endswith("s") else value}))
+        where = "function 'd.F', " + "node number 1 (Identity), " * in_node + "attribute '{}'"
+        findings = opset.check(model, select={"M206", "G525", "G602"})
+        assert [(each.code, each.place) for each in findings] == [(code, where.format(name)) for code, name in found]
+
+
 def test_a_folder_that_the_onnx_package_left_is_told_from_other_odd_keys():
     plain = "keep location, offset, length and checksum, once each"
     for keys, help in (({"basepath": "/models"}, f"{plain}; basepath is left from a load by the onnx package"),

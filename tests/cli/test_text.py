@@ -117,6 +117,18 @@ def test_every_verb_takes_protobufs_text(name, folder):
     assert run("convert", "m.*", "--to", 20).exit_code == 0 and (folder / f"m-opset20{suffix}").exists()
 
 
+def test_a_result_keeps_both_endings(folder):
+    for name in ("m.onnx.textproto", "m.textproto"):
+        (folder / name).write_text(PROTOBUF)
+    save("n.onnx.pb", SMALL, folder)
+    given = {each.name for each in folder.iterdir()}
+    assert run("convert", *sorted(given), "--to", 21).exit_code == 0
+    made = {"m-opset21.onnx.textproto", "m-opset21.textproto", "n.onnx-opset21.onnx"}
+    assert {each.name for each in folder.iterdir()} == given | made
+    assert run("convert", "*.textproto", "--to", 20).exit_code == 0  # results are left out
+    assert len([*folder.iterdir()]) == len(given | made) + 2
+
+
 def test_an_output_has_the_form_of_its_name(folder):
     (folder / "m.textproto").write_text(PROTOBUF)
     model = onnx.load("m.textproto")

@@ -723,6 +723,14 @@ PLAIN = [
     (13, "(float[N] x, float[M] z) => (float[K] y) { y = Add(x, z) }", "float[K]"),
     (21, """(float x, float[4,2] s, int64[n] d) => (int8[] y) {
         z = Reshape(x, d) y = QuantizeLinear<block_size = 2, output_dtype = 3> (z, s) }""", "int8[4, ?]"),
+    (21, """(float x, float[4] s, int64[n] d) => (int8[] y) {
+        z = Reshape(x, d) y = QuantizeLinear<block_size = 2, output_dtype = 3> (z, s) }""", "int8"),
+    (21, """(float x, float[4,2] s, int64[n] d) => (int8[] y) {
+        z = Reshape(x, d) y = QuantizeLinear<output_dtype = 3> (z, s) }""", "int8"),
+    *((21, f"(float[{x}] x, float[{s}] s) => (uint8[] y) {{ y = QuantizeLinear<block_size = {size}>(x, s) }}", told)
+      for x, s, size, told in (("N", "3", 0, "uint8[3]"), ("3", "3", 0, "uint8[3]"), ("N,M", "2,2", 2, "uint8[2, M]"))),
+    *((version, "(int8[N] x, float[3] s) => (float[] y) { y = DequantizeLinear(x, s) }", "float[3]")
+      for version in (19, 20)),
     *((13, f"""(float[N] x) => (float[] y) <float two = {{{number}}}> {{
         s = Shape(x) f = Cast<to=1>(s) d = Div(f, two) c = Cast<to=7>(d) y = ConstantOfShape(c) }}""", f"float[{told}]")
       for number, told in (("1", "N"), ("2", "?"))),

@@ -126,6 +126,13 @@ BROKEN = [
     (6, "C1: the shapes are [2, 3] and [1, 3]", "(float[2,3] x, float[1,3] s) => (float[] y) { y = PRelu(x, s) }"),
     (13, "C2: indices from -4 to -4, dimension 3",
      "(float[3] x, int64[1] u) => (float[] y) <int64[1] i = {-4}> { j = Concat<axis=0>(i, u) y = Gather(x, j) }"),
+    *((13, f"C2: indices from {lowest} to {highest}, dimension 3",
+       f"(float[3] x) => (float[] y) <int64[2] i = {{{lowest}, {highest}}}> {{ y = Gather(x, i) }}")
+      for lowest, highest in ((-4, 1), (1, 3))),
+    *((version, "C1: axis 1, rank 1", "(float[3] x, float[3] s) => (uint8[] y) { y = QuantizeLinear(x, s) }")
+      for version in (13, 20)),
+    *((version, "C1: axis 1, rank 1", "(int8[3] x, float[3] s) => (float[] y) { y = DequantizeLinear(x, s) }")
+      for version in (13, 21)),
     (13, "C2: indices from 3 to 3, dimension 3",
      "(float[3] x, int64[1] u) => (float[] y) <int64[1] i = {3}> { j = Concat<axis=0>(i, u) y = Gather(x, j) }"),
     (13, "C2: the number of rows is 2 and 1",

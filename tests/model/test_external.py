@@ -393,7 +393,7 @@ def test_it_may_be_linked(path, tmp_path, monkeypatch):
         patch.setattr(os, "link", across_devices)
         load(path, allow_external_roots=roots).save(tmp_path / "out" / "other.onnx", external="link")
     assert caught.value.code == "U104"
-    assert caught.value.help == "copy the data instead: external='copy'"
+    assert caught.value.help == "copy the data instead: external='copy', --external-data copy"
     assert listing(tmp_path / "out") == ["out.onnx", "sub/more"]
 
 

@@ -16,6 +16,7 @@ from opset.model.graph.index import (
     use_faults,
     verify_names,
 )
+from opset.model.graph.walking import subgraphs
 
 
 def ours(model):
@@ -77,6 +78,33 @@ def test_a_node_without_a_name_or_with_a_long_one_is_said_by_its_number():
     assert long.startswith("node 'nnn") and long.endswith("…' number 3 (Add)")
 
 
+@pytest.mark.parametrize(
+    ("kind", "fields", "names"),
+    [
+        (5, "g", ["a"]),
+        (5, "", ["a"]),
+        (5, "g graphs", ["a"]),
+        (10, "graphs", ["a[0]", "a[1]"]),
+        (10, "g graphs", ["a[0]", "a[1]"]),
+        (10, "g", []),
+        (2, "g graphs", []),
+        (0, "g", ["a"]),
+        (0, "graphs", ["a[0]", "a[1]"]),
+        (0, "", []),
+    ],
+)
+def test_the_type_of_an_attribute_says_which_graphs_it_holds(kind, fields, names):
+    node = pb.NodeProto()
+    attribute = node.attribute.add(name="a", type=kind)
+    if "g" in fields.split():
+        attribute.g.name = "a"
+    if "graphs" in fields:
+        attribute.graphs.extend([pb.GraphProto(name="a[0]"), pb.GraphProto(name="a[1]")])
+    found = [*subgraphs(node)]
+    assert [name for name, _ in found] == names
+    assert [graph.name for _, graph in found] == (names if fields else [""] * len(names))
+
+
 def test_heads_and_imports():
     head = pb.ModelProto(ir_version=2)
     with pytest.raises(ModelError) as caught:
@@ -123,7 +151,7 @@ def test_unsorted_cyclic_undefined_and_double_definitions_are_all_found_at_once(
 
 
 def test_faults_of_uses_name_the_place_and_what_to_do():
-    nodes = [helper.make_node("Relu", ["x"], ["t"]), helper.make_node("Add", ["t", "nowhere"], ["x"])]
+    nodes = [helper.make_node("Relu", ["x"], ["t"]), helper.make_node("Clip", ["t", "", "nowhere"], ["x"])]
     branch = graph(nodes, [], ["never", ""])
     node = helper.make_node("If", ["c"], ["y"], then_branch=branch, else_branch=graph([], [], ["x"]))
     found = {each.name: [*use_faults(each)] for each in bodies(model([node], ["x", "c"]))[1:]}
@@ -135,7 +163,7 @@ def test_faults_of_uses_name_the_place_and_what_to_do():
             f"{place}, node number 0 (Relu)", "a name would stand for two values in one graph", "rename one of the two",
         ),
         Finding(
-            "M112", "the input 'nowhere' is defined nowhere", f"{place}, node number 1 (Add)",
+            "M112", "the input 'nowhere' is defined nowhere", f"{place}, node number 1 (Clip)",
             help="name a graph input, an initializer or the output of an earlier node",
         ),
         Finding(

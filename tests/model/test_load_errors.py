@@ -280,6 +280,10 @@ def test_the_place_of_the_damage():
     assert error.why == "the message ends inside a number"
 
 
+LONG = b"\xff" * 9 + b"\x02"
+"""A number of 65 bits, whose bytes lie in two windows of the search where it begins at the end of the first."""
+
+
 @pytest.mark.parametrize(
     ("content", "why"),
     [
@@ -290,7 +294,11 @@ def test_the_place_of_the_damage():
         (delimited(7, b"") + b"\x3c", "a group 7 ends"),
         (delimited(7, b"") + b"\x9b\x06\x08\x01", "group 99 does not end"),
         (delimited(7, b"") + b"\x9b\x06\xa4\x06", "a group 100 ends"),
-        (delimited(7, delimited(5, delimited(4, b"12345"))), "no whole number of elements"),
+        (delimited(7, delimited(5, delimited(4, b"12345"))), "5 bytes are no whole number of elements"),
+        (delimited(7, delimited(5, delimited(10, b"123456789012"))), "12 bytes are no whole number of elements"),
+        (delimited(7, delimited(5, delimited(4, b"123456789012") + b"\x4a\x05abc")), "and 3 are left"),
+        (delimited(7, delimited(5, delimited(7, b"\x01" * 16383 + LONG) + b"\x4a\x05abc")), "longer than 64 bits"),
+        (delimited(7, delimited(5, delimited(7, b"\x01") + delimited(9, LONG) + b"\x4a\x05abc")), "and 3 are left"),
         (delimited(7, delimited(5, delimited(7, b"\x01\x80"))), "ends inside a number"),
         (delimited(7, delimited(5, delimited(7, b"\x01" + b"\xff" * 10 + b"\x01"))), "longer than 64 bits"),
         (delimited(7, delimited(5, b"\x4a\x05abc") + delimited(2, b"g")), "and 3 are left"),
@@ -300,6 +308,33 @@ def test_the_place_of_the_damage():
 def test_malformed_encodings(content, why):
     error = error_of(content)
     assert (error.code, why in error.why) == ("M103", True), error.why
+
+
+RAW = delimited(9, bytes(2000))
+NUMBER = b"\x25" + bytes(4)  # one element of float_data, not packed
+
+
+@pytest.mark.parametrize(
+    ("graph", "count"),
+    [
+        (delimited(5, RAW), 1),
+        (delimited(5, delimited(8, b"name") + RAW), 1),
+        (delimited(5, delimited(4, bytes(8)) + RAW), 1),
+        (delimited(5, NUMBER + RAW), 0),
+        (delimited(5, RAW + NUMBER), 1),
+        (delimited(5, delimited(6, b"text") + RAW), 0),
+        (delimited(1, delimited(5, delimited(1, b"a") + delimited(5, RAW))), 1),
+        (delimited(1, delimited(5, b"\x3d" + bytes(4) + delimited(5, RAW))), 0),
+        (delimited(1, delimited(5, delimited(9, b"s") + delimited(5, RAW))), 0),
+    ],
+)
+def test_large_data_is_kept_apart_unless_values_in_small_fields_come_first(graph, count):
+    whole, token = source.BytesSource(b"\x08\x0a" + delimited(7, graph)), bytes(range(16))
+    skeleton, segments = wire.extract(whole, token)
+    assert len(segments) == count and len(skeleton) < 200 + 2000 * (not count)
+    pieces, size = wire.splice(skeleton, token, segments)
+    made = b"".join(each if isinstance(each, bytes) else whole.read(each.start, each.size) for each in pieces)
+    assert made == whole.read(0, whole.size) and size == whole.size
 
 
 def test_groups_are_skipped_whole():

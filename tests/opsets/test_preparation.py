@@ -1,5 +1,6 @@
 """What is put right in a model before anything is done with it, function by function."""
 
+import onnxruntime
 import pytest
 
 import opset
@@ -45,6 +46,24 @@ def fixes(version, node, inputs="float[1, 2, 4] x"):
 )  # fmt: skip
 def test_attributes_of_other_versions_are_dropped_if_they_change_nothing(version, node, note):
     assert fixes(version, node) == ([f"attribute {note}"] if note else [])
+
+
+NAMESAKES = """<ir_version: 8, opset_import: ["": 13]> g (float[2] x, bool c) => (float[2] y) {
+    [n] a = Relu (x) [n_1] b = Relu (a) [n] d = Relu (b)
+    [n] y = If (c) <then_branch = t () => (float[2] p) { [n] p = Relu (d) },
+                    else_branch = e () => (float[2] q) { [m] r = Relu (d) [m] q = Relu (r) }>
+}"""
+
+
+def test_no_two_nodes_of_a_graph_have_one_name():
+    model = opset.parse_model(NAMESAKES)
+    read, index = read_model(opset.load(model), REGISTRY)
+    assert [each.name for each in read.proto.graph.node] == ["n", "n_1", "n_2", "n_3"]
+    branches = [attribute.g for attribute in read.proto.graph.node[3].attribute]
+    assert [[each.name for each in branch.node] for branch in branches] == [["n"], ["m", "m_1"]]
+    assert index.notes == ["nodes with the name of another node of their graph have names of their own: 3"]
+    assert [each.name for each in model.graph.node] == ["n", "n_1", "n", "n"]
+    onnxruntime.InferenceSession(opset.convert(model, runtime="onnxruntime==1.31").SerializeToString())
 
 
 def test_an_attribute_that_a_function_of_the_model_has_is_its_own():

@@ -4,6 +4,7 @@ import itertools
 import os
 import random
 import struct
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -519,6 +520,18 @@ def test_an_entry_has_the_keys_that_it_does_not_write(tmp_path):
     assert (operator.docs[0].inputs, operator.docs[0].attributes) == ({"Z": "whether"}, {"a": ""})
 
 
+def test_files_are_read_until_there_are_five_times_as_many_findings_as_a_file_may_have(tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    files = [tmp_path / "com.acme" / f"Scale{number}.yaml" for number in range(7)]
+    for file in files:
+        file.write_text(ONE.replace("Scale", file.stem) + "".join(f"k{number}: 1\n" for number in range(120)))
+    findings = read_operators(files, SETS)[1]
+    read = Counter(each.place.split(":")[0] for each in findings)
+    assert read == {str(file): count for file, count in zip(files[:6], [100] * 5 + [1], strict=True)}
+    assert findings[-1].message == "files of this folder were not read: 2, of which this is the first"
+    assert findings[-1].why == "the ones before have more than 500 findings"
+
+
 def test_many_versions_that_share_many_values_are_refused(tmp_path):
     many = "".join(f"    a{n}: {{type: int, doc: x}}\n" for n in range(2000))
     text = ONE.replace("since: 1", "since: 5000") + "  attributes:\n" + many
@@ -529,12 +542,14 @@ def test_many_versions_that_share_many_values_are_refused(tmp_path):
 
 
 def test_conditions_are_read_up_to_their_most(tmp_path):
-    clauses = ", ".join(["{rank: {X: 1}, where: {X: given}}"] * 200)
-    with pytest.raises(SchemaError) as caught:
-        load(tmp_path, f"{ONE}  inputs: [{{name: X, type: T, doc: x}}]\n  constraints: {{C1: [{clauses}]}}\n")
-    assert [each.message for each in caught.value.findings if each.code == "S102"] == [
-        "a version has at most 256 conditions, those of 'where' included"
-    ]
+    text = f"{ONE}  inputs: [{{name: X, type: T, doc: x}}]\n  constraints:\n    C1:\n"
+    clauses = ["    - {rank: {X: 1}, where: {X: given}}\n"] * 128
+    message = "a version has at most 256 conditions, those of 'where' included"
+    for beyond, places in (([], []), (["    - rank:\n        X: 1\n"], ["138:12"]), (clauses, ["137:18"])):
+        with pytest.raises(SchemaError) as caught:
+            load(tmp_path, text + "".join([*clauses, *beyond]))
+        found = [(each.message, each.place.split(":", 1)[1]) for each in caught.value.findings if each.code == "S102"]
+        assert found == [(message, place) for place in places]
 
 
 def test_what_is_repeated_is_not_printed(tmp_path):

@@ -393,6 +393,40 @@ def test_a_default_that_a_call_may_not_state_holds_the_ir_version():
     assert "the IR version is 9, not 8, because of: defaults of function attributes" in plan.notes
 
 
+def test_calls_state_each_default_that_they_leave_out():
+    """Outer may be without `m`, and so may its call of Both: that default stays, and all others move."""
+    before = onnx.parser.parse_model(
+        """<ir_version: 10, opset_import: ["": 21, "d": 1]> main (float[2] x) => (float[2] y) {
+            a = d.Outer <m = 1.0> (x)
+            y = d.Outer <k = 7.0, m = 1.0> (a)
+        }
+        <opset_import: ["": 21, "d": 1], domain: "d">
+        Outer <m, k: float = 5.0, n: float = 6.0> (v) => (w) {
+            t = d.Both <m: float = @m, k: float = @k> (v)
+            w = d.Both (t)
+        }
+        <opset_import: ["": 21], domain: "d">
+        Both <k: float = 3.0, m: float = 4.0> (v) => (w) { w = Neg (v) }"""
+    )
+    before.functions[1].attribute.append("k")  # stated twice, as no text can
+    plan, after = opset.plan(before, 17), opset.convert(before, 17)
+    assert plan.notes == [
+        "calls state the defaults of function attributes, as before IR version 9: 3",
+        "the IR version is 9, not 8, because of: defaults of function attributes",
+    ]
+    calls = [*after.graph.node, *after.functions[0].node]
+    assert [{each.name: each.ref_attr_name or each.f for each in call.attribute} for call in calls] == [
+        {"m": 1, "k": 5, "n": 6},
+        {"m": 1, "k": 7, "n": 6},
+        {"m": "m", "k": "k"},
+        {"k": 3},
+    ]
+    assert [(each.attribute[:], [default.name for default in each.attribute_proto]) for each in after.functions] == [
+        (["m", "k", "n"], []),
+        (["k"], ["m"]),
+    ]
+
+
 def test_a_default_that_moves_into_calls_brings_its_type_along():
     before = onnx.parser.parse_model(
         """<ir_version: 9, opset_import: ["": 19, "d": 1]> main (float[2, 3] x) => (float[2, 3] y) { y = d.Same (x) }

@@ -125,6 +125,7 @@ def test_what_an_absent_attribute_meant_is_stated(folder):
     [
         (1, 2, {"by": 2.5}, "C204", "'by' is 2.5, which version 2 cannot say"),
         (1, 2, {"by": float("inf")}, "C204", "'by' is inf"),
+        (1, 2, {"by": 2.0**63}, "C204", "'by' is 9.223372036854776e+18, which version 2 cannot say"),
         (1, 2, {"kind": "UINT8"}, "C204", "'kind' is UINT8, which has no meaning before 2"),
         (1, 2, {"way": "up"}, "C103", "the attribute 'way' is 'up': it has to be ud, dd or same (constraint C2)"),
         (1, 2, {"kind": "FLAOT"}, "C103", "constraint C1"),

@@ -174,6 +174,8 @@ def test_sizes_that_are_known_as_numbers():
 def test_values_of_unknown_rank(text, names):
     node, facts, _ = last_node(text)
     assert [*values_without_rank(node, facts)] == names
+    del node.output[:]
+    assert [*values_without_rank(node, facts)] == [name for name in names if name != "y"]
 
 
 @pytest.mark.parametrize(

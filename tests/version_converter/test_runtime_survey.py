@@ -104,6 +104,52 @@ def test_answers_for_equal_facts_and_tables_are_used_again():
     assert [_find_answer(found, None, facts) for facts in (1, 2, 3)] == ["first", "facts", None]
 
 
+EXP = '<ir_version: 8, opset_import: ["": 20]> m (float[2] x) => (float[2] y) { y = Exp (x) }'
+RELEASES = [SimpleNamespace(release="1.0"), SimpleNamespace(release="2.0")]
+CALL = """<ir_version: 8, opset_import: ["": 20, "d": 1]> m (float[2] x) => (float[2] y) { y = d.F (x) }
+    <opset_import: ["": 20], domain: "d"> F (a) => (b) { b = Exp (a) }"""
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "second", "keys", "letters"),
+    [
+        (EXP, {}, {}, {}, "aa"),
+        (EXP, {}, {}, {"faults": [{"until": "1.0"}]}, "ra"),
+        (EXP, {}, {}, {"faults": [{"since": "2.0"}]}, "ar"),
+        (EXP, {}, {}, {"faults": [{}]}, "rr"),
+        (EXP, {}, {}, {"kernels": [{"until": "1.0"}]}, "ar"),
+        (EXP, {}, {}, {"kernels": [{"since": "2.0"}]}, "ra"),
+        (CALL, {"local_functions": False}, {}, {}, "ca"),
+        (CALL, {}, {"local_functions": False}, {}, "ac"),
+        (EXP, {"lists_operators": False}, {}, {"kernels": [{"types": {"T": ["double"]}}]}, "ar"),
+        (EXP, {}, {}, {"kernels": [{"types": {"T": ["double"]}}], "casts": {"float": "double before 2.0"}}, "ar"),
+        (EXP, {}, {}, {"kernels": [{"types": {"T": ["double"]}}], "casts": {"float": "double"}}, "aa"),
+    ],
+    ids=lambda each: each if isinstance(each, str) and len(each) == 2 else "",
+)
+def test_a_release_has_the_answer_of_another_only_if_both_take_the_same(tmp_path, text, first, second, keys, letters):
+    rows = [{"release": f"{number}.0", "opset": [7, 21], "how": "documented"} for number in (1, 2)]
+    rows = [row | more for row, more in zip(rows, (first, second), strict=True)]
+    faults = [{"versions": [1, None], "result": "fails", "gives": "it ends"} | each for each in keys.get("faults", ())]
+    more = {"casts": keys.get("casts", {})} | ({"faults": {"ai.onnx": {"Exp": faults}}} if faults else {})
+    file = runtime_file(tmp_path, takes(Exp=keys.get("kernels", [{}])), releases=rows, **more)
+    (answer,) = survey_runtimes(Survey(load(parser.parse_model(text)), default_registry()), ["npu"], [file])
+    found = {"a": answer.as_it_is, "c": answer.converted, "r": answer.refused}
+    assert {letter: each for letter, each in found.items() if each} == {
+        letter: _ranges_with(RELEASES, [LETTERS[each] for each in letters], LETTERS[letter]) for letter in letters
+    }
+
+
+def test_a_release_has_the_answer_of_another_only_if_what_runs_beside_it_takes_the_same(tmp_path):
+    """Nodes of the runtime go to another one, which takes Exp from its release 2.0 on."""
+    rows = [{"release": f"{number}.0", "opset": [7, 21], "how": "documented"} for number in (1, 2, 3)]
+    (tmp_path / "beside").mkdir()
+    beside = runtime_file(tmp_path / "beside", takes(Exp=[{"since": "2.0"}]), runtime="cpu", releases=rows)
+    file = runtime_file(tmp_path, takes(), releases=rows, fallback="cpu")
+    (answer,) = survey_runtimes(Survey(load(parser.parse_model(EXP)), default_registry()), ["npu"], [file, beside])
+    assert (answer.refused, answer.as_it_is) == ([ReleaseRange("1.0", "1.0", 1)], [ReleaseRange("2.0", "3.0", 2)])
+
+
 @pytest.mark.parametrize(
     ("opsets", "letters", "obstacle"),
     [

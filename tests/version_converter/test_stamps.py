@@ -129,7 +129,7 @@ def test_a_version_that_is_said_is_read_in_functions_of_the_same_version_too():
     assert notes == ["read as written for ai.onnx 13, not 15 as it states"]
     assert [imports_of(each)[""] for each in (made.proto, *made.proto.functions)] == [13, 13, 14]
     made, notes = assume_opsets(model_of("y = com.example.f (x)", 0), {"": 13}, REGISTRY)
-    assert notes == ["read as written for ai.onnx 13, not none as it states"]
+    assert notes == ["read as written for ai.onnx 13, which the model does not state"]
     assert imports_of(made.proto) == {"com.example": 3, "": 13}
 
 

@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from opset.cli import cli
+from opset.cli.processes import run_in_processes
 from opset.cli.test import _lost_report
 from opset.errors import Finding, RunError
 from opset.inference.building.dimensions import variable
@@ -611,8 +612,23 @@ def test_the_verb_reports_counts_and_findings(tmp_path):
     assert data["parts"] == [{"part": "kernel", "passed": 1, "failed": 2, "not_run": {}}]
     assert [each["code"] for each in data["findings"]] == ["T101", "T101"]
     assert run(folder / "com.test" / "Pick.yaml").exit_code == 0
-    assert run("com.test.Scale", "--schemas", folder, "-k", "scalar").exit_code == 0
+    some = run("com.test.Scale", "--schemas", folder, "-k", "scalar", "--format", "json")
+    assert some.exit_code == 0 and json.loads(some.stdout)["parts"][0]["passed"] == 2
     assert run("com.test.Scale", "--schemas", folder, "-k", "nothing").exit_code == 2
+
+
+def test_there_are_no_more_processes_than_examples_and_each_may_take_longer_than_its_limit(tmp_path, monkeypatch):
+    asked = []
+
+    def in_processes(work, chosen, count, lost, seconds):
+        asked.append((len(chosen), count, seconds > 7))
+        return run_in_processes(work, chosen, 1, lost, seconds)
+
+    monkeypatch.setattr("opset.cli.test.run_in_processes", in_processes)
+    folder = domain(tmp_path)
+    for options in (["-k", "scalar", "-j", "9"], ["-j", "2"]):
+        run("com.test.Scale@1", "--schemas", folder, "--timeout", "7", *options)
+    assert asked == [(1, 1, True), (5, 2, True)]
 
 
 def test_without_trust_nothing_is_run(tmp_path):

@@ -242,6 +242,17 @@ def test_forms_of_an_example_in_which_less_is_known():
         ["Unknown"],
     ]
     assert len({str(form(each)[0]) for each in varied_forms(relu, one)} - {"[(1, None)]"}) > 6
+    cast = default_registry().schema("Cast", 21)
+    found = [form(each)[0] for each in varied_forms(cast, one)][4 : 4 + len(cast.types["T1"]) + 2]
+    # Each type of T1 as that of the input; those that older versions lack, as that of a constant, too.
+    assert [each for (each,) in found if each[0] in (11, 21, 22, "c")] == [
+        (11, [2]),
+        (22, [2]),
+        "constant",
+        (21, [2]),
+        "constant",
+    ]
+    assert [each for (each,) in found if each == "constant"] == ["constant"] * 2
 
 
 def test_outcomes_are_not_recorded_if_a_test_ends_in_an_internal_error(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from opset.checker.table import CHECKER, CheckContext, Mend
 from opset.errors import quote
 from opset.model.graph.index import Body, FreshNames
 from opset.model.graph.walking import rename_values, subgraphs
+from opset.preparation import repeated_names
 
 MAIN = "main"
 """The name that a main graph without one gets."""
@@ -49,16 +50,11 @@ def rename_nodes(context: CheckContext) -> Iterator[Mend]:
     """
     names = FreshNames(context.bodies)
     for body in context.bodies:
-        seen: set[str] = set()
-        for index, name in enumerate(body.names):
-            if name in seen and isinstance(name, str):
-                fresh = body.nodes[index].name = names.fresh(name)
-                place = f"{body.location(index)}, node number {index}"
-                yield Mend(
-                    "G213", f"the node, one of several with the name {quote(name)}, is {quote(fresh)} now", place
-                )
-            elif name:
-                seen.add(name)
+        for index in repeated_names(body):
+            name = body.names[index]
+            fresh = body.nodes[index].name = names.fresh(name)
+            place = f"{body.location(index)}, node number {index}"
+            yield Mend("G213", f"the node, one of several with the name {quote(name)}, is {quote(fresh)} now", place)
 
 
 @CHECKER.fix("G207")

@@ -303,7 +303,11 @@ def check_node_names(body: Body, context: CheckContext) -> Iterator[Finding]:
             why = "the name of a node is unique in its graph; messages and profiles name nodes by it"
             place = f"{body.location(index)}, node number {index}"
             yield Finding(
-                "G213", f"another node has the name {quote(name)}", place, why, "rename it, or clear its name"
+                "G213",
+                f"another node has the name {quote(name)}",
+                place,
+                why,
+                "rename it, or clear its name; `opset check --fix` does this",
             )
         elif name in repeated:
             seen.add(name)

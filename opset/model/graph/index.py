@@ -270,7 +270,7 @@ def check_head(proto: Any) -> None:
         raise ModelError(Finding("M109", "the model has no graph", "model"))
     if proto.ir_version >= 3 and not proto.opset_import:
         why = "from IR version 3 a model must name the operator sets that it uses"
-        help = "add an opset_import with the version for which the exporter wrote the nodes"
+        help = "import the version that the exporter wrote the nodes for, or name it: --assume-opset 13"
         raise ModelError(Finding("M107", "the model imports no operator set", "opset_import", why, help))
 
 

@@ -201,7 +201,7 @@ class Files:
         """Keep a folder open and lock it; raise UsageError U103 if there are too many."""
         self._folders[folder.path] = folder
         if len(self._folders) > MAX_FOLDERS:
-            help = "external='move' puts all data into one file, external='inline' puts it into the model"
+            help = "external='move', --external-data move, puts all data into one file, 'inline' puts it into the model"
             raise UsageError(Finding("U103", f"the data is spread over more than {MAX_FOLDERS} folders", help=help))
         folder.lock(self._spared)
 
@@ -239,7 +239,7 @@ class Files:
             if status is None or not os.path.samestat(status, os.fstat(descriptor)):
                 raise OSError(errno.ESTALE, "the file was exchanged meanwhile")
         except OSError as error:
-            why, help = error.strerror or str(error), "copy the data instead: external='copy'"
+            why, help = error.strerror or str(error), "copy the data instead: external='copy', --external-data copy"
             finding = Finding("U104", "a hard link cannot be made", why=why, help=help, file=place.path)
             raise UsageError(finding) from error
 

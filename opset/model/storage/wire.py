@@ -430,7 +430,7 @@ def placeholder_index(entry: bytes, token: bytes) -> int | None:
 def too_large_error(size: int, name: str) -> ModelError:
     """Return the error for a message that protobuf cannot hold."""
     why = f"it has {size} bytes, and {limits.MAX_MESSAGE} is the limit"
-    help = "keep the tensors' data in a file of its own: external='move'"
+    help = "keep the tensors' data in a file of its own: external='move', --external-data move"
     return ModelError(Finding("M111", "the message is larger than protobuf can hold", why=why, help=help, file=name))
 
 

@@ -117,7 +117,7 @@ def save_in_place(
         folder, relative = _target_of_link(path, roots)
         if external in ("copy", "link", "move") and os.path.dirname(relative):
             why = "its data would be in another folder than the link"
-            help = "write to the path that the link leads to, or keep the data where it is: external='keep'"
+            help = "write to where the link leads, or keep the data there: external='keep', --external-data keep"
             raise UsageError(
                 Finding("U103", f"external='{external}' does not fit a link", why=why, help=help, file=path)
             )
@@ -334,7 +334,7 @@ def _data_folder(model: ModelParts) -> external_data.Folder | None:
     """Return the folder of the model's external data, None if it has none; raise UsageError U103 if it is unknown."""
     if model.folder is None and external_data.locations(model.proto):
         why = "it did not come from a path, and locations are relative to the model's folder"
-        help = "load it by its path, or keep its external data as it is: external='keep'"
+        help = "load it by its path, or keep its external data as it is: external='keep', --external-data keep"
         message = "the folder of the model's external data is not known"
         raise UsageError(Finding("U103", message, why=why, help=help))
     return model.folder
@@ -426,7 +426,7 @@ _SEPARATORS: Final = r"[/\\]" if os.sep == "\\" else "/"
 def _location_error(location: str, why: str) -> UsageError:
     """Return the error U103 for external data that has no place beside the output."""
     message = f"external data {quote(location)} cannot be put beside the output"
-    help = "external='move' puts the data into a new file, external='inline' puts it into the model"
+    help = "external='move', --external-data move, puts the data into a new file, 'inline' puts it into the model"
     return UsageError(Finding("U103", message, why=why, help=help))
 
 

@@ -48,7 +48,6 @@ _OTHER_MODELS: Final = (
     (re.compile(r"^[ \t]*(?:node|versions|library|meta_graphs)[ \t]*:?[ \t]*\{", re.MULTILINE), "TensorFlow"),
     (re.compile(r"^[ \t]*(?:max_batch_size|platform|backend)[ \t]*:", re.MULTILINE), "Triton"),
 )
-_type_name: Final = descriptor_pb2.FieldDescriptorProto.Type.Name
 _NEWER: Final = "correct the name; if a newer version of ONNX has this field, opset does not know it yet"
 
 
@@ -321,7 +320,8 @@ def _set_values(message: Any, field: Any, value: Any, where: str) -> None:
         cause = error.__cause__ or error
         why, _, index = str(cause).partition(f" at {message.DESCRIPTOR.name}.{field.name}")
         if isinstance(cause, TypeError):
-            why = f"a value of type {_type_name(field.type).removeprefix('TYPE_').lower()} is expected"
+            kind = descriptor_pb2.FieldDescriptorProto.Type.Name(field.type)
+            why = f"a value of type {kind.removeprefix('TYPE_').lower()} is expected"
         raise _json_error(where + index, why) from None
 
 

@@ -296,10 +296,14 @@ class Runtime:
         return False
 
     def answers_alike(self, other: Runtime) -> bool:
-        """Whether a release of the same runtime has the same kernels of all operators that were asked of this one."""
+        """Whether a release of the same runtime has the same kernels and faults of all that was asked of this one."""
         if self.table is not other.table or self.lists_operators != other.lists_operators:
             return False
+        if self.local_functions != other.local_functions:
+            return False
         if any(other.kernels(*operator) != kernels for operator, kernels in self._known.items()):
+            return False
+        if any(other.faults(*operator) != faults for operator, faults in self._faults.items()):
             return False
         if any(self.cast_of(element) != other.cast_of(element) for element in self.casts):
             return False
