@@ -471,3 +471,12 @@ def test_a_layer_normalization_of_two_types_cannot_become_the_standards():
     assert not opset.plan(proto, 16).refusals
     (refusal,) = opset.plan(proto, 17).refusals
     assert refusal.code == "C202" and "'Scale' is tensor(float)" in str(refusal)
+
+
+def test_a_layer_normalization_before_the_standards_is_not_lowered():
+    proto = model("LayerNormalization", 12, X, SCALE)
+    with pytest.raises(opset.ConversionError) as caught:
+        opset.lower(proto, ["LayerNormalization"])
+    assert caught.value.code == "C201" and "convert to 17 or newer" in str(caught.value)
+    after = opset.lower(opset.convert(proto, 17), ["LayerNormalization"])
+    assert "LayerNormalization" not in {node.op_type for node in after.graph.node}
