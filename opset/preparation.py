@@ -8,6 +8,7 @@ and `index.notes` lists them. A model that needs none is not copied.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -25,6 +26,7 @@ from opset.model.graph.index import (
     normalize_domain,
 )
 from opset.model.graph.sorting import sort_nodes, sorted_orders
+from opset.model.graph.walking import dimensions_of
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, default_registry
 from opset.plain_text import count_text
@@ -35,6 +37,8 @@ from opset.schemas.names import domain_name
 ALL = "all"
 Freeze: TypeAlias = "str | Iterable[str]"
 """Names of initializers that become constants, or "all"."""
+_NEGATIVE_SIZE = re.compile(rb"\x08[\x80-\xff]{9}\x01")
+"""The encoding of a Dimension below 0; other messages may have the same bytes."""
 _UNSORTED = ("M110", "M112")  # a graph in a node does not see the values that are computed after it
 
 
@@ -42,7 +46,8 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = (), strict: bo
     """Return a model that means the same and follows the standard, and its index.
 
     - Several imports of a domain at one version become one. A domain that nodes use and that the model does not import
-      is imported if all versions of its operators are one. Nodes that are not sorted are sorted.
+      is imported if all versions of its operators are one.
+    - Nodes that are not sorted are sorted. Sizes below 0 are left open.
     - Nodes that have the name of an earlier node of their graph are renamed: some runtimes refuse such a model.
     - An operator set of the standard that is still in development is read as the newest released one.
     - An attribute that another version of its operator has is dropped if it changes nothing. Other known mistakes in
@@ -73,6 +78,8 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = (), strict: bo
         model, index = _sort_nodes(model, registry, notes, error)
     if not strict and (missing := _missing_imports(index, registry)):
         model, index = _add_imports(model, missing, registry, notes)
+    if not strict and _NEGATIVE_SIZE.search(model.proto.SerializeToString()):
+        model, index = _open_negative_sizes(model, index, registry, notes)
     if any(map(repeated_names, index.bodies)):
         model, index = _rename_nodes(model, registry, notes)
     fixes = attribute_fixes(index, registry)
@@ -209,6 +216,30 @@ def _add_imports(
             "one version"
         )
     return model, index_model(model.proto, registry.domains)
+
+
+def _open_negative_sizes(
+    model: Model, index: ModelIndex, registry: Registry, notes: list[str]
+) -> tuple[Model, ModelIndex]:
+    """Return a model in which sizes below 0, which tools write for unknown ones, are open, and its index.
+
+    The given model and index are returned if it has no such size.
+    """
+    changed = copy_model(model)
+    messages = messages_of(index, changed.proto)
+    count = 0
+    for body in index.bodies:
+        graph = messages[body]
+        stated = [graph.value_info] if body.function else [graph.input, graph.output, graph.value_info]
+        for value in (value for values in stated for value in values):
+            for dim in dimensions_of(value.type):
+                if dim.dim_value < 0:
+                    dim.ClearField("dim_value")
+                    count += 1
+    if not count:
+        return model, index
+    notes.append(f"stated sizes below 0 are left open: {count:,}")
+    return changed, index_model(changed.proto, registry.domains)
 
 
 def _freeze_initializers(model: Model, freeze: Freeze, notes: list[str]) -> Model:

@@ -180,9 +180,14 @@ class BodyConversion:
         """
         context = self._context
         route = context.routes.route(*operator, self.versions, context.opsets)
-        if operator in context.lowered and route.refusal is None:
-            return Route(Verdict.CONVERT, route.change._replace(until=0))
-        return route
+        if operator not in context.lowered or route.refusal is not None:
+            return route
+        if route.verdict is Verdict.PASS and not operator[1]:
+            first = context.registry.versions(*operator)[0].since_version
+            why = f"it is the standard's from version {first} on, and the model imports {self.versions.get('', 0)}"
+            help = f"convert to {first} or newer, and lower the result"
+            return Route(Verdict.REFUSE, route.change, Refusal("C201", why, help))
+        return Route(Verdict.CONVERT, route.change._replace(until=0))
 
     def _check_node(self, index: int) -> None:
         """Raise Refusal C103 if the node at `index` does not fit the schema of its operator at the body's own opset."""

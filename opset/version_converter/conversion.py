@@ -413,7 +413,8 @@ def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task,
             set_imports(proto if body.body is index.main else body.message, task.target.opsets, body.versions)
     conversion.notes += _withdrawn_notes(conversion, task.registry)
     for _, op_type in conversion.passed:
-        if (alias := quirks.alias(op_type, index.opsets.get("", 0))) is not None:
+        alias = quirks.alias(op_type, index.opsets.get("", 0))
+        if alias is not None and any((op_type, "") in body.operators for body in index.bodies):
             conversion.notes.append(f"{op_type} is no operator of the standard at this version: {alias.what}")
     if task.target.runtime is not None:
         if needless := needless_imports(proto, task.target):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, numpy_helper
-from onnx.helper import make_node
+from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
@@ -102,6 +102,16 @@ def test_axis_becomes_dimensions_of_one(check, operator, left, right, attributes
     node = make_node(operator, ["a", "b"], ["y"], **attributes)
     after = check(node, 6, 7, {"a": a, "b": b}, expect=[expect])
     assert not after.graph.node[-1].attribute
+
+
+@pytest.mark.parametrize(
+    ("attributes", "is_kept"), [({}, True), ({"axis": 1}, False), ({"broadcast": 0}, False), ({"broadcast": 1}, False)]
+)
+def test_a_node_that_states_none_of_the_old_attributes_is_kept(attributes, is_kept):
+    inputs = [make_tensor_value_info(name, TensorProto.FLOAT, [2, 2]) for name in "ab"]
+    made = make_graph([make_node("Add", ["a", "b"], ["y"], **attributes)], "g", inputs, inputs[:0])
+    plan = opset.plan(make_model(made, opset_imports=[make_opsetid("", 6)], ir_version=3), 7)
+    assert (plan.kept.total(), len(plan.actions)) == (is_kept, not is_kept)
 
 
 def test_axis_needs_ranks_unless_there_is_one_element(check, refused):
@@ -493,14 +503,13 @@ def test_remainders_of_integers(check, kind, fmod, to):
     with np.errstate(all="ignore"):
         expect = (np.fmod if fmod else np.mod)(a, b)
     check(make_node("Mod", ["a", "b"], ["y"], fmod=fmod), 13, to, {"a": a, "b": b}, expect=[expect])
-    check(
-        make_node("Mod", ["a", "b"], ["y"], fmod=fmod),
-        13,
-        to,
-        {"a": a},
-        {"b": np.array(3, kind)},
-        expect=[(np.fmod if fmod else np.mod)(a, kind(3))],
-    )
+    signed = bool(np.iinfo(kind).min)
+    for divisors in ([3], [3, 7], [3, -2] if signed else [3, 2], [-3] if signed else [1]):
+        divisor = np.array(divisors, kind)
+        expect = (np.fmod if fmod else np.mod)(a, divisor)
+        after = check(make_node("Mod", ["a", "b"], ["y"], fmod=fmod), 13, to, {"a": a}, {"b": divisor}, expect=[expect])
+        made = [each.op_type for each in after.graph.node]
+        assert ("Abs" in made) == (min(divisors) < 0)  # a divisor that is known to be positive is its own size
 
 
 @pytest.mark.parametrize("to", [9, 7])

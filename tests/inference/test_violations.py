@@ -15,8 +15,8 @@ THREE = (
 )
 LINEAR = f"ai.onnx.ml.LinearClassifier<{LABELS}, coefficients"
 GRAMS = (
-    'TfIdfVectorizer<mode="TF", min_gram_length=1, max_gram_length=1, max_skip_count=0, ngram_counts=[0],'
-    " ngram_indexes=[0]"
+    'TfIdfVectorizer<mode="TF", min_gram_length=1, max_gram_length=1, max_skip_count=0, ngram_counts=[0]'
+    ", ngram_indexes=[0]"
 )
 DOMAINS = '"ai.onnx.preview": 1, "ai.onnx.preview.training": 1'
 SUPPORTED = (
@@ -162,6 +162,9 @@ BROKEN = [
      "(float[3,2,4] x, float[1,20,4] w, float[1,24,?] r) => (float[] y) { y = LSTM(x, w, r) }"),
     (9, "C4: a pool of strings for X of int64",
      f'(int64[2] x) => (float[] y) {{ y = {GRAMS}, pool_strings=["a"]>(x) }}'),
+    *((13, why, f"(int64[2] x) => (float[] y) {{ y = {GRAMS.replace(stated, '')}, pool_int64s=[1]>(x) }}")
+      for why, stated in (("C5: they begin at [], 1 elements in all", ", ngram_counts=[0]"),
+                          ("C6: 1 n-grams, 0 coordinates", ", ngram_indexes=[0]"))),
     (9, "C4: a pool of numbers for X of string",
      f"(string[2] x) => (float[] y) {{ y = {GRAMS}, pool_int64s=[1]>(x) }}"),
     (18, "C5: 0 scales and 0 sizes", "(float[1,4] x) => (float[] y) { y = Resize(x) }"),

@@ -146,12 +146,13 @@ def test_unsorted_cyclic_undefined_and_double_definitions_are_all_found_at_once(
         helper.make_node("Add", ["x", "nowhere"], ["b"]),
         helper.make_node("Relu", ["self"], ["self"]),
     ]
+    nodes[-1].output.extend(["", ""])  # which are no values
     # The outputs are read in one pass, the inputs in the next.
     assert codes(model(nodes)) == ["M113", "M110", "M112", "M110", "M112"]
 
 
 def test_faults_of_uses_name_the_place_and_what_to_do():
-    nodes = [helper.make_node("Relu", ["x"], ["t"]), helper.make_node("Add", ["t", "nowhere"], ["x"])]
+    nodes = [helper.make_node("Relu", ["x"], ["t"]), helper.make_node("Clip", ["t", "", "nowhere"], ["x"])]
     branch = graph(nodes, [], ["never", ""])
     node = helper.make_node("If", ["c"], ["y"], then_branch=branch, else_branch=graph([], [], ["x"]))
     found = {each.name: [*use_faults(each)] for each in bodies(model([node], ["x", "c"]))[1:]}
@@ -163,7 +164,7 @@ def test_faults_of_uses_name_the_place_and_what_to_do():
             f"{place}, node number 0 (Relu)", "a name would stand for two values in one graph", "rename one of the two",
         ),
         Finding(
-            "M112", "the input 'nowhere' is defined nowhere", f"{place}, node number 1 (Add)",
+            "M112", "the input 'nowhere' is defined nowhere", f"{place}, node number 1 (Clip)",
             help="name a graph input, an initializer or the output of an earlier node",
         ),
         Finding(

@@ -335,6 +335,7 @@ REFUSED = [
         "a whole number from -9223372036854775808 to 9223372036854775807, found '9223372036854775808'",
     ),
     ("node", "y = A <a=1e39> ()", "1:10", "a number that a float can hold, found '1e39'"),
+    ("node", f"y = A <a={'9' * 38}e5> ()", "1:10", f"a number that a float can hold, found '{'9' * 38}e5'"),
     ("node", "y = A <a=-1e400> ()", "1:10", "a number that a float can hold, found '-1e400'"),
     ("node", "y = A <a=double {1e400}> ()", "1:18", "a number that a double can hold, found '1e400'"),
     ("node", "y = A <a=float[2] {true}> ()", "1:20", "a number, found 'true'"),

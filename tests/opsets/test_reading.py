@@ -98,6 +98,21 @@ def test_a_domain_whose_operators_have_one_version_need_not_be_imported():
     assert {refusal.code for refusal in opset.plan(proto, 21).refusals} == {"C102"}
 
 
+def test_sizes_below_0_are_left_open():
+    text = """<ir_version: 8, opset_import: ["": 13, "f": 1]> m (float[-1, 3] x) => (float[-1, 3] y) <float[-1, 3] a> {
+        a = f.F (x)  c = Constant <value = bool {1}> ()
+        y = If (c) <then_branch = t () => (float[-2, 3] b) <float[2, -1] d> { d = Neg (a)  b = Neg (d) },
+            else_branch = e () => (float[2, 3] b) { b = Neg (a) }> }
+        <domain: "f", opset_import: ["": 13]> F (a) => (b) { b = Softmax <axis = -2> (a) }"""
+    proto = opset.parse_model(text)
+    before = proto.SerializeToString()
+    converted = opset.convert(proto, 12)
+    assert "stated sizes below 0 are left open: 5" in notes(proto, 12)
+    assert "-1," not in opset.to_text(converted).replace("axis", "") and "-2, 3" not in opset.to_text(converted)
+    assert proto.SerializeToString() == before
+    assert not any("below 0" in note for note in notes(converted, 11))
+
+
 def test_equal_imports_of_functions_are_merged():
     twice = [helper.make_opsetid("", 13), helper.make_opsetid("ai.onnx", 13)]
     function = helper.make_function("own", "F", ["a"], ["b"], [helper.make_node("Relu", ["a"], ["b"])], twice)

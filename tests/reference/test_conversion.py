@@ -1,5 +1,6 @@
 """Conversions between element types against exact arithmetic on every value of the narrow type."""
 
+import itertools
 from fractions import Fraction
 
 import ml_dtypes
@@ -7,7 +8,10 @@ import numpy as np
 import pytest
 
 from opset.model.arrays import DTYPES
+from opset.model.elements import NUMBERS
+from opset.reference.kernels.cast import bit_cast_26
 from opset.reference.numerics.conversion import convert_numbers
+from opset.schemas.constraints.violation import Violation
 
 NARROW = {
     np.dtype(kind): largest
@@ -108,3 +112,29 @@ def test_every_pair_of_numeric_types_converts_small_integers():
             if target.name == "float8_e8m0fnu" and two < 0:
                 continue
             assert result.astype(np.float64).tolist() == [1, two, 1], (source, target)
+
+
+@pytest.mark.parametrize("names", [["int4", "uint4", "float4e2m1"], ["int2", "uint2"]])
+def test_bits_of_a_part_of_a_byte_are_those_of_the_value(names):
+    """Each type has one value for each pattern; as integers, those with the highest bit set are below zero."""
+    patterns = np.arange(4 if names[0] == "int2" else 16, dtype=np.uint8)
+    values = {}
+    for name in names:
+        dtype = DTYPES[NUMBERS[name]]
+        signed = np.where(patterns < len(patterns) // 2, patterns, patterns.astype(np.int8) - np.int8(len(patterns)))
+        values[name] = (
+            patterns.view(dtype) if name[0] == "f" else (signed if name[0] == "i" else patterns).astype(dtype)
+        )
+    for source, target in itertools.product(names, repeat=2):
+        found = bit_cast_26(values[source], to=NUMBERS[target])
+        assert found.dtype == values[target].dtype
+        assert found.astype(np.float32).tolist() == values[target].astype(np.float32).tolist()
+        assert found.tobytes() == values[target].tobytes()
+        with pytest.raises(Violation, match=f"C2.*{len(patterns).bit_length() - 1} bits, 8 in the target type"):
+            bit_cast_26(values[source], to=NUMBERS["int8"])
+
+
+def test_bits_of_a_byte_are_a_bool_that_is_0_or_1():
+    found = bit_cast_26(np.array([0, 1, 2, -1], np.int8), to=NUMBERS["bool"])
+    assert (found.dtype, found.tobytes()) == (np.bool_, bytes([0, 1, 1, 1]))
+    assert bit_cast_26(found, to=NUMBERS["uint8"]).tolist() == [0, 1, 1, 1]

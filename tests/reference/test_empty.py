@@ -8,6 +8,7 @@ from opset.opsets.registry import default_registry
 from opset.reference.engine.evaluator import ReferenceEvaluator
 from opset.reference.example_models import feeds_of, model_of
 from opset.schemas.model import example_versions
+from tests.reference.graphs import results
 
 
 def test_no_example_without_elements_warns():
@@ -27,3 +28,16 @@ def test_no_example_without_elements_warns():
                 found += [f"{name} {example.name}: {each.message}" for each in caught]
     assert seen > 50
     assert found == []
+
+
+def test_a_stack_of_matrices_without_columns_gives_zeros():
+    graph = """g (float[2,3,0] x, float[0,4] w, float[2,0,5] e, float[5,4] v) => (y, z) {
+        y = MatMul (x, w)
+        z = MatMul (e, v)
+    }"""
+    feeds = {
+        name: np.zeros(shape, np.float32)
+        for name, shape in zip("xwev", ((2, 3, 0), (0, 4), (2, 0, 5), (5, 4)), strict=True)
+    }
+    y, z = results(graph, feeds, 13)
+    assert (y.tolist(), z.shape) == (np.zeros((2, 3, 4)).tolist(), (2, 0, 4))

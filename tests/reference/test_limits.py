@@ -422,11 +422,14 @@ def test_a_small_part_of_a_large_array_does_not_keep_it_alive():
 
 def test_an_evaluation_may_take_what_the_groups_of_its_process_leave(monkeypatch):
     files = {"/proc/self/statm": "1000 100 0", "/proc/self/cgroup": "groups", "inner": "max", "outer": "5000000"}
-    monkeypatch.setattr(limits, "_read_text", files.get)
     monkeypatch.setattr(limits, "control_group_files", lambda text: ["inner", "outer"] if text == "groups" else [])
     monkeypatch.setattr(limits, "_process_limits", lambda taken, resident: [])
     monkeypatch.setattr(limits.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 10**6}.get)
+    monkeypatch.setattr(limits, "_read_text", lambda path: files.get(path, ""))
     assert limits.byte_limit(Limits()) == 5_000_000 - 100 * 4096
+    files["/proc/meminfo"] = "MemTotal:  9000000 kB\nMemAvailable:    3000 kB\nBuffers: 7 kB"
+    assert limits.byte_limit(Limits()) == 3000 * 1024
+    del files["/proc/meminfo"]
     files["/proc/self/statm"] = "9000 9000 0"
     assert limits.byte_limit(Limits()) == 0
     assert limits.byte_limit(Limits(max_bytes=7)) == 7

@@ -4,6 +4,7 @@ import itertools
 import os
 import random
 import struct
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -517,6 +518,18 @@ def test_an_entry_has_the_keys_that_it_does_not_write(tmp_path):
     assert operator.schemas[0].inputs == (Parameter("Z", "tensor(bool)"),)
     assert operator.schemas[0].attributes["a"] == Attribute("a", "int", 2, range=">= 0")
     assert (operator.docs[0].inputs, operator.docs[0].attributes) == ({"Z": "whether"}, {"a": ""})
+
+
+def test_files_are_read_until_there_are_five_times_as_many_findings_as_a_file_may_have(tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    files = [tmp_path / "com.acme" / f"Scale{number}.yaml" for number in range(7)]
+    for file in files:
+        file.write_text(ONE.replace("Scale", file.stem) + "".join(f"k{number}: 1\n" for number in range(120)))
+    findings = read_operators(files, SETS)[1]
+    read = Counter(each.place.split(":")[0] for each in findings)
+    assert read == {str(file): count for file, count in zip(files[:6], [100] * 5 + [1], strict=True)}
+    assert findings[-1].message == "files of this folder were not read: 2, of which this is the first"
+    assert findings[-1].why == "the ones before have more than 500 findings"
 
 
 def test_many_versions_that_share_many_values_are_refused(tmp_path):

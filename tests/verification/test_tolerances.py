@@ -85,5 +85,5 @@ def test_what_is_allowed_grows_with_the_roundings_up_to_the_limit_of_the_type(dt
     ],
 )  # fmt: skip
 def test_only_numbers_that_are_rounded_have_a_unit_of_the_last_place(element, unit):
-    scope = SimpleNamespace(type_of=lambda name: SimpleNamespace(element=element) if name == "x" else None)
+    scope = SimpleNamespace(type_of=lambda name: SimpleNamespace(element=element) if name in ("x", "") else None)
     assert [_unit_of(scope, "x"), _unit_of(scope, "y"), _unit_of(scope, ""), _unit_of(None, "x")] == [unit, 0, 0, 0]

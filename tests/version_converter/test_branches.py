@@ -115,6 +115,34 @@ def test_one_that_is_known_is_taken_behind_one_that_is_not(tmp_path):
     assert [node.op_type for node in after.graph.node] == ["If", "Neg"]
 
 
+def test_all_that_takes_the_place_of_an_if(tmp_path):
+    """Names and types of the branch are kept, and what only the condition or the other branch read is removed."""
+    model = model_of("""{ yes = Constant <value = bool {1}> ()  o = Neg (x)  n = Abs (x)
+        [choice] p, q = If (yes) <
+            then_branch = t () => (float[A, 3] a, float[A, 3] c) <float[3] w = {1.0, 2.0, 3.0}, float[A, 3] k> {
+                k = Mul (n, w)  a = Neg (k)  [last] c = Abs (a) },
+            else_branch = e () => (float[N, M] b, float[N, M] d) { b = Exp (o)  d = Neg (b) }>
+        y = Add (p, q) }""")
+    model.graph.node[3].metadata_props.add(key="from", value="here")
+    after = opset.convert(model, runtime="npu==1.0", targets=[file_without_exp(tmp_path)])
+    assert opset.to_text(after).split("\n") == [
+        '<ir_version: 8, opset_import: ["": 17]>',
+        "m (float[2, 3] x) => (float[N, M] y) <",
+        "  float[3] w_1 = {1.0, 2.0, 3.0},",
+        "  float[?, 3] choice__k,",
+        "  float[?, 3] p,",
+        "  float[?, 3] q",
+        "> {",
+        "  n = Abs (x)",
+        '  [choice__Mul] choice__k = Mul (n, w_1) &{metadata_props: ["from": "here"]}',
+        '  [choice__Neg] p = Neg (choice__k) &{metadata_props: ["from": "here"]}',
+        '  [choice__last] q = Abs (p) &{metadata_props: ["from": "here"]}',
+        "  y = Add (p, q)",
+        "}",
+        "",
+    ]
+
+
 def test_a_frozen_initializer_is_a_known_condition(tmp_path):
     nodes, given = STAY["an initializer that a caller may override"]
     runtime = {"runtime": "npu==1.0", "targets": [file_without_exp(tmp_path)], "freeze": ["yes"]}

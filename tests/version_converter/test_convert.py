@@ -825,3 +825,15 @@ def test_the_first_notes_of_a_report_are_shown(notes, more):
     lines = report_lines(report)
     assert len([each for each in lines if each.startswith("  note: ")]) == min(notes, SHOWN)
     assert [each for each in lines if "more notes" in each] == more
+
+
+def test_ranks_are_known_in_each_graph_of_training():
+    """Softmax before 13 flattens: with another axis than the last, the rank has to be known."""
+    head = '<ir_version: 8, opset_import: ["": 13]> g (float[2, 3, 4] x) => (float[A, B, C] y)'
+    before = onnx.parser.parse_model(f"{head} {{ y = Softmax <axis = 1> (x) }}")
+    training = before.training_info.add()
+    training.algorithm.CopyFrom(before.graph)
+    training.initialization.CopyFrom(before.graph)
+    after = opset.convert(before, 11)
+    graphs = [after.graph, after.training_info[0].algorithm, after.training_info[0].initialization]
+    assert [[node.op_type for node in graph.node] for graph in graphs] == [["Transpose", "Softmax", "Transpose"]] * 3

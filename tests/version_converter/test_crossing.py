@@ -11,6 +11,7 @@ from opset.model.attributes import stated_integer
 from opset.model.graph.walking import count_operators
 from opset.version_converter.crossing import (
     OLDEST,
+    Crossing,
     _is_taken_instead,
     _refusal_without_lowering,
 )
@@ -197,3 +198,25 @@ def test_operators_of_subgraphs_are_counted():
     graph = model_of(nodes, given="bool b, float[2] x", more=', "com.acme": 1').graph
     counts = {(domain, op_type): count for (domain, op_type, _), count in count_operators(graph.node).items()}
     assert counts == {("", "Neg"): 3, ("", "If"): 2, ("", "Abs"): 1, ("com.acme", "F"): 1}
+
+
+def test_reasons_are_told_once_and_the_first_help_about_an_unknown_fact_is_the_advice():
+    crossing = Crossing.__new__(Crossing)
+    crossing._reasons, crossing._advice = [], ""
+    found = []
+    for code, why, help in (
+        ("C201", "one", "another target"),
+        ("C207", "two", ""),
+        ("C207", "one", "fix sizes"),
+        ("C205", "three", "make it constant"),
+        ("C209", "two", "another runtime"),
+    ):
+        crossing._add_reason(Refusal(code, why, help))
+        found.append((*crossing._reasons, crossing._advice))
+    assert found == [
+        ("one", ""),
+        ("one", "two", ""),
+        ("one", "two", "fix sizes"),
+        ("one", "two", "three", "fix sizes"),
+        ("one", "two", "three", "fix sizes"),
+    ]

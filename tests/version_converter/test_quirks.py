@@ -330,7 +330,21 @@ def test_a_function_of_the_model_is_called_whatever_runtimes_know_by_its_name():
 def test_what_passes_through_is_noted():
     plan = opset.plan(model("SimplifiedLayerNormalization", 13, X, SCALE), 21)
     assert plan.passed == {("com.microsoft", "SimplifiedLayerNormalization"): 1}
-    assert "SimplifiedLayerNormalization is no operator of the standard" in plan.notes[0]
+    assert plan.notes == [
+        "SimplifiedLayerNormalization is no operator of the standard at this version: passed through;"
+        " computed as RMSNormalization 23"
+    ]
+    own = opset.plan(model("LayerNormalization", 16, X, SCALE), 15)
+    assert own.passed == {("com.microsoft", "LayerNormalization"): 1} and len(own.notes) == 1
+    for domain, name in (("com.microsoft", "SimplifiedLayerNormalization"), ("com.acme", "LayerNormalization")):
+        foreign = model(name, 16, X, SCALE)
+        foreign.graph.node[0].domain = foreign.opset_import.add(domain=domain, version=1).domain
+        found = opset.plan(foreign, 15)
+        assert (found.passed, found.notes) == ({(domain, name): 1}, [])  # the standard has nothing to do with it
+        foreign.opset_import[0].domain = "ai.onnx.ml"
+        foreign.opset_import[0].version = 3
+        found = opset.plan(foreign, {"ai.onnx.ml": 2})
+        assert (found.passed, found.notes) == ({(domain, name): 1}, [])
 
 
 def test_every_quirk_is_complete():
@@ -457,3 +471,12 @@ def test_a_layer_normalization_of_two_types_cannot_become_the_standards():
     assert not opset.plan(proto, 16).refusals
     (refusal,) = opset.plan(proto, 17).refusals
     assert refusal.code == "C202" and "'Scale' is tensor(float)" in str(refusal)
+
+
+def test_a_layer_normalization_before_the_standards_is_not_lowered():
+    proto = model("LayerNormalization", 12, X, SCALE)
+    with pytest.raises(opset.ConversionError) as caught:
+        opset.lower(proto, ["LayerNormalization"])
+    assert caught.value.code == "C201" and "convert to 17 or newer" in str(caught.value)
+    after = opset.lower(opset.convert(proto, 17), ["LayerNormalization"])
+    assert "LayerNormalization" not in {node.op_type for node in after.graph.node}

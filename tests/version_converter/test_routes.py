@@ -26,6 +26,26 @@ def test_nodes_of_a_domain_that_is_not_imported_are_refused():
     assert isinstance(found.refusal, Refusal) and (found.refusal.code, found.refusal.why) == ("C102", why)
 
 
+def test_routes_are_found_once_for_each_operator_and_its_versions():
+    """A domain that the target does not name keeps its version; versions after the last change are one."""
+    routes, asked = Routes(default_registry()), []
+    for operator, domain, versions, opsets, verdict, since, until in (
+        ("Relu", "", {"": 13}, {"": 6}, Verdict.CHECK, 13, 6),
+        ("Relu", "", {"": 6}, {"": 13}, Verdict.KEEP, 6, 13),
+        ("Relu", "", {"": 13}, {"": 5}, Verdict.CHECK, 13, 1),
+        ("Abs", "", {"": 13}, {"": 6}, Verdict.CHECK, 13, 6),
+        ("Relu", "", {"": 13}, {}, Verdict.KEEP, 13, 13),
+        ("TreeEnsemble", "ai.onnx.ml", {"ai.onnx.ml": 5}, {"ai.onnx.ml": 3}, Verdict.REFUSE, 5, 0),
+        ("TreeEnsemble", "ai.onnx.ml", {"ai.onnx.ml": 5}, {"": 3}, Verdict.KEEP, 5, 5),
+    ):
+        found = routes.route(operator, domain, versions, opsets)
+        assert (found.verdict, found.change) == (verdict, VersionChange(domain, operator, since, until))
+        assert all(found is not other for other in asked)
+        asked.append(found)
+        assert routes.route(operator, domain, versions, opsets) is found
+    assert routes.route("Relu", "", {"": 13}, {"": 12}) is not routes.route("Relu", "", {"": 13}, {"": 13})
+
+
 @pytest.mark.parametrize(
     ("operator", "version", "final", "found"),
     [

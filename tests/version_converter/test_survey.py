@@ -3,7 +3,7 @@
 import pytest
 from onnx import parser
 
-from opset.budget import BudgetExceeded
+from opset.budget import BudgetExceeded, Limits
 from opset.model import load
 from opset.opsets.registry import default_registry
 from opset.opsets.runtimes.names import find_runtime
@@ -196,6 +196,13 @@ def test_each_form_has_its_members_and_calls_have_none():
         *[("Relu", "", 17, 3), ("Relu", "", 17, 1), ("Add", "", 17, 1), ("Scaler", "ai.onnx.ml", 3, 1)],
         *[("Neg", "", 16, 1)] * 2,
     ]
+
+
+def test_a_survey_of_functions_ends_with_the_budget_of_its_caller():
+    model = load(parser.parse_model(CALLS.replace("b = Mish (a)", "b = Relu (a)")))
+    assert Survey(model, REGISTRY).convert(target_of_version(13, REGISTRY)).refusals == []
+    with pytest.raises(BudgetExceeded):
+        Survey(model, REGISTRY, Limits(max_steps=3)).convert(target_of_version(13, REGISTRY))
 
 
 @pytest.mark.parametrize(("most", "refuses"), [(3, False), (2, True)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from opset.checker.fixes.entries import remove_entries
 from opset.checker.rules.graphs import check_interface, contradictions
@@ -12,9 +11,7 @@ from opset.checker.table import CHECKER, OUTPUT, VALUE_INFO, CheckContext, Mend,
 from opset.inference.building.types import Type, fill_proto, map_sizes, type_to_proto
 from opset.inference.engine.scopes import Scope
 from opset.model.graph.index import is_visible
-
-_INNER = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
-"""Kinds of types that hold others, and the fields with these."""
+from opset.model.graph.walking import dimensions_of
 
 
 @CHECKER.fix("W201 G202 G211 G212")
@@ -60,22 +57,13 @@ def clear_dimensions(context: CheckContext) -> Iterator[Mend]:
     """
     for value, body, role in context.values():
         code = ""
-        for dim in _dimensions(value.type):
+        for dim in dimensions_of(value.type):
             kind = dim.WhichOneof("value")
             if dim.dim_value < 0 or (kind == "dim_param" and not dim.dim_param):
                 code = code or ("G606" if kind == "dim_value" else "W602")
                 dim.ClearField(kind)
         if code:
             yield Mend(code, "a size that is not known is left open", StatedValue(value, body, role).place)
-
-
-def _dimensions(type_: Any) -> list[Any]:
-    """Return the dimensions of the tensor in a TypeProto, also in a sequence, optional or map; [] without one."""
-    kind = type_.WhichOneof("value")
-    while kind in _INNER:
-        type_ = getattr(getattr(type_, kind), _INNER[kind])
-        kind = type_.WhichOneof("value")
-    return [] if kind in (None, "opaque_type") else getattr(type_, kind).shape.dim[:]
 
 
 @CHECKER.fix("G203 G204")

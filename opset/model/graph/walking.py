@@ -1,4 +1,4 @@
-"""Graph messages without a model index: graphs inside nodes, names that nodes read, keys of functions."""
+"""Graph messages without a model index: graphs inside nodes, names that nodes read, keys of functions, sizes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 GRAPH_ATTRIBUTE, GRAPHS_ATTRIBUTE = 5, 10
+_INNER = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
+"""Kinds of types that hold others, and the fields with these."""
 
 
 def subgraphs(node: Any) -> Iterator[tuple[str, Any]]:
@@ -86,3 +88,12 @@ def count_operators(nodes: Iterable[Any]) -> Counter[tuple[str, str, str]]:
         counts[function_key(node)] += 1
         pending.extend(inner for _, graph in subgraphs(node) for inner in graph.node)
     return counts
+
+
+def dimensions_of(type_: Any) -> list[Any]:
+    """Return the dimensions of the tensor in a TypeProto, also in a sequence, optional or map; [] without one."""
+    kind = type_.WhichOneof("value")
+    while kind in _INNER:
+        type_ = getattr(getattr(type_, kind), _INNER[kind])
+        kind = type_.WhichOneof("value")
+    return [] if kind in (None, "opaque_type") else getattr(type_, kind).shape.dim[:]

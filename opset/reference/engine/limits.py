@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
@@ -12,10 +13,12 @@ from opset.budget import BudgetExceeded, Limits
 from opset.errors import Finding, RunError
 
 _UNKNOWN = 1 << 34  # bytes of memory, if the system does not say
+_AVAILABLE = re.compile(r"^MemAvailable: *([0-9]{1,15}) kB$", re.MULTILINE)
+"""What a Linux machine can give without swapping; the memory that it has is more by what others hold."""
 
 
 def byte_limit(limits: Limits) -> int:
-    """Return the bytes that an evaluation may hold, by default the memory of the machine and its control groups.
+    """Return the bytes that an evaluation may hold, by default what the machine and control groups have left.
 
     No limit is above the bytes that the system leaves to the process.
     """
@@ -25,8 +28,11 @@ def byte_limit(limits: Limits) -> int:
     if limits.max_bytes is not None:
         bounds.append(limits.max_bytes)
         return min(bounds)
-    with suppress(AttributeError, ValueError, OSError):  # not on every system
-        bounds.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    if available := _AVAILABLE.search(_read_text("/proc/meminfo")):
+        bounds.append(int(available[1]) * 1024)
+    else:
+        with suppress(AttributeError, ValueError, OSError):  # not on every system
+            bounds.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     for file in _readable_files(_read_text("/proc/self/cgroup")):
         if (text := _read_text(file)).isdigit():  # else "max", or no such file
             bounds.append(max(int(text) - resident, 0))

@@ -42,6 +42,19 @@ def test_types_follow_and_an_input_that_is_not_named_counts_for_all():
     np.testing.assert_array_equal(found, np.maximum(x, 0).reshape(2, 6) + bias)
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_sizes_that_nodes_compute_follow_whichever_axis_changes(axis):
+    text = f"""{HEAD} g (float[2,3,4] x) => (float[A,B,C] y, int64[3] n, int64[1] m) <int64[1] i = {{{axis}}}> {{
+        s = Shape(x)  r = Relu(x)  y = Reshape(r, s)  n = Identity(s)  m = Gather(s, i) }}"""
+    after = opset.change_sizes(opset.parse_model(text), {f"x.{axis}": "N"})
+    shape = [2, 3, 4]
+    shape[axis] = 5
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape) - 9
+    y, n, m = opset.ReferenceEvaluator(after).run(None, {"x": x})
+    np.testing.assert_array_equal(y, np.maximum(x, 0))
+    assert (n.tolist(), m.tolist()) == (shape, [5])
+
+
 def test_types_that_state_no_shape_stay_and_those_in_sequences_follow():
     text = f"""{HEAD} g (float[4,3] x) => (float[] y, seq(float[4,3]) s, seq(float[]) t) <float[] r> {{
         r = Relu(x)  y = Neg(r)  s = SequenceConstruct(y)  t = SequenceConstruct(y) }}"""
