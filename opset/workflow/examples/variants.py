@@ -17,6 +17,7 @@ from opset.workflow.examples.conversions import (
     adapter_finding,
     conversion,
     targets_of,
+    why_no_values,
 )
 from opset.workflow.examples.outcomes import example_of_type
 from opset.workflow.examples.runner import Examination, ExampleRunner, version_name
@@ -31,7 +32,7 @@ def check_variants(runner: ExampleRunner, schema: OpSchema, example: Example, re
     The kernel says what a variant gives; a variant that it does not compute, or that is not converted, says nothing.
     The first failure at each target is a finding T107 or T110, and counts as a test.
     """
-    if runner.registry.is_standard(schema.name, schema.domain) or runner.why_no_kernel(schema):
+    if runner.registry.is_standard(schema.name, schema.domain) or why_no_values(runner, schema, example):
         return
     if is_random(example) or schema.determinism != "deterministic":
         return
