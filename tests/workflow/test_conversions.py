@@ -20,11 +20,11 @@ from opset.workflow.examples.conversions import (
     ULP,
     _body_difference,
     _check_conversion,
-    _why_no_values,
     adapter_failure,
     body_opsets,
     check_bodies,
     check_conversions,
+    why_no_values,
     with_standard,
 )
 from opset.workflow.examples.outcomes import summarize
@@ -91,7 +91,7 @@ def test_random_results_of_a_body_are_compared_with_what_the_example_states():
 def test_why_an_example_has_no_values(kernel, result, why):
     runner = running(result)
     runner.why_no_kernel = lambda schema: kernel
-    assert _why_no_values(runner, RELU, EXAMPLE) == why
+    assert why_no_values(runner, RELU, EXAMPLE) == why
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_another_version_that_does_not_compute_the_example_is_no_target(holds, k
 @pytest.mark.parametrize(("why", "targets"), [("no values", [1]), ("", []), ("", [1, 13])])
 def test_an_example_is_converted_to_each_target(why, targets, monkeypatch):
     tried = []
-    monkeypatch.setattr(conversions, "_why_no_values", lambda runner, schema, each: why)
+    monkeypatch.setattr(conversions, "why_no_values", lambda runner, schema, each: why)
     monkeypatch.setattr(conversions, "targets_of", lambda runner, schema, each: targets)
     monkeypatch.setattr(
         conversions, "_check_conversion", lambda runner, schema, each, target, report: tried.append(target)

@@ -33,10 +33,10 @@ from opset.workflow.examples.claims import (
     _is_float,
     _is_number,
     _list_length,
-    _other_values,
     check_negative,
     check_old,
     check_only_for,
+    other_values,
 )
 from opset.workflow.examples.conversions import BodyRoutes, adapter_declarations, body_opsets, targets_of
 from opset.workflow.examples.examination import PARTS, Subject, check_kernel, examine
@@ -221,7 +221,8 @@ FAILURES = {
     "nothing is wrong": ([], {}),
     "kernel gives another value": (
         [("kernels.py", "return x * x.dtype.type(factor)", "return x + x.dtype.type(factor)")],
-        {"T101": "Scale 1: the example 'plain' is not what the kernel computes|Scale.yaml:36|3.0 instead of 2.0"},
+        {"T101": "Scale 1: the example 'plain' is not what the kernel computes|Scale.yaml:36|3.0 instead of 2.0",
+         "T107": "Scale 2: the example 'biased', with bias = 0.0, changes its values on the way 2 -> 1"},
     ),
     "kernel gives another type": (
         [("kernels.py", "* x.dtype.type(scale)", "* np.float64(scale)")],
@@ -348,11 +349,13 @@ FAILURES = {
     ),
     "an attribute has an effect for other types": (
         [("kernels.py", "(1 if scale is None else scale)", "((1 if scale is None else scale) + 1 - exact)")],
-        {"T108": "contradicts the claim 'exact: {only_for: ['float16']}'|with exact = 0"},
+        {"T107": "the example 'plain', with exact = 0, changes its values on the way 2 -> 1",
+         "T108": "contradicts the claim 'exact: {only_for: ['float16']}'|with exact = 0"},
     ),
     "negative axes mean something else": (
         [("kernels.py", "[mode](x, axis % x.ndim)", "[mode](x, max(axis, 0))")],
-        {"T108": "contradicts the claim 'axis: {negative: true}'|with axis = -1 in place of 1"},
+        {"T107": "the example 'plain', with axis = -1, changes its values on the way 2 -> 1",
+         "T108": "contradicts the claim 'axis: {negative: true}'|with axis = -1 in place of 1"},
     ),
     "an attribute was not renamed": (
         [("Pick.yaml", "{small: min, large: max}", "{small: max, large: min}"), *not_by_the_newer("kind: large")],
@@ -573,6 +576,32 @@ def test_an_adapter_that_fails_is_no_refusal(tmp_path, words):
     assert report.skipped["conversion", "refused (C204)"] == ("X204" not in words)
 
 
+VARIED = {
+    "": ("", ""),
+    "Scale 1: the example 'plain', with hint = 7, changes its values on the way 1 -> 2|up: written": (
+        "return op.copy(node, hint=None)",
+        "return op.copy(node, hint=None, bias=float(node.attr('hint') == 7))",
+    ),
+    "Scale 2: the example 'biased', of float, changes its values on the way 2 -> 1|down: written": (
+        'node.attr("bias") or node.element(0) == "float16"',
+        'node.element(0) == "float16"',
+    ),
+    "Scale 2: an adapter fails on the example 'plain' on the way 2 -> 1|ZeroDivisionError": (
+        "return op.copy(node, bias=None)",
+        "return op.copy(node, bias=None) if node.attr('factor') else half(0)",
+    ),
+}
+
+
+@pytest.mark.parametrize("words", VARIED)
+def test_an_adapter_is_tried_with_types_and_values_that_no_example_has(tmp_path, words):
+    folder = domain(tmp_path, ("Scale.yaml", "{up: derived, down: derived}", "{up: written, down: written}"))
+    (folder / "com.test" / "adapters.py").write_text(ADAPTERS.replace(*VARIED[words]))
+    report = report_on(folder)
+    assert bool(report.findings) == bool(words)
+    assert all(any(word in str(each) for each in report.findings) for word in words.split("|") if word)
+
+
 def test_an_adapter_that_is_not_written_is_found_where_it_is_declared(tmp_path):
     block = "adapters:\n      up: written\n      down: written"
     folder = domain(tmp_path, ("Scale.yaml", "adapters: {up: derived, down: derived}", block))
@@ -786,7 +815,7 @@ def test_how_a_type_is_not_that_of_a_value(type_, value, sizes, why, bound):
 )
 def test_other_values_of_an_attribute_are_legal_ones(operator, version, attribute, value, others):
     schema = default_registry().schema(operator, version)
-    assert _other_values(schema, schema.attributes[attribute], value) == others
+    assert other_values(schema, schema.attributes[attribute], value) == others
 
 
 def test_examples_go_to_the_neighbors_and_from_the_ends_all_the_way():
@@ -1263,7 +1292,7 @@ def test_an_attribute_without_effect_is_tried_on_all_examples_that_it_concerns(c
     tests = SimpleNamespace(examples=lambda schema: examples, kernel_outputs=kernel_outputs)
     schema = replace(default_registry().schema("Relu", 14), attributes={"a": Attribute("a", "int", 0)})
     found = ClaimTests.check_effect(tests, schema, "a", lambda example, values: example.name in concerned)
-    others = _other_values(schema, schema.attributes["a"], 0)
+    others = other_values(schema, schema.attributes["a"], 0)
     assert found.shown is shown and [each.name for each, _ in found.against] == against
     assert [why for _, why in found.against] == [f"with a = {others[0]}, output 0: 2 instead of 1"] * len(against)
     assert tried == [

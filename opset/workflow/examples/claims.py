@@ -238,7 +238,7 @@ class ClaimTests:
         for example, values in self.examples(schema):
             if not is_concerned(example, values):
                 continue
-            for other in _other_values(schema, attribute, example.attributes.get(name, attribute.default)):
+            for other in other_values(schema, attribute, example.attributes.get(name, attribute.default)):
                 varied = self.kernel_outputs(schema, example._replace(attributes={**example.attributes, name: other}))
                 shown |= varied is not None
                 if varied is not None and (why := _first_difference(values, varied)):
@@ -486,7 +486,7 @@ def check_old(claim: Claim) -> Iterator[ClaimResult]:
         if results is None:
             continue
         tried = True
-        others = [*_other_values(tests.newer, attribute, stated)]
+        others = [*other_values(tests.newer, attribute, stated)]
         varied = [tests.run_with_attribute(converted, example, name, each) for each in others]
         if why := tests.contradiction(example, converted, results, varied):
             against.append((example, f"with {name} = {safe_text(stated)}, {why}"))
@@ -523,7 +523,7 @@ def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
         shown = True
         if isinstance(old_value, str | int | float):
             missing.discard(old_value)
-        others = _other_values(tests.newer, tests.newer.attributes[name], value)
+        others = other_values(tests.newer, tests.newer.attributes[name], value)
         varied = (tests.run_with_attribute(converted, example, name, each) for each in others)
         if why := tests.contradiction(example, converted, results, varied):
             against.append((example, f"with {name} = {safe_text(value)}, {why}"))
@@ -680,7 +680,7 @@ def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
     return max(ranks[0] - 2, 0) if ranks else 0
 
 
-def _other_values(schema: OpSchema, attribute: Attribute, value: Any) -> list[Any]:
+def other_values(schema: OpSchema, attribute: Attribute, value: Any) -> list[Any]:
     """Return up to MOST legal values of an attribute that differ from `value`, to try them on examples.
 
     The result may be [], as for attributes that name an element type, and for text without choices.

@@ -42,7 +42,7 @@ def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example,
     The versions are the result of `targets_of`; each counts as one test. The tests are skipped if the kernel does not
     compute the example, or if there is no version to convert to.
     """
-    if why := _why_no_values(runner, schema, example):
+    if why := why_no_values(runner, schema, example):
         report.skip("conversion", why)
         return
     targets = targets_of(runner, schema, example)
@@ -52,7 +52,7 @@ def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example,
         _check_conversion(runner, schema, example, target, report)
 
 
-def _why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) -> str:
+def why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) -> str:
     """Return why the kernel of a version does not compute the outputs that an example states; "" if it does."""
     if why := runner.why_no_kernel(schema):
         return why
@@ -97,14 +97,14 @@ def _check_conversion(
     other = runner.registry.schema(schema.name, target, schema.domain)
     if other is not None and not example_versions(example, (other.since_version,)):
         other = None  # the example is not one of that version
-    if other is not None and _why_no_values(runner, other, example):
+    if other is not None and why_no_values(runner, other, example):
         report.skip("conversion", f"the kernel of version {other.since_version} does not compute the example")
         return
     model = model_of(schema, example)
     converted = conversion(runner, model, schema, target)
     way = f"{schema.since_version} -> {target or 'other operators'}"
     if failed := adapter_failure(converted):
-        report.count("conversion", [_adapter_finding(runner, schema, example, way, failed)])
+        report.count("conversion", [adapter_finding(runner, schema, example, way, failed)])
         return
     if converted.model is None:
         codes = " ".join(sorted({each.code for each in converted.refusals}))
@@ -118,7 +118,7 @@ def _check_conversion(
     if not wrong and target and not is_example:
         restored = conversion(runner, target_model, schema, schema.since_version)
         if failed := adapter_failure(restored):
-            wrong = [_adapter_finding(runner, schema, example, f"{way} -> {schema.since_version}", failed)]
+            wrong = [adapter_finding(runner, schema, example, f"{way} -> {schema.since_version}", failed)]
         elif restored.model is not None and (again := restored.model.as_given()).graph != model.graph:
             way = f"{way} -> {schema.since_version}"
             wrong = _check_values(runner, schema, example, again, way, (target, schema.since_version))
@@ -155,7 +155,7 @@ def adapter_failure(converted: Conversion) -> str:
     return next(whys, "") if converted.model is None else ""
 
 
-def _adapter_finding(runner: ExampleRunner, schema: OpSchema, example: Example, way: str, why: str) -> Finding:
+def adapter_finding(runner: ExampleRunner, schema: OpSchema, example: Example, way: str, why: str) -> Finding:
     """Return the finding T110: an adapter fails on an example.
 
     `way` has the versions of the conversion, such as "13 -> 11", `why` the error of the adapter.
@@ -285,7 +285,7 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
         return
     expected: Sequence[Any] | None = None
     if not runner.why_no_kernel(schema):
-        if why := _why_no_values(runner, schema, example):
+        if why := why_no_values(runner, schema, example):
             report.skip("function", why)
             return
         expected = runner.outputs(schema, example)

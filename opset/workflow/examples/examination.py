@@ -31,6 +31,7 @@ from opset.workflow.examples.runner import (
     no_kernel_finding,
     version_name,
 )
+from opset.workflow.examples.variants import check_variants
 
 __all__ = ["PARTS", "Examination", "ExampleRunner", "Subject", "examine", "examine_subject", "subjects"]
 
@@ -151,6 +152,8 @@ def examine_subject(runner: ExampleRunner, subject: Subject, parts: Collection[s
         for part, check in checks.items():
             if part in parts and not (example.error and part in ("function", "conversion")):
                 _run_check(report, part, check, runner, schema, example)
+        if "conversion" in parts and not example.error and not report.findings:
+            _run_check(report, "conversion", check_variants, runner, schema, example)
     return report
 
 

@@ -259,7 +259,7 @@ def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
             if not type_.startswith("tensor("):
                 continue
             with suppress(ValueError, TypeError, OverflowError):  # values that the type does not have
-                retyped = _example_of_type(schema, example, name, type_)
+                retyped = example_of_type(schema, example, name, type_)
                 yield _model_with_constants(schema, retyped)
                 if type_ in SUB_BYTE:
                     yield _model_with_constants(schema, retyped, 0)
@@ -314,7 +314,7 @@ def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequ
     return model
 
 
-def _example_of_type(schema: OpSchema, example: Example, name: str, type_: str) -> Example:
+def example_of_type(schema: OpSchema, example: Example, name: str, type_: str) -> Example:
     """Return a copy of an example in which the inputs of the type constraint `name` have the type `type_`.
 
     Only inputs that are tensors change. Their elements, and all outputs, stay as they are.
