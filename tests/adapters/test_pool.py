@@ -339,3 +339,16 @@ REFUSED = [
 @pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
 def test_each_reason_to_refuse(reject, version, to, code, why, graph):
     reject(graph, version, to, code, why)
+
+
+@pytest.mark.parametrize(
+    ("pads", "refused_sizes"),
+    [([0, 0], [3, 6, 9]), ([1, 0], [2, 5, 8]), ([0, 1], [2, 3, 5, 6, 8, 9]), ([1, 1], [2, 4, 5, 7, 8])],
+)
+def test_a_last_window_that_begins_behind_the_data_is_told_by_sizes_and_pads(pads, refused_sizes):
+    found = []
+    for size in range(2, 10):
+        text = f"""<ir_version: 8, opset_import: ["": 12]> g (float[1, 1, {size}] x) => (float[A, B, C] y) {{
+            y = MaxPool <kernel_shape = [2], strides = [3], pads = {pads}, ceil_mode = 1> (x) }}"""
+        found += [size] if opset.plan(opset.parse_model(text), 22).refusals else []
+    assert found == refused_sizes

@@ -269,6 +269,11 @@ def test_sizes_keep_what_is_said_about_them():
     assert '[2 &{unknown: "ca3e026869"}, N &{denotation: "DATA_BATCH"}]' in text
 
 
+def test_values_are_shown_if_it_is_said_that_they_are_in_the_model():
+    stored = pb.TensorProto(name="w", data_type=1, dims=[1], float_data=[2.0], data_location=0)
+    assert "float[1] w = {2.0} &{data_location: 0}" in again(pb.GraphProto(name="g", initializer=[stored]))
+
+
 def test_large_data_is_read_from_the_file_or_left_there(tmp_path, monkeypatch):
     array = np.arange(5000, dtype=np.float32)
     graph = helper.make_graph([], "g", [], [], initializer=[numpy_helper.from_array(array, "w")])
