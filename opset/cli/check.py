@@ -214,7 +214,7 @@ def check_file(source: Input, settings: CheckSettings, call: VerbCall, registry:
     else:
         findings = check_context(CheckContext(model, registry, options), settings.codes)
     if settings.runtime is not None:
-        findings += _find_lacks(model, settings, call, registry)
+        findings += _find_lacks(model, settings, call, registry, notes)
     errors = sum(each.severity == "error" for each in findings) + findings.omitted_errors
     warnings = len(findings) + findings.omitted - errors
     result = replace(result, error_count=errors, warning_count=warnings, notes=notes)
@@ -259,11 +259,15 @@ def _difference(before: Model, after: Model, source: Input, notes: list[str]) ->
         return ""
 
 
-def _find_lacks(model: Model, settings: CheckSettings, call: VerbCall, registry: Registry) -> FindingList:
+def _find_lacks(
+    model: Model, settings: CheckSettings, call: VerbCall, registry: Registry, notes: list[str]
+) -> FindingList:
     """Return the reasons why a runtime does not take a model as it is, and the refusals if no conversion helps.
 
-    A reason at the place of a refusal is left out. If the limits of the work are used up, C401 says so.
+    A reason at the place of a refusal is left out. If the limits of the work are used up, C401 says so. Domains of
+    which nothing is known are added to `notes`.
     """
+    from opset.description.report import notes_on_domains
     from opset.version_converter import convert_model, target_of
     from opset.version_converter.survey import Survey
 
@@ -271,7 +275,9 @@ def _find_lacks(model: Model, settings: CheckSettings, call: VerbCall, registry:
     assert target.runtime is not None
     lacks = FindingList()
     try:
-        lacks.extend(Survey(model, registry, call.limits).find_lacks(target.runtime))
+        survey = Survey(model, registry, call.limits)
+        notes += notes_on_domains(survey)
+        lacks.extend(survey.find_lacks(target.runtime))
         if not lacks:
             return lacks
         conversion = convert_model(model, target, registry, {}, call.limits)

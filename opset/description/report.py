@@ -152,7 +152,7 @@ def describe(
     survey = Survey(model, registry, limits)
     index, proto = survey.index, model.proto
     operators, functions = count_operators(index, registry)
-    notes = [f"{domain}: nothing is known of its nodes, which count as taken" for domain in _unknown_domains(survey)]
+    notes = notes_on_domains(survey)
     lowest_ir: int | None = None
     lowest: list[LowestVersion] = []
     answers: list[RuntimeAnswer] = []
@@ -204,12 +204,12 @@ def _lowest_version(survey: Survey, domain: str) -> LowestVersion:
     return LowestVersion(escape_text(domain_name(domain)), None, why)
 
 
-def _unknown_domains(survey: Survey) -> list[str]:
-    """Return the domains without schemas of which a model has nodes; calls of the model's functions do not count."""
+def notes_on_domains(survey: Survey) -> list[str]:
+    """Return a note on each domain without schemas of which a model has nodes; calls of its functions do not count."""
     functions = survey.index.functions
     found: dict[str, None] = {}
     for body in survey.index.bodies:
         for number, (_, domain) in enumerate(body.operators):
             if domain not in survey.registry.domains and body.function_key(number) not in functions:
                 found[safe_text(domain)] = None
-    return [*found]
+    return [f"{domain}: nothing is known of its nodes, which count as taken" for domain in found]

@@ -182,6 +182,10 @@ def test_a_runtime_adds_what_it_does_not_take(models):
     assert "error[C209] onnxruntime-cpu 1.16 takes ai.onnx at most 19" in result.stdout
     assert "opset convert --for onnxruntime==1.16" in result.stdout
     assert run("check", "good.onnxtxt", "--for", "onnxruntime==1.16").exit_code == 0
+    text = '<ir_version: 8, opset_import: ["": 17, "org.x": 1]> g (float[2] a) => (float[2] b) { b = org.x.Relu (a) }'
+    (models / "foreign.onnxtxt").write_text(text)
+    (report,) = run_json("check", "foreign.onnxtxt", "--for", "onnxruntime==1.16")["models"]
+    assert "org.x: nothing is known of its nodes, which count as taken" in report["notes"]
     text = '<ir_version: 9, opset_import: ["": 20]> g (string[N] a) => (string[N] b) { b = StringConcat (a, a) }'
     (models / "blocked.onnxtxt").write_text(text)
     (report,) = run_json("check", "blocked.onnxtxt", "--for", "onnxruntime==1.16")["models"]
