@@ -173,7 +173,7 @@ def report_lines(report: ConversionReport) -> list[str]:
 
     A part without content is left out. Of many notes, only the first are shown, with the number of the others.
     """
-    rows = [["operator", "version", "nodes", "what happens"]]
+    kinds: Counter[tuple[str, str, str]] = Counter()
     for group in report.operators:
         name = qualified_name(group.domain, group.operator)
         counts = Counter(group.becomes)
@@ -184,8 +184,10 @@ def report_lines(report: ConversionReport) -> list[str]:
         if not group.after:
             size = len(group.becomes)
             becomes = f"lowered to {made}" if size <= FEW else f"lowered to {size} nodes: {made}"
-        rows.append([brief_name(name), _versions_text(group), str(group.nodes), becomes])
-    lines = table_lines(rows, right=[2]) if len(rows) > 1 else []
+        kinds[brief_name(name), _versions_text(group), becomes] += group.nodes
+    rows = [["operator", "version", "nodes", "what happens"]]
+    rows += [[name, versions, str(nodes), becomes] for (name, versions, becomes), nodes in kinds.items()]
+    lines = table_lines(rows, right=[2]) if kinds else []
     domains: dict[str, list[str]] = {}
     for passed in report.passed:
         domains.setdefault(passed.domain, []).append(f"{passed.operator} ({passed.nodes})")

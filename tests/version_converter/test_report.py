@@ -107,6 +107,24 @@ def test_nodes_that_are_removed_are_no_nodes_that_are_kept():
     assert "removed" in plan._repr_html_()
 
 
+def test_nodes_that_become_the_same_in_other_steps_have_one_row():
+    nodes = "a = ReduceSum (x, last) y = ReduceSum (a, first)"
+    report = conversion_report(
+        opset.plan(
+            parser.parse_model(
+                '<ir_version: 8, opset_import: ["": 13]> g (float[2,3] x) => (float[1,1] y)'
+                f"<int64[1] last = {{-1}}, int64[1] first = {{0}}> {{ {nodes} }}"
+            ),
+            9,
+        )
+    )
+    assert [(each.operator, each.nodes) for each in report.operators] == [("ReduceSum", 1)] * 2
+    assert report_lines(report)[1:] == [
+        "  ReduceSum  13 -> 1      2  converted to ReduceSum",
+        "  2 nodes: 2 converted",
+    ]
+
+
 def test_lines_of_few_nodes_and_many_notes():
     model = parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
         g (float[2] x) => (float[1, 2] y) <int64[1] axes = {0}> { [n] y = Unsqueeze (x, axes) }""")
