@@ -48,7 +48,7 @@ class Refusal(Exception):
         """
         super().__init__(why)
         if code not in CODES:
-            raise ValueError(f"{code} is no error code: opset explain lists all")
+            raise ValueError(f"{code} is no error code: all are listed by `opset explain`")
         self.code = code
         # Some reasons quote the model, whose texts may be long.
         self.why = why if len(why) <= LONGEST else f"{why[: LONGEST - 1]}…"
