@@ -85,7 +85,7 @@ FOLLOWED: tuple[tuple[str, Follow], ...] = (
     (r"convert to (?:(?P<domain>[a-z.]+) )?(?P<version>\d+) or (?:newer|older)", another_target),
     (r"--dim NAME=N", with_sizes),
     (r"--freeze \S+", frozen),
-    (r"make it an initializer", initialized),
+    (r"make (?:it|each) an initializer", initialized),
     (r"^inline the function", inlined),
 )
 

@@ -263,16 +263,23 @@ class Node:
         Raises Refusal C205 if they are known only when the model runs, C103 if the operator does not take the input's
         type.
         """
-        constant = self.constant(index)
-        if constant is None:
+        return self.need_constants([index])[0]
+
+    def need_constants(self, indices: Sequence[int]) -> list[Constant]:
+        """Return the elements of the inputs at several positions; a refusal names all that are not known."""
+        constants = [self.constant(index) for index in indices]
+        missing = [index for index, constant in zip(indices, constants, strict=True) if constant is None]
+        if not missing:
+            return [constant for constant in constants if constant is not None]
+        for index in missing:
             if frozen := self.values.overridable_initializers(self.input(index)):
                 raise overridable_refusal(self.input(index), frozen)
-            name = self.formal(index)
-            why = f"the input '{name}' ('{safe_text(self.input(index))}') is computed at run time"
-            label = f"the value of `{name}` is computed at run time, or a caller may override it"
-            help = f"make it an initializer; if it follows from sizes of inputs, {FIX_SIZES}"
-            raise Refusal("C205", why, help, label=label)
-        return constant
+        inputs = listing([f"'{self.formal(index)}' ('{safe_text(self.input(index))}')" for index in missing])
+        is_one = len(missing) == 1
+        why = f"the input {inputs} is computed at run time" if is_one else f"inputs are computed at run time: {inputs}"
+        label = f"the value of `{self.formal(missing[0])}` is computed at run time, or a caller may override it"
+        help = f"make {'it' if is_one else 'each'} an initializer; if it follows from sizes of inputs, {FIX_SIZES}"
+        raise Refusal("C205", why, help, label=label)
 
 
 def overridable_refusal(value: str, initializers: Sequence[str]) -> Refusal:

@@ -142,3 +142,11 @@ REFUSED = [
 @pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
 def test_each_reason_to_refuse(reject, version, to, code, why, graph):
     reject(graph, version, to, code, why)
+
+
+def test_all_inputs_that_are_not_known_are_named_at_once(refused):
+    feeds = {"r": np.array(8192, np.int32), "l": np.array(0, np.float32)}
+    known = {"b": np.array(8, np.int32), "n": np.array(16, np.int32), "u": np.float32(4096)}
+    nodes = helper.make_node("MelWeightMatrix", ["b", "n", "r", "l", "u"], ["y"])
+    error = refused(nodes, 17, 13, feeds, "C205", known)
+    assert "'sample_rate' ('r'), 'lower_edge_hertz' ('l')" in str(error) and "make each an initializer" in str(error)

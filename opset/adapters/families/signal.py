@@ -207,7 +207,7 @@ def stft_lowered(op: Builder, node: Node) -> Result:
 @lower("MelWeightMatrix", since=17)
 def mel_weight_matrix_lowered(op: Builder, node: Node) -> Result:
     """Compute the matrix at conversion: an edge that is rounded at run time may fall into another bin."""
-    bands, length, rate, lower_edge, upper_edge = (node.need_constant(index).values[0] for index in range(5))
+    bands, length, rate, lower_edge, upper_edge = (each.values[0] for each in node.need_constants(range(5)))
     bands = int(bands)
     length = int(length)
     if not (0 <= lower_edge <= upper_edge and rate > 0 and length > 0 <= bands):
