@@ -25,8 +25,6 @@ STARTING = 10.0
 """Seconds that a process has beyond those of its first item to start."""
 PATIENCE = 10.0
 """Seconds that a process has to remove its temporary files before it is killed."""
-ATTENTION = 1.0
-"""Seconds between two looks of a process at whether its parent still lives."""
 QUICK = 0.1
 """Seconds that an item takes at most if its process is to have another one at once."""
 MOST_ITEMS = 5000
@@ -205,8 +203,7 @@ def _run_worker(start: Start[Item, Result], connection: Connection, seconds: flo
     """Compute the results of items in a worker until nobody waits for more, or until the worker has grown too much."""
     signals.install_handlers()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
-    parent = os.getppid()
-    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
     function = start()
     idle = _limit_memory(memory) if memory is not None else 0
     computed = 0
@@ -222,10 +219,14 @@ def _run_worker(start: Start[Item, Result], connection: Connection, seconds: flo
     signals.ignore_signals()
 
 
-def _leave_with(parent: int) -> None:
-    """End this process when its parent has died, which happens without a word to it if the parent was killed."""
-    while os.getppid() == parent:
-        time.sleep(ATTENTION)
+def _leave_with_parent() -> None:
+    """End this process when its parent has died, which happens without a word to it if the parent was killed.
+
+    The parent may have died already, so that the number of the present one says nothing.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
     os._exit(1)
 
 

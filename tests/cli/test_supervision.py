@@ -5,6 +5,8 @@ import math
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -242,3 +244,17 @@ def test_a_child_is_asked_to_end_before_it_is_ended():
 
 def test_the_size_of_this_process():
     assert 0.9 < _data_size() / psutil.Process().memory_info().data < 1.1
+
+
+ORPHAN = """
+import os, signal, time
+from opset.cli import processes
+processes.signals.install_handlers = lambda: time.sleep(1)
+processes._start_worker(lambda: abs, {}, 9, None)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_worker_ends_though_its_parent_was_killed_before_it_began():
+    parent = subprocess.Popen([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE)
+    assert parent.communicate(timeout=300) == (b"", None)  # the worker has stdout, too, until it ends
