@@ -100,6 +100,8 @@ def test_documents_of_numbers_that_there_are_not(tmp_path):
     path.write_text(json.dumps(data))
     compare(file_state(path, new)[0], new)
     for number, text in enumerate(texts(data)):
+        if number % 4 and not THOROUGH:
+            continue
         path.write_text(text)
         outcome(lambda: file_state(path, new))
         if number % 50 == 0:
