@@ -81,7 +81,7 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = (), strict: bo
     if not strict and _NEGATIVE_SIZE.search(model.proto.SerializeToString()):
         model, index = _open_negative_sizes(model, index, registry, notes)
     if any(map(repeated_names, index.bodies)):
-        model, index = _rename_nodes(model, registry, notes)
+        model, index = _rename_nodes(model, index, registry, notes)
     fixes = attribute_fixes(index, registry)
     if leftovers := [fix for fix in fixes if not (strict and isinstance(fix.value, int))]:
         model, index = _apply_fixes(model, index, registry, leftovers, notes)
@@ -143,14 +143,14 @@ def repeated_names(body: Body) -> list[int]:
     return repeated
 
 
-def _rename_nodes(model: Model, registry: Registry, notes: list[str]) -> tuple[Model, ModelIndex]:
+def _rename_nodes(model: Model, index: ModelIndex, registry: Registry, notes: list[str]) -> tuple[Model, ModelIndex]:
     """Return a model in which no node has the name of an earlier one of its graph or function, and its index."""
     model = copy_model(model)
-    index = index_model(model.proto, registry.domains)
+    messages = messages_of(index, model.proto)
     fresh, count = FreshNames(index.bodies), 0
     for body in index.bodies:
         for at in repeated_names(body):
-            body.nodes[at].name = fresh.fresh(body.names[at])
+            messages[body].node[at].name = fresh.fresh(body.names[at])
             count += 1
     notes.append(f"nodes with the name of another node of their graph have names of their own: {count}")
     return model, index_model(model.proto, registry.domains)

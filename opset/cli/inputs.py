@@ -325,7 +325,7 @@ def output_for(given: str | None, in_place: bool, inputs: list[Input]) -> Output
 
 
 def refuse_report_as_model(report: str | None, inputs: Iterable[Input], output: Output | None) -> None:
-    """Raise UsageError U103 if the file of a report is that of a model which is read or written."""
+    """Raise UsageError U103 if a report and a model that is read or written are one file."""
     if report is None:
         return
     models = {model.path for model in inputs} | ({output.file} if output is not None else set())

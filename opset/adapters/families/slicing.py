@@ -259,7 +259,7 @@ def _slice_at_run_time(op: Builder, node: Node) -> Result:
     if not node.input(3):
         for index in (1, 2):
             shape = node.shape(index)
-            size = shape[0] if shape else None if shape is None else 1
+            size = 1 if shape == () else shape and shape[0]
             count = size if count is None and isinstance(size, int) else count
     if count is None:
         numbers = numbers_of_axes(op, node, 3, rank) if node.input(3) else _numbers_of_first_axes(op, node, rank)

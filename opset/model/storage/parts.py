@@ -18,7 +18,7 @@ from opset.model.storage.source import CHUNK, BytesSource, Source
 
 Piece = bytes | wire.Segment
 ONNX_TEXT, PROTOBUF_TEXT, JSON = "onnx", "protobuf", "json"
-"""The syntaxes of models as text: that of ONNX, protobuf's text format, and protobuf's JSON."""
+"""The syntaxes of models as text: ONNX text syntax, protobuf's text format, and protobuf's JSON."""
 TEXT_SUFFIX = ".onnxtxt"
 TEXT_SUFFIXES: dict[str, str] = {
     **dict.fromkeys((TEXT_SUFFIX, ".onnxtext"), ONNX_TEXT),
@@ -41,7 +41,7 @@ def syntax_for(name: str) -> str:
 
 
 def recognize_syntax(text: str) -> str:
-    """Return the syntax that a text of a model begins in: that of ONNX if it is none of the others."""
+    """Return the syntax in which the text of a model begins, ONNX text syntax if it is neither of protobuf's."""
     position, comment = 0, True
     while comment:
         blank: Any = _BLANK.match(text, position)

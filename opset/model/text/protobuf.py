@@ -121,8 +121,8 @@ def parse_textproto(text: str) -> Any:
     """Return the ModelProto of a text in protobuf's text format.
 
     Raises:
-        ModelError: M301 if protobuf does not take the text, M102 if it is that of something else, M104 if it is nested
-            too deeply; the place is line:column.
+        ModelError: M301 if protobuf does not take the text, M102 if the text holds another kind of file, M104 if
+            messages are nested too deeply. The place is line:column.
     """
     _check_depth(text, _MARK, MAX_MESSAGE_DEPTH)
     message = _model_class()()
@@ -135,7 +135,7 @@ def parse_textproto(text: str) -> Any:
 
 
 def _textproto_error(error: text_format.ParseError, lines: _Lines, message: Any) -> ModelError:
-    """Return the error for a text that protobuf does not take; `message` has what it had read before."""
+    """Return the error for a text that protobuf does not take; `message` holds the part that was read."""
     line, column = error.GetLine(), error.GetColumn()
     place = "" if line is None else lines.place(line, column or 1)
     why = str(error).removeprefix(f"{line}:{column} : ")
@@ -248,7 +248,7 @@ def parse_json(text: str) -> Any:
 
     Raises:
         ModelError: M301 if the text is no JSON, at line:column, or if a value does not fit its field, at the
-            field's path; M102 if it is that of something else, M104 if it is nested too deeply.
+            field's path; M102 if the text holds another kind of file, M104 if messages are nested too deeply.
     """
     _check_depth(text, _JSON_MARK, MAX_MESSAGE_DEPTH + 1)
     try:
@@ -333,7 +333,7 @@ def _limited_float(value: Any) -> Any:
 
 
 def _json_error(place: str, why: str) -> ModelError:
-    """Return the error M301 for JSON that is none, or not that of a model."""
+    """Return the error M301 for a text that is no JSON, or for JSON that does not fit a model."""
     return ModelError(Finding("M301", "this is not protobuf's JSON of a model", place, safe_text(why, WIDTH)))
 
 
@@ -341,7 +341,7 @@ def _json_error(place: str, why: str) -> ModelError:
 
 
 def _check_depth(text: str, marks: re.Pattern[str], most: int) -> None:
-    """Raise ModelError M104 if messages of a text are nested deeper than those of a binary model may be."""
+    """Raise ModelError M104 if the messages of a text are nested deeper than a binary model may nest them."""
     depth: Counter[bool] = Counter()
     for mark in marks.finditer(_without_escapes(text)):
         if mark.lastgroup is None:
