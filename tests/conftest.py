@@ -1,6 +1,8 @@
 """Which modules belong to the quick subset, `pytest -m quick`; what makes processes and garbage collection cheap."""
 
+import contextlib
 import gc
+import importlib
 import os
 import sys
 import tempfile
@@ -14,7 +16,7 @@ from judges.conformance.validity import watch
 from tests.bounds import THOROUGH
 
 # Hundreds of processes are started, and half of what the start of one takes is to compile the package anew. To compile
-# the tests with what pytest adds to their assertions takes ten seconds.
+# the tests with what pytest adds to their assertions takes fifteen seconds.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
@@ -100,7 +102,20 @@ def pytest_configure():
     assert not missing, f"these modules of the quick subset do not exist: {missing}"
 
 
+def pytest_sessionstart(session):
+    """Import this worker's share of the test modules: each is compiled by one worker, and read by the others."""
+    gc.disable()  # until all tests are collected: nothing of them is garbage
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or session.config.args != session.config.getini("testpaths"):
+        return
+    modules = [path for path in sorted(FOLDER.rglob("test_*.py")) if not pytest_ignore_collect(path, session.config)]
+    for path in modules[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
+        with contextlib.suppress(Exception):  # a module that cannot be imported is reported when it is collected
+            importlib.import_module(".".join(path.relative_to(FOLDER.parent).with_suffix("").parts))
+
+
 def pytest_collection_finish():
     """Leave what was collected, half a gigabyte of test items and cases, out of every later garbage collection."""
     gc.collect()
     gc.freeze()
+    gc.enable()

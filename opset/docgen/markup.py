@@ -120,9 +120,10 @@ def _is_harmless(url: str) -> bool:
 
 
 def _parse_emphasis(state: StateInline, silent: bool) -> bool:
-    """Read marks of emphasis for the Markdown parser, except a "*" between two letters or digits: `M*N*K` is a product.
+    """Return whether marks of emphasis, "*" or "_", were read at the position of a Markdown parser.
 
-    Returns whether anything was read. Tokens or text are added to `state`, unless `silent`.
+    Marks are added to `state` for the parser to pair. A run of "*" between two letters or digits is added as plain text
+    instead, since `M*N*K` is a product. If `silent`, nothing is read.
     """
     start = end = state.pos
     while end < state.posMax and state.src[end] == "*":

@@ -152,10 +152,12 @@ class RuntimeFacts:
         return self._support[key]
 
     def _shared_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the kernels of an operator by since_version, as `_support_of` does, from another runtime.
+        """Return the kernels of an operator by since_version, for a runtime that has the kernels of another runtime.
 
-        Each release contains a release of the other runtime, and has the kernels of that release. Each list has a tuple
-        of Taken for each release in `listed`. `key` is (domain, operator).
+        Each value is a list with an entry for each release in `listed`: the entry of the other runtime's release that
+        the release contains. An entry is a tuple of Taken, which has the types and limits of a kernel; it is () if the
+        release has no kernel. If the other runtime knows operators only by name, ALL is the only key of the dict.
+        The argument `key` is (domain, operator).
         """
         base = self._base
         assert base is not None
@@ -168,9 +170,11 @@ class RuntimeFacts:
         return {since: [by_release[number] for number in numbers] for since, by_release in support.items()}
 
     def _find_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the kernels of an operator by since_version, as `_support_of` does, from the runtime's own kernels.
+        """Return the kernels of an operator by since_version, for a runtime that has kernels of its own; not cached.
 
-        Each list has a tuple of Taken for each release in `listed`. `key` is (domain, operator). Not cached.
+        Each value is a list with an entry for each release in `listed`. An entry is a tuple of Taken, which has the
+        types and limits of a kernel; it is () if the release has no kernel. If the runtime knows operators only by
+        name, ALL is the only key of the dict. The argument `key` is (domain, operator).
         """
         versions = self._registry.versions(key[1], key[0])
         newest = self._registry.domains.get(key[0], 0)

@@ -92,7 +92,7 @@ def _shortest_expressions(wanted: frozenset[str], sets: tuple[tuple[str, tuple[s
 def compact_types(types: Iterable[str], sets: TypeSets) -> str:
     """Return a short phrase for the given types, with names of type sets: "floats, string", "real_ir4 without bool".
 
-    A name stands for types that are all given, or for all but at most two, which follow "without".
+    If the phrase names a set, all types of the set are given, except for at most two that follow "without".
     """
     wanted = frozenset(types)
     best = shortest_expressions(wanted, sets)

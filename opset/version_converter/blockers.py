@@ -153,10 +153,10 @@ def _parts_of(finding: Finding) -> tuple[str, str, str, str, str]:
 
 
 def _with_release(blocker: Blocker, runtime: Runtime, later: Sequence[Runtime], opset: int) -> Blocker:
-    """Return the blocker with help that names the first later release with a kernel for its operator version.
+    """Return the blocker with its help replaced by the first later release with a kernel for its operator version.
 
-    The blocker is returned unchanged if it is not about an operator, if `runtime` has such a kernel, or if no later
-    release has one.
+    The blocker is returned unchanged if its code is not in LACKING, if it is not about an operator, if `runtime` has
+    such a kernel, or if no later release has one.
 
     `later` are the later releases of the runtime, oldest first. `opset` is the version of the blocker's domain in the
     target.

@@ -385,10 +385,10 @@ def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Tas
 
 
 def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task, strategy: Strategy) -> Conversion:
-    """Return the conversion of a model whose functions one strategy has copied.
+    """Return the conversion of a model, whose functions are first copied as `strategy` says.
 
-    It begins with the versions and notes of `start`, which is not changed. It has a model if it has no refusals. If the
-    budget is used up, the conversion ends with a refusal C401.
+    It begins with the versions and notes of `start`; neither `start` nor `model` is changed. It has a model if it has
+    no refusals. If the budget is used up, the conversion ends with a refusal C401.
     """
     conversion = _begin_again(start)
     if index.functions:

@@ -429,14 +429,14 @@ class Crossing:
         return [Pending(*new, pending.inside, pending.widened) for new in made]
 
     def _take_older_form(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return the nodes that replace a node at the newest older version of its operator that changes the node.
+        """Return the nodes that replace a node when it is taken back to an older version of its operator.
 
-        The new nodes go on to the target from there. In this way a node may lose an attribute that the runtime does not
-        take. The name of the step is added to `crossed`.
+        It is taken back version by version until a step changes it; the new nodes go on to the target from there. In
+        this way a node may lose an attribute that the runtime does not take. The step's name is added to `crossed`.
 
         Raises Refusal C204 in these cases:
 
-        - no older version changes the node;
+        - no older version that can be reached, from opset 7 on, changes the node;
         - `lack` is about types or constants, which an older version does not change;
         - the node was made from a node of the same operator.
 
@@ -625,10 +625,11 @@ class Crossing:
         return made
 
     def _adapt(self, step: RouteStep, op: Builder, node: Node, versions: Mapping[str, int]) -> Result:
-        """Call the written adapter of a transition, or else the derived one; return the names of the new outputs.
+        """Convert a node by the adapters of a transition; return the name or names of the new outputs.
 
-        Returns None if the node may stay. `versions` are the opsets of the body by domain. Raises Refusal C103 if the
-        node does not fit its own version, and the adapter's own Refusal if the adapter refuses the node.
+        The derived adapter is used if there is no written one, or if that returns None. Returns None if the node may
+        stay. `versions` are the opsets of the body by domain. Raises Refusal C103 if a node that may be rewritten does
+        not fit its own version, and any Refusal of the adapter; BudgetExceeded if the budget is used up.
         """
         context = self._context
         if step.adapter is not None or step.derived.rewrites:

@@ -125,9 +125,10 @@ class DerivedAdapter(NamedTuple):
 
     @property
     def rewrites(self) -> bool:
-        """Whether the adapter may rename the operator, set an attribute, or change inputs.
+        """Whether the adapter may rename the operator, set defaults, rewrite attributes, or turn them into inputs.
 
-        If not, nodes are only checked against the target version, and most stay as they are.
+        If not, it checks nodes against the target version, and most stay as they are. It may still remove attributes,
+        absent inputs or unread outputs, count negative axes from the front, or compute in a wider type.
         """
         return bool(
             self.renamed

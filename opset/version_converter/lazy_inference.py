@@ -140,9 +140,10 @@ class LazyInference:
         return [tuple(map(scope.type_of, names)) for scope in self._engine_and_scopes[1][body]]
 
     def outputs(self, body: Body) -> list[list[Type | None]]:
-        """Return the inferred types of the outputs of a graph or function: one list for each run.
+        """Return the inferred types of the outputs of a graph or function: one list for each run of the body.
 
-        The result is [] if not all runs are known.
+        A run is a call of a function, or an execution of a subgraph; the main graph has one. An unknown type is None.
+        The result is [] if the body never runs, or if not all runs are known.
         """
         return [[scope.type_of(name) for name in body.output_names()] for scope in self._engine_and_scopes[1][body]]
 

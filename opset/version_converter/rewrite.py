@@ -649,9 +649,10 @@ class Builder:
     ) -> Any:
         """Add a copy of the node with something changed; return the name of its output, or a tuple for several.
 
-        It is a node of the version to which the node is converted. Name, documentation, metadata, device configurations
-        and unknown fields stay. Inputs that it no longer reads are released. Raises Refusal C201 if the operator does
-        not exist at this version, BudgetExceeded if the budget is used up.
+        It is a node of the version to which the node is converted. Documentation, metadata, device configurations and
+        unknown fields stay. So does the name, unless an earlier new node has it. An input of the replaced node that no
+        new node reads needs no call of `release`. Raises Refusal C201 if the operator does not exist at this version,
+        BudgetExceeded if the budget is used up.
 
         Args:
             node: The node.

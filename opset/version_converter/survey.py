@@ -66,7 +66,7 @@ MOST_FORMS = 5_000
 WHOLE = 1_000
 """Nodes of a model that is converted as a whole if one node of each form does not settle it, or if it has functions."""
 SEQUENCES = frozenset(("SequenceEmpty", "SequenceInsert", "SequenceConstruct"))
-"""Operators that fill the sequences in place of which loops may stack tensors."""
+"""Operators that create or extend the sequences in place of which loops may stack tensors."""
 
 
 class NodeForm(NamedTuple):
@@ -332,7 +332,10 @@ class Survey:
 
     @cached_property
     def _has_sequences(self) -> bool:
-        """Whether the model has operators that fill sequences, so that loops may be changed to stack tensors."""
+        """Whether the model has operators that create or extend sequences, those in SEQUENCES.
+
+        If so, its loops may be changed to stack tensors instead, for targets at which loops carry no sequences.
+        """
         return any(op_type in SEQUENCES for body in self.index.bodies for op_type, _ in body.operators)
 
     def _form_conversions(

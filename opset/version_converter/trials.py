@@ -103,10 +103,10 @@ class TriedAvailability(Availability):
         return judge_faults(self.runtime, node, schema, opset, facts)
 
     def _helping_types(self, trial: Trial, schema: OpSchema) -> Mapping[str, frozenset[str]]:
-        """Return the wider element types in which the node of a trial would load, by type parameter: {"T": {"float"}}.
+        """Return the element types with which the node of a trial would load, by type parameter: {"T": {"float"}}.
 
-        Each type is tried by loading a model, in which only one type parameter is changed. Types in which results
-        differ are tried only if they are permitted.
+        Wider types that give the same results are tried; if inexact types are permitted, also those of INEXACT, such as
+        float for double. Each is tried by loading a model in which only one type parameter is changed.
         """
         from opset.version_converter.crossing import INEXACT  # which is imported where this is used
 

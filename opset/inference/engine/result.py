@@ -431,9 +431,9 @@ def _warnings_of(engine: Engine) -> list[str]:
 def _gaps_in(scope: Scope) -> Iterator[Gap]:
     """Yield a Gap for each node output in a scope whose type or shape is not fully known.
 
-    Symbolic sizes count as known. Outputs of nodes with an input of unknown rank are left out, since the input explains
-    them, unless the node has a problem. If the scope is a graph that runs only under a condition, values whose stated
-    type contradicts the inferred type are gaps, too.
+    Symbolic sizes count as known. If the scope is a graph that runs only under a condition, outputs whose stated type
+    contradicts the inferred type are gaps, too. Outputs of nodes with an input of unknown rank are left out, since the
+    input explains them, unless the node has a problem.
     """
     for index, names in enumerate(scope.body.computes):
         coverages = {name: _coverage_of(scope.types.get(name)) for name in names if name}

@@ -100,7 +100,8 @@ def constant_of_shape_9_data(call: Call) -> tuple[Element, ...] | None:
 def range_11(call: Call) -> Shape:
     """Return (length,), the shape of the output of Range, or (None,) if the length is unknown.
 
-    Raises Violation C3 if the length is not finite, C4 if the attribute `stash_type` is not valid.
+    Raises Violation C3 if the length is not finite, C4 if the attribute `stash_type` is not valid for float16 or
+    bfloat16, ZeroDivisionError if the length is computed with a `delta` of 0.
     """
     start, limit, delta = map(call.element, range(3))
     stash = call.attribute("stash_type")

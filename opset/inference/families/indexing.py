@@ -229,10 +229,10 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _nonzero_flags(call: Call) -> list[bool] | None:
-    """Return for each element of the first input whether the element is not zero.
+    """Return whether each element of the first input is nonzero, as a list; None if this is unknown for an element.
 
-    The result is None if the answer is unknown for one of the elements. It is [] if the input has no elements. It is
-    also [] if `call.elements` is None, for which the caller has to look.
+    The list is empty if the input has no elements. It is also empty if `call.elements(0)` is None, which callers have
+    to check themselves.
     """
     flags = []
     for element in call.elements(0) or ():

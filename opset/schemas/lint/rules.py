@@ -88,13 +88,15 @@ class LintedTarget(NamedTuple):
 def check_target(
     target: SelectionTarget, hooks_of: Callable[[Collection[str]], Hooks], released: bool = False
 ) -> LintedTarget:
-    """Return the operators of a target, all findings about them, and numbers of files.
+    """Return the operators of a target, findings about them, and the numbers of all files and of unread files.
 
     Args:
-        target: Operator files of a folder of domains.
-        hooks_of: Returns the functions registered for operators. Its argument is the families of the standard's
-            operators whose modules have to be loaded; () for other operators.
-        released: Whether every version has to be in the lock.
+        target: Operator files of one folder of domains.
+        hooks_of: Returns the functions registered for operators. Its argument is the families of standard operators
+            whose modules have to be loaded first: all if the target is the whole folder, else those of its operators.
+            It is () if no operator is of the standard.
+        released: Whether each version that lock.json lacks is a finding. If not, a version that is newer than all
+            locked ones of its domain is none.
     """
     folder = target.folder
     standard = os.path.realpath(folder) == os.path.realpath(FOLDER)

@@ -178,7 +178,8 @@ def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each of the properties choices, range and kind that differs in an attribute of both versions.
 
     These decide its legal values. A renamed attribute is compared with its old self. Choices in another order are no
-    difference, and neither are choices that only follow renamed type constraints.
+    difference. Choices that name type constraints are none either if each old one was replaced, at its position, by the
+    constraint that also replaces it as the `type` of an input or output.
     """
     back = {new: old for old, new in pair.renamed_attributes.items()}
     for name, new in pair.new.schema.attributes.items():
@@ -315,8 +316,8 @@ def _type_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleFinding]:
     """Yield a finding for each type constraint of both versions that gained types (`sign` is "+") or lost types ("-").
 
-    A constraint whose name is used for entirely other inputs and outputs now is left out. `message` is the end of the
-    finding's message, with {} in place of the types.
+    A constraint is left out if both versions use it, but for no input or output in common: only the name is the same.
+    `message` is the end of the finding's message, with {} in place of the types.
     """
     for name, tokens in pair.difference.get("types", {}).items():
         types = [each[1:] for each in tokens if each[0] == sign] if isinstance(tokens, list) else []

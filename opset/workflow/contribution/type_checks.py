@@ -97,9 +97,9 @@ def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _example_of_type(version: ReviewedVersion, indices: Iterable[int], type_: str) -> Example | None:
-    """Return the first example with outputs that has a value of `type_` at one of some inputs; None if no example has.
+    """Return the first example with outputs in which an input at one of `indices` has the type `type_`, or None.
 
-    `indices` are the positions of these inputs in the operator's declaration.
+    `indices` are positions in the operator's declaration. For a variadic input, one value of that type is enough.
     """
     for example in version.examples_with_outputs:
         for index in indices:

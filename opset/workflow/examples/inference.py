@@ -158,7 +158,7 @@ class _InferenceRun:
     def _output_disagreement(
         self, inferred: Type | None, value: ExampleValue, index: int, sizes: dict[str, int]
     ) -> str:
-        """Return how an inferred type contradicts `value`, the output at an index in the example; "" if it does not.
+        """Return how the type inferred for the output at `index` contradicts its `value` in the example, or "".
 
         `sizes` are the numbers for which the dim_params of the model stand. A size that depends on other dim_params
         contradicts nothing, and neither does an `inferred` of None.

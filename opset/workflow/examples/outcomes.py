@@ -49,7 +49,10 @@ class RecordingRoutes(Routes):
     """Routes, which choose adapters for the converter, that add an Event to `events` for each call of an adapter."""
 
     def __init__(self, registry: Registry, events: set[Event]) -> None:
-        """Create the routes of a registry; each call of an adapter is added to the set `events`."""
+        """Create the routes of a registry; an Event is added to `events` for each call of a written adapter.
+
+        Lowerings by function bodies are not recorded.
+        """
         super().__init__(registry)
         self._events = events
 

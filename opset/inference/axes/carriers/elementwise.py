@@ -132,9 +132,10 @@ def along_one(step: AxisStep) -> Place:
 def loss(step: AxisStep) -> Sequence[Place | None]:
     """Return the Places of the resized axis (such as the batch) in the losses and the log-probabilities.
 
-    The operators are SoftmaxCrossEntropyLoss and NegativeLogLikelihoodLoss. Raises Blocked if the losses are reduced,
-    if the axis counts the classes, or if the weights have it. Raises Blocked, too, unless scores and labels both have
-    the axis in the same place.
+    They are the places in the labels and in the scores. The operators are SoftmaxCrossEntropyLoss and
+    NegativeLogLikelihoodLoss. Raises Blocked if the losses are reduced, if the axis counts the classes, or if the
+    weights have it. Raises Blocked, too, unless scores and labels both have the axis, in corresponding places: the
+    labels lack axis 1 of the scores, the classes.
     """
     step.require_shared(2)
     scores, labels = step.place(0), step.place(1)

@@ -81,7 +81,8 @@ def grid_sample(step: AxisStep) -> Place:
     """Return the first axis as the Place of the resized axis in the output of GridSample: the batch.
 
     If only one of the two inputs has the axis, the other one is repeated along its first axis. Raises Blocked if an
-    input has the resized axis, but not as its first axis.
+    input has the resized axis, but not as its first axis, or merged with another one, or if an input cannot be
+    repeated.
     """
     for index in (0, 1):
         place = step.own_place(index)
@@ -93,12 +94,18 @@ def grid_sample(step: AxisStep) -> Place:
 
 
 @carries("RNN", "GRU", "LSTM")
-def recurrent(step: AxisStep) -> Sequence[Place | None] | None:
+def recurrent(step: AxisStep) -> list[Place] | None:
     """Return the Places of the resized axis, the batch, in the three outputs of RNN, GRU or LSTM.
 
     The result is None if the first input does not have the axis. If initial states or `sequence_lens` do not have it,
-    they are repeated along their axis of the batch. Raises Blocked if an input has the resized axis, but not as its
-    axis of the batch, if an input cannot be repeated, or if weights have the axis.
+    they are repeated along their axis of the batch.
+
+    Raises Blocked in these cases:
+
+    - an input has the resized axis, but not as its axis of the batch, or merged with another axis;
+    - initial states or `sequence_lens` have the axis, and the first input does not;
+    - an input cannot be repeated;
+    - weights have the axis.
     """
     step.require_shared(1, 2, 3, 7)
     place = step.own_place(0)
