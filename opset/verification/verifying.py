@@ -52,7 +52,9 @@ ENOUGH_DRAWN = 40
 MOST_DISTRIBUTIONS = 6
 """Runs in which random outputs of a small model are drawn many times, to compare their distributions."""
 _ROUNDS = ("QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul", "Round")
-_STOPPED = ("R301", "R302", "R303", "R205", "R201")
+_LIMITS = ("R301", "R302", "R303")
+"""Codes of runs that reached a limit."""
+_STOPPED = (*_LIMITS, "R205", "R201")
 """Codes of runs that say nothing about the model's values."""
 
 
@@ -220,7 +222,8 @@ class _Verifying:
         }
         self._random = random_outputs(before, registry)
         self.first: FirstDifference | None = None
-        self._reasons: dict[str, None] = {}
+        self._reasons: dict[str, str] = {}
+        """Why runs were not compared, each with what to do; "" if that does not follow from the reason."""
         self._located = False
         self._last: tuple[Drawn, Mapping[str, Any]] | None = None
         """The inputs of the last run in which the outputs were the same, for both models."""
@@ -251,7 +254,7 @@ class _Verifying:
             for drawn, outputs in self._runs_of_first():
                 self._compare(drawn, outputs)
         except BudgetExceeded as error:
-            self._reasons.update(dict.fromkeys(map(str, limit_error(error).findings)))
+            self._reasons.update((str(each), each.help) for each in limit_error(error).findings)
             self.notes.append(f"not all runs were made: {error.why}")
         outputs = [each.result() for each in self.comparisons.values()]
         compared = any(run.verdict == SAME for run in self.runs)
@@ -260,8 +263,8 @@ class _Verifying:
         if verdict == DIFFERENT:
             errors += _differences(outputs, self.runs, self.first)
         elif verdict == NOT_COMPARED:
-            why = next(iter(self._reasons), "no run was made")
-            help = "give inputs: --data; or sizes: --dim"
+            why, help = next(iter(self._reasons.items()), ("no run was made", ""))
+            help = help or "give inputs: --data; or sizes: --dim"
             errors.append(Finding("C702", "nothing could be compared", why=why, help=help))
         return Verification(
             name,
@@ -358,7 +361,7 @@ class _Verifying:
         """Add a run with the verdict "not compared", since the first model does not run with these inputs."""
         why = f"the model before does not run: {_message(error)}"
         self._stopped |= error.findings[0].code in _STOPPED
-        self._reasons[why] = None
+        self._reasons[why] = _help_of(error)
         self.runs.append(VerifiedRun(drawn.source, drawn.seed, drawn.sizes, NOT_COMPARED, why))
 
     def _read_inputs(self, given: Any, number: int) -> Drawn:
@@ -405,7 +408,7 @@ class _Verifying:
                 self._stopped = True
                 self.notes.append(f"{drawn.source} was not compared: {why}")
             verdict = NOT_COMPARED if is_stopped else DIFFERENT
-            self._reasons[why] = None
+            self._reasons[why] = _help_of(error)
             self.runs.append(VerifiedRun(drawn.source, drawn.seed, drawn.sizes, verdict, why))
             return
         names = [each.name for each in self.models[0].proto.graph.output]
@@ -612,6 +615,12 @@ def _differences(
     for why in dict.fromkeys(run.why for run in runs if run.verdict == DIFFERENT and run.why):
         help = "opset run MODEL shows more; give inputs on which both run: --data"
         yield Finding("C701", "the outputs differ: one model does not run", why=why, help=help)
+
+
+def _help_of(error: RunError) -> str:
+    """Return what to do against an error if a limit was reached, else ""."""
+    finding = error.findings[0]
+    return finding.help if finding.code in _LIMITS else ""
 
 
 def _message(error: OpsetError) -> str:

@@ -9,6 +9,9 @@ import opset
 from judges.fuzz.injecting import FAULTS
 from opset.budget import Limits
 from opset.errors import Finding, RunError
+from opset.model import proto as pb
+from opset.model.arrays import array_of
+from opset.reference.engine import constants
 from opset.reference.engine.evaluator import ReferenceEvaluator
 from opset.tensor_io.demands import demands_for
 from opset.tensor_io.random_inputs import random_inputs
@@ -463,7 +466,8 @@ def test_few_inputs_are_drawn_once_a_difference_is_found_or_a_limit_is_reached(m
     found = opset.verify(one, one, limits=Limits(max_steps=2))
     assert len(tried) == 1  # of other sizes as well, it would do more steps
     assert [run.verdict for run in found.runs] == ["not compared"]
-    assert found.errors[0].help == "give inputs: --data; or sizes: --dim" and "2 nodes were run" in found.errors[0].why
+    assert found.errors[0].help == "allow more: --max-steps, or Limits(max_steps=…)"
+    assert "2 nodes were run" in found.errors[0].why
     after = "{ u = Neg (x) v = Neg (u) y = Neg (v) }"
     one, other = (model(f"{HEAD}(float[2] x) => (float[2] y) {each}") for each in ("{ y = Neg (x) }", after))
     found = opset.verify(one, other, limits=Limits(max_steps=2))
@@ -476,6 +480,19 @@ def test_the_limits_hold_also_while_branches_are_told_apart():
         else_branch = e () => (float[3] b) { b = Neg (x) }> }"""
     found = opset.verify(model(HEAD + text), model(HEAD + text), limits=Limits(max_bytes=100_000))
     assert found.verdict == "not compared" and "100,000 are allowed" in found.errors[0].why
+
+
+def test_weights_are_not_read_beyond_the_limit_on_memory(monkeypatch):
+    text = HEAD + "(float[1] x) => (float[64] y) { y = Add (x, w) }"
+    one = opset.parse_model(text)
+    one.graph.initializer.append(pb.TensorProto(name="w", data_type=1, dims=[64], raw_data=bytes(256)))
+    read = []
+    monkeypatch.setattr(constants, "array_of", lambda *each: read.append(each) or array_of(*each))
+    found = opset.verify(one, one, seeds=1, limits=Limits(max_bytes=255))
+    assert found.verdict == "not compared" and not read
+    assert "the model's own tensors have 256 bytes and more, and 255 are allowed" in found.errors[0].why
+    assert found.errors[0].help == "allow more: --max-bytes, or Limits(max_bytes=…)"
+    assert opset.verify(one, one, seeds=1, limits=Limits(max_bytes=4096)).same and read
 
 
 def test_values_that_are_given_are_matched_and_others_drawn():
