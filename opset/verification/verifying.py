@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -10,7 +11,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opset.budget import Budget, BudgetExceeded, Limits
-from opset.errors import Finding, FindingList, OpsetError, RunError, brief_name, listing, quote, safe_text
+from opset.errors import (
+    Finding,
+    FindingList,
+    OpsetError,
+    RunError,
+    UsageError,
+    brief_name,
+    listing,
+    quote,
+    safe_text,
+)
 from opset.file_names import list_paths
 from opset.inference.engine.binding import plain_sizes
 from opset.model.graph.index import bodies
@@ -85,7 +96,7 @@ def verify(
     before: Any,
     after: Any,
     *,
-    data: Iterable[Any] | None = None,
+    data: Iterable[Any] | os.PathLike[str] | None = None,
     seeds: int | None = None,
     rtol: float | None = None,
     atol: float | None = None,
@@ -100,8 +111,8 @@ def verify(
     Args:
         before: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
         after: The model to compare with it, in one of these forms.
-        data: Inputs for one run each: a mapping by name, or the path of a file or a folder of values. Inputs that are
-            missing are drawn. Without it, all inputs are drawn.
+        data: Inputs for one run each: a mapping by name, or the path of a file or a folder of values; several, or one.
+            Inputs that are missing are drawn. Without it, all inputs are drawn.
         seeds: How many times inputs are drawn; without it 3, or up to 20 if the model is small, and more if differences
             inside the models show.
         rtol: The relative tolerance; without it, it follows from the types and the sums that an output depends on.
@@ -120,15 +131,27 @@ def verify(
     Raises:
         ModelError: A model is malformed.
         SchemaError: A file in `schemas` has faults.
-        UsageError: U103 if an input cannot be drawn or `dims` are not valid, T224 if the runtime is not installed.
+        UsageError: U103 if an input cannot be drawn, or `dims`, `seeds` or a tolerance are not valid; T224 if the
+            runtime is not installed.
         RunError: R207 if the models have different inputs or outputs, R102 or R105 if `data` does not fit or cannot be
             read, R302 if drawn inputs would take too much memory.
     """
+    for name, value, least in ("seeds", seeds, 1), ("rtol", rtol, 0), ("atol", atol, 0):
+        if value is not None and not value >= least:  # nan is none, either
+            raise UsageError(
+                Finding("U103", f"{name} is {value}", help=f"give a number from {least} on, or leave it out")
+            )
     registry = registry_with(schemas)
     roots = list_paths(allow_external_roots)
     models = load(before, allow_external_roots=roots), load(after, allow_external_roots=roots)
     settings = VerificationSettings(
-        [*(data or ())], seeds, rtol, atol, plain_sizes(dims or {}), with_, limits or Limits()
+        [data] if isinstance(data, Mapping) else list_paths(data or ()),
+        seeds,
+        rtol,
+        atol,
+        plain_sizes(dims or {}),
+        with_,
+        limits or Limits(),
     )
     return verify_models(*models, settings, registry, _name_of(before), _name_of(after))
 

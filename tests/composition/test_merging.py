@@ -291,6 +291,7 @@ def test_initializers_of_old_models_are_no_inputs_of_new_ones():
         ({"h": "x"}, "no output 'h'.*--add-output"),
         ({"y": "xx"}, "the second model has no input 'xx'.*did you mean x"),
         ([("y", "x"), ("extra", "x")], "'x' is connected twice"),
+        ("y=x", "'y=x' connects nothing.*give pairs"),
     ],
 )
 def test_wrong_names_are_errors_that_say_which(connect, words):

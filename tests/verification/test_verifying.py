@@ -509,6 +509,21 @@ def test_values_that_are_given_are_matched_and_others_drawn():
     assert "data 1 has no values for b, which were drawn" in found.notes and "its shape is [1]" in found.runs[2].why
 
 
+def test_one_input_may_be_given_alone(tmp_path):
+    one = model(HEAD + "(float[2] a) => (float[2] y) { y = Neg (a) }")
+    np.savez(tmp_path / "a.npz", a=np.float32([1, 2]))
+    for data in {"a": np.float32([1, 2])}, tmp_path / "a.npz", str(tmp_path / "a.npz"):
+        found = opset.verify(one, one, data=data)
+        assert [(run.seed, run.verdict) for run in found.runs] == [(None, "same")]
+
+
+@pytest.mark.parametrize(("option", "value"), [("seeds", 0), ("seeds", -1), ("rtol", -1.0), ("atol", float("nan"))])
+def test_numbers_that_are_out_of_bounds_are_errors(option, value):
+    one = model(HEAD + "(float[2] a) => (float[2] y) { y = Neg (a) }")
+    with pytest.raises(opset.UsageError, match=f"{option} is {value}"):
+        opset.verify(one, one, **{option: value})
+
+
 def test_what_time_and_memory_cut_short_is_noted(monkeypatch):
     one, other = model(LINEAR.format("Add", 1)), model(LINEAR.format("Mul", 1))
     found = opset.verify(one, one, limits=Limits(timeout=0))
