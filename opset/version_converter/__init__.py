@@ -21,7 +21,6 @@ from opset.version_converter.conversion import convert_model
 from opset.version_converter.result import Conversion
 from opset.version_converter.targets import (
     Target,
-    fix_versions,
     target_of_model,
     target_of_release,
     target_of_runtime,
@@ -80,8 +79,7 @@ def target_of(
     if release is not None:
         return target_of_release(release, registry, ir_version)
     if runtime is not None:
-        target = target_of_runtime(runtime, registry, ir_version, [*map(Path, list_paths(targets))], inexact_types)
-        return target if to is None else fix_versions(target, to, registry)
+        return target_of_runtime(runtime, registry, ir_version, [*map(Path, list_paths(targets))], inexact_types, to)
     return target_of_model(ir_version) if to is None else target_of_version(to, registry, ir_version)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -78,7 +79,12 @@ def target_of_release(name: str, registry: Registry, ir_version: int | None = No
 
 
 def target_of_runtime(
-    spec: str, registry: Registry, ir_version: int | None = None, files: Sequence[Path] = (), inexact: bool = False
+    spec: str,
+    registry: Registry,
+    ir_version: int | None = None,
+    files: Sequence[Path] = (),
+    inexact: bool = False,
+    to: int | str | Mapping[str, int] | None = None,
 ) -> Target:
     """Return the target of a release of a runtime: the newest opsets that it takes, and its IR version as the highest.
 
@@ -91,14 +97,21 @@ def target_of_runtime(
         ir_version: The requested IR version.
         files: YAML files that describe further runtimes.
         inexact: Whether nodes may compute in types in which results differ, if the runtime has no other kernel.
+        to: Versions to reach in place of those that suit a model best, in a form of `target_of_version`.
 
     Raises:
-        UsageError: U101 if the runtime, its release, or the opsets that it takes are not known.
+        UsageError: U101 if the runtime or its release is not known, or the opsets that it takes are not and `to` names
+            none, or if there are no such versions, or the runtime does not take them.
         SchemaError: A file has faults.
     """
     from opset.opsets.runtimes import find_runtime  # most conversions need no runtime
 
-    return target_at_runtime(find_runtime(spec, files), registry, ir_version, inexact)
+    runtime = find_runtime(spec, files)
+    fixed = {} if to is None else target_of_version(to, registry).opsets
+    if runtime.opsets[""] == (None, None) and "" in fixed:  # its kernels are known, and the caller knows its opsets
+        runtime = replace(runtime, opsets={**runtime.opsets, "": (fixed[""], fixed[""])})
+    target = target_at_runtime(runtime, registry, ir_version, inexact)
+    return target if to is None else fix_versions(target, fixed, registry)
 
 
 def target_at_runtime(
@@ -122,7 +135,7 @@ def target_at_runtime(
     lowest, highest = runtime.opsets[""]
     newest = registry.domains[""]
     if lowest is None and highest is None:
-        help = "name an opset in place of the runtime: --to 17; opset targets show has the operators that it takes"
+        help = "name the opset beside the runtime: --to 17; opset targets show has the operators that it takes"
         raise UsageError(
             Finding("U101", f"which opsets {runtime.name} {runtime.release} takes is not known", help=help)
         )

@@ -97,8 +97,13 @@ def test_a_runtime_of_which_no_opset_is_known(tmp_path):
     file = runtime_file(tmp_path, takes(), releases=[{"release": "1.0", "how": "documented", "opset": None}])
     assert refused(target_of_runtime, "npu==1.0", REGISTRY, files=[file]) == (
         "U101", "which opsets npu 1.0 takes is not known",
-        "name an opset in place of the runtime: --to 17; opset targets show has the operators that it takes",
+        "name the opset beside the runtime: --to 17; opset targets show has the operators that it takes",
     )  # fmt: skip
+    target = target_of_runtime("npu==1.0", REGISTRY, files=[file], to=17)
+    assert target.opsets[""] == 17 and target.least == {"": 17} and target.runtime.opsets[""] == (17, 17)
+    assert refused(target_of_runtime, "npu==1.0", REGISTRY, files=[file], to="ai.onnx.ml=3")[0] == "U101"
+    with pytest.raises(UsageError, match="versions go from 1 to"):
+        target_of_runtime("npu==1.0", REGISTRY, files=[file], to=99)
 
 
 def test_a_runtime_whose_opsets_are_all_newer_than_the_schemas(tmp_path):
