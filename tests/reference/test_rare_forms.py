@@ -40,6 +40,8 @@ LONG = np.array([[2**30 + 1, 0]])
          [np.array([[[3, 3]]], np.float16), np.array([[[1, 1]]])]),
         ("ConvTranspose", [LINE, ONES], {"output_shape": [1, 1, 3]}, [floats([[1, 3, 2]])]),
         ("ConvTranspose", [LINE, ONES], {"output_shape": [3]}, [floats([[1, 3, 2]])]),
+        ("Resize", [np.array([2**53 + 1]), None, floats(2)], {"mode": "nearest", "antialias": 1},
+         [np.array([2**53 + 1] * 2)]),
         ("Normalizer", [np.zeros((0, 2), np.float64)], {"domain": ML, "version": 1, "norm": "L1"},
          [np.zeros((0, 2), np.float32)]),
     ],
