@@ -419,6 +419,8 @@ def test_a_document_has_bounds_on_nodes_and_on_faults(foreign, monkeypatch):
     assert codes(foreign) == ["S105"] * 3
     monkeypatch.setattr(reading, "MAX_FOLDER_FINDINGS", 2)
     assert codes(foreign) == ["S105", "S105", "S302"]
+    monkeypatch.setattr(reading, "MAX_FOLDER_FINDINGS", 1)
+    assert codes(foreign) == ["S105", "S302"]
 
 
 def test_all_that_is_wrong_is_reported_at_once(foreign):
