@@ -31,7 +31,7 @@ from opset.version_converter.derivation import derive_adapter
 
 # What an adapter has to do, least first.
 NOTHING, DERIVED, WRITTEN, IMPOSSIBLE = "nothing to do", "derived", "written", "impossible"
-_WORK_TEXTS = {DERIVED: "derived from the change", WRITTEN: "by code written for it"}
+_WORK_TEXTS = {DERIVED: "derived from the change", WRITTEN: "by hand-written code"}
 _CAST_LIKE = 15
 """The first opset that has CastLike; a body for an older one has Cast in its place when it is written."""
 

@@ -15,9 +15,10 @@ _PART = re.compile(r"[A-Za-z0-9_~]([A-Za-z0-9_.~-]*[A-Za-z0-9_~-])?")
 _OTHER = re.compile(r"[^A-Za-z0-9_.-]")
 
 
-def list_paths(given: Iterable[Any]) -> list[Any]:
-    """Return the paths in an argument that takes several paths, or one: the characters of a path are no paths."""
-    return [given] if isinstance(given, str | os.PathLike) else [*given]
+def list_paths(given: Any) -> list[Any]:
+    """Return the paths or names in an argument that takes several, or one: the characters of a text are no paths."""
+    is_one = isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable)
+    return [given] if is_one else [*given]
 
 
 def slug(name: str) -> str:

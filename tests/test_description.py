@@ -340,3 +340,14 @@ def test_nodes_of_unknown_domains_are_named_beside_functions_of_the_model():
     assert [note for note in found.notes if "nothing is known" in note] == [
         "com.other: nothing is known of its nodes, which count as taken"
     ]
+
+
+def test_a_runtime_or_a_file_of_one_may_be_given_alone(tmp_path):
+    file = tmp_path / "npu.yaml"
+    file.write_text(
+        'runtime: acme-npu\nreleases:\n- {release: "1.0", opset: [7, 17], how: documented, lists_operators: false}\n'
+    )
+    for runtimes in "acme-npu", ["acme-npu"]:
+        for targets in str(file), file, [file]:
+            found = opset.info(opset.parse_model(MIXED), runtimes=runtimes, targets=targets)
+            assert [each.runtime for each in found.runtimes] == ["acme-npu"]

@@ -7,7 +7,7 @@ import pytest
 from opset.file_names import LONGEST, is_harmless, list_paths, slug, unique_slugs
 
 
-@pytest.mark.parametrize("path", ["/a/b", Path("/a/b")])
+@pytest.mark.parametrize("path", ["/a/b", Path("/a/b"), b"document", object()])
 def test_one_path_is_a_list_of_one(path):
     assert list_paths(path) == list_paths([path]) == list_paths(iter([path])) == [path]
     assert list_paths(()) == []

@@ -133,6 +133,24 @@ def test_results_are_copied_and_pickled_as_before():
     assert pickle.loads(pickle.dumps(schema)).doc == schema.doc
 
 
+def test_messages_are_pickled_with_all_that_is_in_them():
+    message = large().proto
+    message.graph.initializer.add(name="w", data_type=1, dims=[2], raw_data=bytes(8))
+    parts = [message, message.graph.node[0], message.graph.initializer[0], message.graph.input[1].type.tensor_type]
+    dim = message.graph.input[1].type.tensor_type.shape.dim.add(dim_param="N")
+    for each in *parts, dim:
+        again = pickle.loads(pickle.dumps(each))
+        assert again == each and type(again) is type(each)
+        assert copy.copy(each) == copy.deepcopy(each) == each
+
+
+def test_plans_come_back_from_other_processes():
+    plan, refused = opset.plan(model(), 13), opset.plan(model(REFUSED), 12)
+    again = pickle.loads(pickle.dumps(plan))
+    assert repr(again) == repr(plan) and (again.changes, again.kept) == (plan.changes, plan.kept)
+    assert pickle.loads(pickle.dumps(refused)).refusals == refused.refusals != []
+
+
 def test_a_model_has_the_parts_of_its_message():
     given = model()
     assert given.graph is given.proto.graph or given.graph == given.proto.graph

@@ -65,6 +65,11 @@ class Mutant(NamedTuple):
         before, after = lines[: self.line - 1], lines[self.last :]
         return b"".join([*before, self.replacement.encode("utf-8"), *after]).decode("utf-8")
 
+    @property
+    def runs_once(self) -> bool:
+        """Whether a process runs the change once: in a module, a class, a default, or a function with a cache."""
+        return self.line not in _lines_run_again(self.file)
+
     def is_python(self) -> bool:
         """Whether the changed file is Python, and another program than before."""
         try:
@@ -94,6 +99,17 @@ def modules(packages: Sequence[str] = ()) -> list[str]:
 @cache
 def _lines(file: str) -> list[bytes]:
     return (ROOT / file).read_bytes().splitlines(keepends=True)
+
+
+def _lines_run_again(file: str) -> set[int]:
+    """Return the numbers of the lines of a file that are in the body of a function without a cache."""
+    nodes = ast.walk(ast.parse(b"".join(_lines(file))))
+    functions = [each for each in nodes if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    lines: dict[bool, set[int]] = {True: set(), False: set()}
+    for each in functions:
+        cached = any(re.match(r"(functools\.)?(lru_)?cache\b", ast.unparse(name)) for name in each.decorator_list)
+        lines[cached].update(range(each.body[0].lineno, (each.end_lineno or 0) + 1))
+    return lines[False] - lines[True]
 
 
 def mutants(file: str) -> list[Mutant]:

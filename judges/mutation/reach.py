@@ -161,12 +161,12 @@ class Reach:
                 self.files.setdefault(file, []).append((made["sources"][file], tests, reached))
 
     def tests(self, mutant: Mutant) -> list[Case]:
-        """Return the tests that reach a mutant, of a jump or what runs at import more than these."""
+        """Return the tests that reach a mutant, of a jump or what runs once more than these."""
         spans = [(mutant.line, mutant.last)]
         if mutant.kind == "continue/break":
             spans = [(mutant.line - 1, mutant.last)]  # compiled, the condition before it may jump on its own
-        if mutant.function == "" or mutant.kind == "default changed":
-            spans = [(1, 10**9)]  # what runs at import is recorded with the first test that imports it
+        if mutant.runs_once:
+            spans = [(1, 10**9)]  # what runs once is recorded with the first test that needs it
         return self._sorted(mutant, spans)
 
     def tests_of_file(self, mutant: Mutant) -> list[Case]:
@@ -176,8 +176,8 @@ class Reach:
     def _sorted(self, mutant: Mutant, spans: Iterable[tuple[int, int]]) -> list[Case]:
         """Return the tests that reach some lines, the closest and quickest first."""
         found = {test for span in spans for test in self._between(mutant.file, *span)}
-        if mutant.function == "":  # a test that reads a table alone executes no line of its file
-            found.update(*(tests for name, tests in self.cases.items() if closeness(name, mutant.file) == 0))
+        if mutant.runs_once:  # a test that reads a table, or the field of a class, executes no line of its file
+            found.update(*(tests for name, tests in self.cases.items() if closeness(name, mutant.file) <= 1))
         return sorted(found, key=lambda test: (closeness(test.module, mutant.file), test.seconds))
 
     def _between(self, file: str, first: int, last: int) -> Iterator[Case]:

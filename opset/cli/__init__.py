@@ -105,6 +105,8 @@ class Verbs(click.Group):
             from opset.cli.defaults import defaults_for
 
             ctx.default_map = {name: defaults_for(name, command, VERBS.keys() - UNCONFIGURED)}
+        if command is not None and not is_help:
+            _refuse_repeated_options(click.Context(command, info_name=name, parent=ctx), rest)
         return name, command, rest
 
     def make_context(
@@ -196,6 +198,22 @@ class Verbs(click.Group):
                 return USAGE
             sys.stderr.write(internal_error(error) + "\n")
             return INTERNAL
+
+
+def _refuse_repeated_options(ctx: click.Context, args: Sequence[str]) -> None:
+    """Raise UsageError if an option that names one thing is given more than once, since the last one would count alone.
+
+    Of choices, numbers and limits the last one counts, so that a call may say otherwise than an alias.
+    """
+    try:
+        _, _, order = ctx.command.make_parser(ctx).parse_args([*args])
+    except click.UsageError:  # the verb reports it when it parses the call
+        return
+    for option in {each: None for each in order if order.count(each) > 1}:
+        names_one = isinstance(option.type, (click.types.StringParamType, click.Path)) and option.callback is None
+        if isinstance(option, click.Option) and names_one and not (option.multiple or option.is_flag):
+            given = f"{max(option.opts, key=len)} is given {order.count(option):,} times, and takes one value"
+            raise click.UsageError(f"{given}; make a call for each", ctx)
 
 
 def _debug_option() -> click.Option:

@@ -347,7 +347,7 @@ class _Batch:
         with closing(records):
             at_once = self.journal is not None or (self.is_brief and not self.products)
             for index, record in records if at_once else in_order(records):
-                if self.journal is not None and pending[index].path != STREAM:
+                if self.journal is not None:
                     self.journal.add(pending[index].path, stamps.pop(index), record.data)
                 self._report(record)
         if self.journal is not None:
@@ -376,7 +376,7 @@ class _Batch:
             since = 0
             if self.journal is not None:
                 stamps[index] = stamp_of(model)
-                since = self.journal.start(model) if writes else 0
+                since = self.journal.start(model) if writes and model.path != STREAM else 0
             yield Job(model, since)
 
     def _count(self, report: ModelReport[Any]) -> None:

@@ -199,7 +199,8 @@ _TOML = re.compile(
 def _parse_toml(text: bytes) -> dict[str, Any]:
     """Return a TOML document as data. Raises ValueError if it is malformed or deeper than MAX_DEPTH.
 
-    The depth is checked first: a parser recurses with brackets, and takes quadratic time for keys of many parts.
+    A number with a point is the text that is written, since 1.20 and 1.2 are two releases. The depth is checked first:
+    a parser recurses with brackets, and takes quadratic time for keys of many parts.
     """
     if sys.version_info >= (3, 11):
         import tomllib
@@ -216,7 +217,7 @@ def _parse_toml(text: bytes) -> dict[str, Any]:
             dots = 0
         if depth > MAX_DEPTH or dots > MAX_DEPTH:
             raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
-    return tomllib.loads(text.decode())
+    return tomllib.loads(text.decode(), parse_float=str)
 
 
 class Project(NamedTuple):
@@ -287,7 +288,7 @@ def _table_of(file: Path) -> Any:
     try:
         tools = _parse_toml(text).get("tool", {})
     except ValueError as error:
-        raise _configuration_error(file, str(error)[:300]) from error
+        raise _configuration_error(file, str(error)[:300], "correct the file, which has to be TOML") from error
     return tools.get("opset") if isinstance(tools, dict) else None
 
 

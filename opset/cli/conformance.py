@@ -16,6 +16,7 @@ from opset.cli import output
 from opset.cli.findings_formats import FORMATS, write_findings
 from opset.cli.limits import parse_size
 from opset.cli.progress import show_progress
+from opset.cli.words import Number
 from opset.errors import Finding, FindingList, UsageError, safe_text
 from opset.model.storage.atomic import output_exists_error
 from opset.model.storage.writing import write_files
@@ -74,7 +75,7 @@ class ConformanceReport:
 @click.option("--name", "label", metavar="NAME", default="", help="Name of the runtime in reports and --expect.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True, max=86400),
+    type=Number(min=0, min_open=True, max=86400),
     default=60.0,
     show_default=True,
     metavar="SECONDS",

@@ -106,14 +106,15 @@ def _option_value(
         raise project.error(f"{where}: only a call sets this option, since {reason}", help)
     values = given if isinstance(given, list) else [given]
     if not all(isinstance(each, str | int | float) for each in values) or len(values) > MOST:
-        raise project.error(f"{where} is no text, number or boolean, or list of these", FORM)
+        help = f"write a value as in a call, or a list of values: {safe_text(key, 100)} = [...]"
+        raise project.error(f"{where} is no text, number or boolean, or list of these", help)
     if isinstance(given, list) and not option.multiple:
-        raise project.error(f"{where} takes one value", FORM)
+        raise project.error(f"{where} takes one value", "write it without brackets")
     if name == "--jobs" and isinstance(given, int) and given > (os.cpu_count() or 1):
         raise project.error(f"{where} is more than there are processors", f"write at most {os.cpu_count()}")
     if option.is_flag:
         if not isinstance(given, bool):
-            raise project.error(f"{where} is neither true nor false", FORM)
+            raise project.error(f"{where} is neither true nor false", "write true or false, without quotes")
         return option, given
     texts = [str(each) for each in values]
     most = None if _LIMITS.isdisjoint(option.opts) else _most_of(option)

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from opset.budget import Limits
+from opset.cli.words import Number
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -36,7 +37,7 @@ def limits_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--max-bytes", callback=parse_size, metavar="SIZE", help="Greatest memory for values: 512M, 2G."),
         click.option(
             "--timeout",
-            type=click.FloatRange(min=0, min_open=True),
+            type=Number(min=0, min_open=True),
             metavar="SECONDS",
             help="Greatest time in seconds.",
         ),

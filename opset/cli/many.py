@@ -16,6 +16,7 @@ from opset.cli.convert import VERB, ConvertedReport, ConvertSettings, convert_fi
 from opset.cli.inputs import Input, expand_inputs, output_for
 from opset.cli.records import ModelReport, View
 from opset.cli.working import Job, Workshop, open_executor, yield_records
+from opset.errors import Finding, UsageError
 from opset.file_names import list_paths
 from opset.opsets.registry import registry_with
 from opset.version_converter import target_of
@@ -67,15 +68,18 @@ def convert_many(
         jobs: The number of these processes. Those of an executor count for themselves.
         force: Whether results that exist are overwritten.
         schemas: Folders of operator YAML.
-        freeze: Names of initializers, or ["all"].
+        freeze: Names of initializers, or "all".
         limits: How much each conversion may do; a model that takes longer than its `timeout` is ended, and reported.
 
     Raises:
         ModelError: An input stands for no model.
         SchemaError: A file in `schemas` or `targets` has faults.
-        UsageError: The target or the executor is not known, two results have one name, or the executor takes no tasks.
+        UsageError: The target or the executor is not known, two results have one name, the executor takes no tasks, or
+            a model is given otherwise than by its path.
     """
-    known = Folders(tuple(map(Path, schemas)))
+    if jobs < 1:
+        raise UsageError(Finding("U103", f"{jobs} processes convert no models", help="give jobs=1, or more"))
+    known = Folders(tuple(map(Path, list_paths(schemas))))
     registry = registry_with(known.trusted)
     target = target_of(
         to,
@@ -91,9 +95,8 @@ def convert_many(
     if assumed is not None and assumed != AUTO:
         assumed = target_of_version(assumed, registry).opsets
     plan_only = output is None
-    settings = ConvertSettings(target, dict(dims or {}), tuple(freeze), plan_only, assumed)
-    named = [models] if isinstance(models, str | os.PathLike) else models
-    inputs = expand_inputs([os.fspath(each) for each in named], products=not plan_only)
+    settings = ConvertSettings(target, dict(dims or {}), tuple(list_paths(freeze)), plan_only, assumed)
+    inputs = expand_inputs([*map(_path_of, list_paths(models))], products=not plan_only)
     place = None if output is None else output_for(os.path.join(os.fspath(output), ""), False, inputs)
     client = None if executor is None else open_executor(executor)
     if client is not None:
@@ -101,6 +104,14 @@ def convert_many(
     roots = tuple(map(Path, list_paths(allow_external_roots)))
     call = VerbCall(known, limits or Limits(), roots, jobs, True, "json", force=force, output=place)
     return _yield_reports(inputs, call, settings, client)
+
+
+def _path_of(model: Any) -> str:
+    """Return the text of a path. Raises UsageError U103 for a model that is given otherwise."""
+    if not isinstance(model, str | os.PathLike):
+        help = "save it, and give its path; or call opset.convert for it"
+        raise UsageError(Finding("U103", f"the path of a model is needed, not {type(model).__name__}", help=help))
+    return os.fsdecode(model)
 
 
 def _yield_reports(

@@ -13,6 +13,7 @@ from opset.cli.batch import Reporting, Verb, VerbCall, load_input, process_files
 from opset.cli.inputs import Input, dims_option
 from opset.cli.records import ModelReport
 from opset.cli.target_options import TargetChoice, target_options
+from opset.cli.words import Number
 from opset.errors import Finding, FindingList, UsageError, safe_text
 from opset.opsets.registry import Registry
 from opset.plain_text import count_text
@@ -63,7 +64,7 @@ class ReductionReport:
 @click.option(
     "--time-limit",
     "seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=SECONDS,
     show_default=True,
     metavar="SECONDS",

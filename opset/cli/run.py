@@ -21,6 +21,7 @@ from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.findings_formats import FORMATS, write_findings
 from opset.cli.inputs import STREAM, TEXT_STREAM, dims_option, freeze_option, name_input, parse_input, roots_option
 from opset.cli.limits import limits_options
+from opset.cli.words import Number
 from opset.errors import (
     MOST,
     Finding,
@@ -137,12 +138,8 @@ class Product(NamedTuple):
 @click.option("--value", "names", multiple=True, metavar="NAME", help="Compute this value of the graph. Repeatable.")
 @click.option("--trace", is_flag=True, help="Show each value as it is computed.")
 @click.option("--compare", "expected", metavar="EXPECTED", help="Compare the outputs with those in a file or folder.")
-@click.option(
-    "--rtol", type=click.FloatRange(min=0), help="Relative tolerance of numbers; by default that of the type."
-)
-@click.option(
-    "--atol", type=click.FloatRange(min=0), help="Absolute tolerance; by default a tenth of the relative one."
-)
+@click.option("--rtol", type=Number(min=0), help="Relative tolerance of numbers; by default that of the type.")
+@click.option("--atol", type=Number(min=0), help="Absolute tolerance; by default a tenth of the relative one.")
 @click.option("-o", "--output", "target", metavar="FILE|DIR/", help="Write the outputs: .npz, .json, or a folder.")
 @click.option("--save-inputs", is_flag=True, help="Also write the inputs.")
 @click.option("--force", is_flag=True, help="Overwrite an output that exists.")

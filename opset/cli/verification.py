@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import click
 
 from opset.budget import Limits
-from opset.cli.words import Words
+from opset.cli.words import Number, Words
 from opset.errors import Finding, UsageError
 from opset.model import Model
 from opset.opsets.registry import Registry
@@ -35,12 +35,12 @@ tolerance_options = (
     ),
     click.option(
         "--rtol",
-        type=click.FloatRange(min=0),
+        type=Number(min=0),
         help="Relative tolerance; by default it follows from types and lengths of sums.",
     ),
     click.option(
         "--atol",
-        type=click.FloatRange(min=0),
+        type=Number(min=0),
         help="Absolute tolerance; by default the relative one times the output's median.",
     ),
 )

@@ -1,7 +1,8 @@
-"""Options and arguments that take one of a few words."""
+"""Types of options and arguments: one of a few words, and numbers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,17 @@ class Words(click.Choice[str]):
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         """Return the message for a word that is none of these."""
         return with_guess(super().get_invalid_choice_message(value, ctx).rstrip("."), str(value), self.choices)
+
+
+class Number(click.FloatRange):
+    """A number within bounds; "nan" is none, which compares with no bound."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number of a text. Raises BadParameter if it is none, or outside of the bounds."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{str(value)!r} is not a number", param, ctx)
+        return number
 
 
 def with_guess(message: str, word: str, words: Sequence[str]) -> str:

@@ -345,6 +345,9 @@ class _Joining:
         connect = self._joint.connect
         if connect is None:
             return self._connections_by_name()
+        if isinstance(connect, str):
+            help = "give pairs, OUTPUT and INPUT of each: {'y': 'x'}"
+            raise UsageError(Finding("U103", f"{quote(connect)} connects nothing", help=help))
         pairs = [*dict.fromkeys(connect.items() if isinstance(connect, Mapping) else map(tuple, connect))]
         faults = FindingList()
         fed: set[str] = set()
@@ -500,8 +503,10 @@ class _Joining:
         inner = [value for value in passed if value.name not in stated and value.name not in outputs]
         set_entries(graph.output, [*kept, *outputs.values()])
         graph.value_info.extend(inner)
-        for name in ("node", "initializer", "sparse_initializer", "input", "value_info", "quantization_annotation"):
+        for name in ("node", "initializer", "sparse_initializer", "input", "value_info"):
             getattr(graph, name).extend(getattr(added, name))
+        if different := _join_annotations(graph, added):
+            self._notes.append(f"quantization that both state otherwise, the first's holds: {listing(different)}")
         if added.name != graph.name:
             graph.name = f"{graph.name}_{added.name}" if graph.name and added.name else graph.name or added.name
         whole.functions.extend(each for each in other.functions if function_key(each) not in shared)
@@ -521,6 +526,17 @@ def _join_texts(holder: Any, other: Any) -> None:
     """Put the documentation of the other message behind a message's own."""
     if other.doc_string and other.doc_string != holder.doc_string:
         holder.doc_string = "\n\n".join(filter(None, (holder.doc_string, other.doc_string)))
+
+
+def _join_annotations(graph: Any, other: Any) -> list[str]:
+    """Add the quantization annotations of another graph; return the names of values that a graph annotates otherwise.
+
+    A value that both have, as a connected one or an initializer that is shared, is annotated as the graph does it.
+    """
+    own = {each.tensor_name: each for each in graph.quantization_annotation}
+    theirs = [*other.quantization_annotation]
+    graph.quantization_annotation.extend(each for each in theirs if each.tensor_name not in own)
+    return [each.tensor_name for each in theirs if own.get(each.tensor_name, each) != each]
 
 
 def _join_metadata(holder: Any, other: Any) -> list[str]:

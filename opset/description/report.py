@@ -111,7 +111,7 @@ def info(
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
-        runtimes: Names of runtimes, "tensorrt", "installed:onnxruntime"; by default all that are known.
+        runtimes: Names of runtimes, "tensorrt", "installed:onnxruntime", or one; by default all that are known.
         schemas: Folders of operator YAML, for domains of your own.
         targets: YAML files that describe further runtimes.
         allow_external_roots: Folders outside the model's own from which external data may be read.
@@ -127,7 +127,7 @@ def info(
     """
     registry = registry_with(schemas)
     loaded = load(model, allow_external_roots=list_paths(allow_external_roots))
-    return describe(loaded, registry, runtimes, [*map(Path, targets)], limits)
+    return describe(loaded, registry, list_paths(runtimes), [*map(Path, list_paths(targets))], limits)
 
 
 def describe(

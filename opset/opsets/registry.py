@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from opset.errors import Finding, SchemaError, UsageError, brief_name, listing
 from opset.file_names import list_paths
@@ -194,8 +194,8 @@ class Registry:
         return self._schemas[key]
 
 
-Schemas = Iterable["Path | str | OperatorSet"] | Registry
-"""Folders of operator YAML and operator-set documents beside the standard's, or a registry made of them."""
+Schemas: TypeAlias = "Iterable[Path | str | OperatorSet] | Path | OperatorSet | Registry"
+"""Folders of operator YAML and operator-set documents beside the standard's, or one, or a registry made of them."""
 
 
 @lru_cache(maxsize=1)
@@ -275,15 +275,18 @@ def registry_with(schemas: Schemas, *, data: Iterable[Path | str] = ()) -> Regis
 def _separate_folders(
     sources: Iterable[Path | str | OperatorSet],
 ) -> tuple[list[Path | str], list[Path | str | OperatorSet]]:
-    """Return the folders among sources of schemas, and the operator-set documents; a missing path is a folder."""
-    folders: list[Path | str] = []
+    """Return the folders among sources of schemas, each once, and the operator-set documents.
+
+    A missing path is a folder.
+    """
+    folders: dict[str, Path | str] = {}
     documents: list[Path | str | OperatorSet] = []
     for each in sources:
         if isinstance(each, str | os.PathLike) and (os.path.isdir(each) or not os.path.exists(each)):
-            folders.append(each)
+            folders.setdefault(os.path.realpath(each), each)
         else:
             documents.append(each)
-    return folders, documents
+    return [*folders.values()], documents
 
 
 def _is_known(operator: Operator, version: int) -> bool:

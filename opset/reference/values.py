@@ -6,6 +6,7 @@ A tensor is a numpy array, a sequence a list, an optional its value or None, a m
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ import numpy as np
 from opset.model.arrays import convert_numbers, data_type_of, dtype_of_element
 from opset.model.elements import element_name
 from opset.reference.value_info import ValueInfo
+
+SHOWN = 100
+"""Characters of an element that a message repeats."""
 
 
 def type_of(value: Any) -> str:
@@ -54,10 +58,12 @@ def fit_value(value: Any, declared: ValueInfo) -> tuple[Any, str]:
         return value, ""
     dtype = dtype_of_element(kind[7:-1])
     try:
-        array = value if isinstance(value, np.ndarray | np.generic) else convert_numbers(value, dtype)
+        array = value if isinstance(value, np.ndarray | np.generic) else _array_of(value, dtype)
+        array = _to_native(np.asarray(array))
+        if array.dtype == dtype and dtype.kind == "O":
+            _require_kind(array, (str, bytes), "text")
     except (ValueError, TypeError, OverflowError) as error:
         return value, f"it is no {kind}: {error}"
-    array = _to_native(np.asarray(array))
     if array.dtype != dtype:
         return array, f"it is {type_of(array)}, and the model declares {kind}"
     if declared.shape is not None:
@@ -65,6 +71,37 @@ def fit_value(value: Any, declared: ValueInfo) -> tuple[Any, str]:
         if array.ndim != len(declared.shape) or any(isinstance(dim, int) and dim != size for size, dim in sizes):
             return array, f"its shape is {list(array.shape)}, and the model declares {declared}"
     return array, ""
+
+
+def _array_of(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a Python value, or lists of such, as an array of a dtype.
+
+    Raises:
+        ValueError: A value is of another kind, as text is for numbers, or the dtype does not have the number.
+        OverflowError: The dtype does not have an integer.
+        TypeError: A value is nothing that an array can hold.
+    """
+    if dtype.kind == "O":
+        return np.asarray(value, dtype)
+    given = np.asarray(value)
+    if given.dtype.kind in "OUST":
+        _require_kind(np.asarray(value, object), Number, "number")
+    with np.errstate(over="ignore", invalid="ignore"):
+        array = convert_numbers(value, dtype)
+        if dtype.kind == "b" or "int" in dtype.name:
+            lost = given != array.astype(given.dtype)
+        else:
+            lost = np.isfinite(given.astype(np.complex128)) & ~np.isfinite(array.astype(np.complex128))
+    if np.any(lost):
+        raise ValueError(f"{given[lost].reshape(-1)[0]} is no {dtype.name}")
+    return array
+
+
+def _require_kind(array: Any, kind: Any, noun: str) -> None:
+    """Raise ValueError, with the noun in its message, if an element of an array of objects is of another class."""
+    for each in array.reshape(-1):
+        if not isinstance(each, kind):
+            raise ValueError(f"{repr(each)[:SHOWN]} is no {noun}")
 
 
 def _can_be(value: Any, kind: str) -> bool:
@@ -91,7 +128,7 @@ def _to_native(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = np.asarray(value)
     if isinstance(value, np.ndarray):
-        if value.dtype.kind in "US":
+        if value.dtype.kind in "UST":
             return value.astype(object)
         return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
     if isinstance(value, tuple | list):

@@ -13,7 +13,6 @@ from opset.errors import KEPT, listing
 from opset.opsets.releases import RELEASES
 from opset.plain_text import count_text
 from opset.reports.frame import (
-    QUIET,
     Cell,
     Folded,
     ReportChange,
@@ -189,9 +188,8 @@ def _row_of(kind: EffectKind, several: bool) -> list[Cell]:
     If `several`, the report covers several models: the row has their number, and no names of nodes.
     """
     counts = [number_cell(f"{kind.nodes:,}")] + [number_cell(f"{kind.models:,}")] * several
-    outcome = Cell("stay", QUIET) if kind.group["kept"] else Cell(kind.outcome)
     names = [] if several else [*map(str, fold_names(kind.names))]
-    return [Cell(kind.operator), Cell(kind.versions), *counts, outcome, lines_cell(names, "places")]
+    return [Cell(kind.operator), Cell(kind.versions), *counts, Cell(kind.outcome), lines_cell(names, "places")]
 
 
 def _shown_changes(kinds: Sequence[EffectKind]) -> Iterator[ReportChange]:

@@ -55,7 +55,7 @@ class ReferenceRunner:
 
     def __init__(self, model: Model, registry: Registry, limits: Limits, budget: Budget, seed: int = 0) -> None:
         self._limits, self._budget = limits, budget
-        self._options: dict[str, Any] = {"schemas": registry, "seed": seed}
+        self._options: dict[str, Any] = {"schemas": registry, "seed": seed, "limits": limits}
         self._model = model
         self._evaluator = ReferenceEvaluator(model, **self._options)
         self.steps = 0

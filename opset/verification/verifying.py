@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -10,7 +11,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opset.budget import Budget, BudgetExceeded, Limits
-from opset.errors import Finding, FindingList, OpsetError, RunError, brief_name, listing, quote, safe_text
+from opset.errors import (
+    Finding,
+    FindingList,
+    OpsetError,
+    RunError,
+    UsageError,
+    brief_name,
+    listing,
+    quote,
+    safe_text,
+)
 from opset.file_names import list_paths
 from opset.inference.engine.binding import plain_sizes
 from opset.model.graph.index import bodies
@@ -52,7 +63,9 @@ ENOUGH_DRAWN = 40
 MOST_DISTRIBUTIONS = 6
 """Runs in which random outputs of a small model are drawn many times, to compare their distributions."""
 _ROUNDS = ("QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul", "Round")
-_STOPPED = ("R301", "R302", "R303", "R205", "R201")
+_LIMITS = ("R301", "R302", "R303")
+"""Codes of runs that reached a limit."""
+_STOPPED = (*_LIMITS, "R205", "R201")
 """Codes of runs that say nothing about the model's values."""
 
 
@@ -83,7 +96,7 @@ def verify(
     before: Any,
     after: Any,
     *,
-    data: Iterable[Any] | None = None,
+    data: Iterable[Any] | os.PathLike[str] | None = None,
     seeds: int | None = None,
     rtol: float | None = None,
     atol: float | None = None,
@@ -98,8 +111,8 @@ def verify(
     Args:
         before: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
         after: The model to compare with it, in one of these forms.
-        data: Inputs for one run each: a mapping by name, or the path of a file or a folder of values. Inputs that are
-            missing are drawn. Without it, all inputs are drawn.
+        data: Inputs for one run each: a mapping by name, or the path of a file or a folder of values; several, or one.
+            Inputs that are missing are drawn. Without it, all inputs are drawn.
         seeds: How many times inputs are drawn; without it 3, or up to 20 if the model is small, and more if differences
             inside the models show.
         rtol: The relative tolerance; without it, it follows from the types and the sums that an output depends on.
@@ -118,15 +131,27 @@ def verify(
     Raises:
         ModelError: A model is malformed.
         SchemaError: A file in `schemas` has faults.
-        UsageError: U103 if an input cannot be drawn or `dims` are not valid, T224 if the runtime is not installed.
+        UsageError: U103 if an input cannot be drawn, or `dims`, `seeds` or a tolerance are not valid; T224 if the
+            runtime is not installed.
         RunError: R207 if the models have different inputs or outputs, R102 or R105 if `data` does not fit or cannot be
             read, R302 if drawn inputs would take too much memory.
     """
+    for name, value, least in ("seeds", seeds, 1), ("rtol", rtol, 0), ("atol", atol, 0):
+        if value is not None and not value >= least:  # nan is none, either
+            raise UsageError(
+                Finding("U103", f"{name} is {value}", help=f"give a number from {least} on, or leave it out")
+            )
     registry = registry_with(schemas)
     roots = list_paths(allow_external_roots)
     models = load(before, allow_external_roots=roots), load(after, allow_external_roots=roots)
     settings = VerificationSettings(
-        [*(data or ())], seeds, rtol, atol, plain_sizes(dims or {}), with_, limits or Limits()
+        [data] if isinstance(data, Mapping) else list_paths(data or ()),
+        seeds,
+        rtol,
+        atol,
+        plain_sizes(dims or {}),
+        with_,
+        limits or Limits(),
     )
     return verify_models(*models, settings, registry, _name_of(before), _name_of(after))
 
@@ -220,7 +245,8 @@ class _Verifying:
         }
         self._random = random_outputs(before, registry)
         self.first: FirstDifference | None = None
-        self._reasons: dict[str, None] = {}
+        self._reasons: dict[str, str] = {}
+        """Why runs were not compared, each with what to do; "" if that does not follow from the reason."""
         self._located = False
         self._last: tuple[Drawn, Mapping[str, Any]] | None = None
         """The inputs of the last run in which the outputs were the same, for both models."""
@@ -251,7 +277,7 @@ class _Verifying:
             for drawn, outputs in self._runs_of_first():
                 self._compare(drawn, outputs)
         except BudgetExceeded as error:
-            self._reasons.update(dict.fromkeys(map(str, limit_error(error).findings)))
+            self._reasons.update((str(each), each.help) for each in limit_error(error).findings)
             self.notes.append(f"not all runs were made: {error.why}")
         outputs = [each.result() for each in self.comparisons.values()]
         compared = any(run.verdict == SAME for run in self.runs)
@@ -260,8 +286,8 @@ class _Verifying:
         if verdict == DIFFERENT:
             errors += _differences(outputs, self.runs, self.first)
         elif verdict == NOT_COMPARED:
-            why = next(iter(self._reasons), "no run was made")
-            help = "give inputs: --data; or sizes: --dim"
+            why, help = next(iter(self._reasons.items()), ("no run was made", ""))
+            help = help or "give inputs: --data; or sizes: --dim"
             errors.append(Finding("C702", "nothing could be compared", why=why, help=help))
         return Verification(
             name,
@@ -358,7 +384,7 @@ class _Verifying:
         """Add a run with the verdict "not compared", since the first model does not run with these inputs."""
         why = f"the model before does not run: {_message(error)}"
         self._stopped |= error.findings[0].code in _STOPPED
-        self._reasons[why] = None
+        self._reasons[why] = _help_of(error)
         self.runs.append(VerifiedRun(drawn.source, drawn.seed, drawn.sizes, NOT_COMPARED, why))
 
     def _read_inputs(self, given: Any, number: int) -> Drawn:
@@ -405,7 +431,7 @@ class _Verifying:
                 self._stopped = True
                 self.notes.append(f"{drawn.source} was not compared: {why}")
             verdict = NOT_COMPARED if is_stopped else DIFFERENT
-            self._reasons[why] = None
+            self._reasons[why] = _help_of(error)
             self.runs.append(VerifiedRun(drawn.source, drawn.seed, drawn.sizes, verdict, why))
             return
         names = [each.name for each in self.models[0].proto.graph.output]
@@ -612,6 +638,12 @@ def _differences(
     for why in dict.fromkeys(run.why for run in runs if run.verdict == DIFFERENT and run.why):
         help = "opset run MODEL shows more; give inputs on which both run: --data"
         yield Finding("C701", "the outputs differ: one model does not run", why=why, help=help)
+
+
+def _help_of(error: RunError) -> str:
+    """Return what to do against an error if a limit was reached, else ""."""
+    finding = error.findings[0]
+    return finding.help if finding.code in _LIMITS else ""
 
 
 def _message(error: OpsetError) -> str:

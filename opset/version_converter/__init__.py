@@ -21,7 +21,6 @@ from opset.version_converter.conversion import convert_model
 from opset.version_converter.result import Conversion
 from opset.version_converter.targets import (
     Target,
-    fix_versions,
     target_of_model,
     target_of_release,
     target_of_runtime,
@@ -70,6 +69,10 @@ def target_of(
         SchemaError: A file that describes a runtime has faults.
     """
     registry = registry or default_registry()
+    for name, text in ("release", release), ("runtime", runtime):
+        if text is not None and not isinstance(text, str):
+            example = {"release": "release='1.20'", "runtime": "runtime='onnxruntime==1.17'"}[name]
+            raise UsageError(Finding("U101", f"the {name} {text!r} is no text", help=f"write it in quotes: {example}"))
     given = sum(choice is not None for choice in (runtime if to is None else to, release))
     if given > 1 or (not given and ir_version is None and not keeps_opsets):
         help = "pass one of `to`, `release` and `runtime`, or a runtime and `to`"
@@ -80,8 +83,7 @@ def target_of(
     if release is not None:
         return target_of_release(release, registry, ir_version)
     if runtime is not None:
-        target = target_of_runtime(runtime, registry, ir_version, [*map(Path, list_paths(targets))], inexact_types)
-        return target if to is None else fix_versions(target, to, registry)
+        return target_of_runtime(runtime, registry, ir_version, [*map(Path, list_paths(targets))], inexact_types, to)
     return target_of_model(ir_version) if to is None else target_of_version(to, registry, ir_version)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, SupportsIndex
 
 from opset.errors import Finding, UsageError, quote
 from opset.opsets import releases
@@ -50,6 +52,8 @@ def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_
     opsets: dict[str, int] = {}
     entries = to.items() if isinstance(to, Mapping) else [_parse_version(str(to))]
     for domain, version in entries:
+        if isinstance(version, SupportsIndex) and not isinstance(version, bool):
+            version = operator.index(version)
         domain = "" if domain == "ai.onnx" else domain
         if opsets.setdefault(domain, version) != version:
             message = f"{domain or 'ai.onnx'} is given two versions"
@@ -61,9 +65,8 @@ def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_
             message = f"there are no schemas for the domain '{label}'"
             raise UsageError(Finding("U101", message, help=registry.domains_like(label)))
         if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= newest:
-            raise UsageError(
-                Finding("U101", f"{label} has no version {version}", help=f"versions go from 1 to {newest}")
-            )
+            help = f"versions go from 1 to {newest}{', as numbers' * isinstance(version, str)}"
+            raise UsageError(Finding("U101", f"{label} has no version {version!r}", help=help))
     return Target(opsets, _check_ir_version(ir_version))
 
 
@@ -78,7 +81,12 @@ def target_of_release(name: str, registry: Registry, ir_version: int | None = No
 
 
 def target_of_runtime(
-    spec: str, registry: Registry, ir_version: int | None = None, files: Sequence[Path] = (), inexact: bool = False
+    spec: str,
+    registry: Registry,
+    ir_version: int | None = None,
+    files: Sequence[Path] = (),
+    inexact: bool = False,
+    to: int | str | Mapping[str, int] | None = None,
 ) -> Target:
     """Return the target of a release of a runtime: the newest opsets that it takes, and its IR version as the highest.
 
@@ -91,14 +99,21 @@ def target_of_runtime(
         ir_version: The requested IR version.
         files: YAML files that describe further runtimes.
         inexact: Whether nodes may compute in types in which results differ, if the runtime has no other kernel.
+        to: Versions to reach in place of those that suit a model best, in a form of `target_of_version`.
 
     Raises:
-        UsageError: U101 if the runtime, its release, or the opsets that it takes are not known.
+        UsageError: U101 if the runtime or its release is not known, or the opsets that it takes are not and `to` names
+            none, or if there are no such versions, or the runtime does not take them.
         SchemaError: A file has faults.
     """
     from opset.opsets.runtimes import find_runtime  # most conversions need no runtime
 
-    return target_at_runtime(find_runtime(spec, files), registry, ir_version, inexact)
+    runtime = find_runtime(spec, files)
+    fixed = {} if to is None else target_of_version(to, registry).opsets
+    if runtime.opsets[""] == (None, None) and "" in fixed:  # its kernels are known, and the caller knows its opsets
+        runtime = replace(runtime, opsets={**runtime.opsets, "": (fixed[""], fixed[""])})
+    target = target_at_runtime(runtime, registry, ir_version, inexact)
+    return target if to is None else fix_versions(target, fixed, registry)
 
 
 def target_at_runtime(
@@ -122,7 +137,7 @@ def target_at_runtime(
     lowest, highest = runtime.opsets[""]
     newest = registry.domains[""]
     if lowest is None and highest is None:
-        help = "name an opset in place of the runtime: --to 17; opset targets show has the operators that it takes"
+        help = "name the opset beside the runtime: --to 17; opset targets show has the operators that it takes"
         raise UsageError(
             Finding("U101", f"which opsets {runtime.name} {runtime.release} takes is not known", help=help)
         )
@@ -248,6 +263,10 @@ def parse_versions(texts: tuple[str, ...]) -> dict[str, int]:
 def _check_ir_version(version: int | None) -> int | None:
     """Return the IR version, or None, unchanged. Raises UsageError U101 if there is no such IR version."""
     newest = releases.newest_ir_version()
-    if version is not None and not 1 <= version <= newest:
-        raise UsageError(Finding("U101", f"there is no IR version {version}", help=f"they go from 1 to {newest}"))
+    if version is None:
+        return None
+    is_number = isinstance(version, SupportsIndex) and not isinstance(version, bool)
+    if not is_number or not 1 <= version <= newest:
+        shown = version if is_number else repr(version)
+        raise UsageError(Finding("U101", f"there is no IR version {shown}", help=f"they go from 1 to {newest}"))
     return version

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -362,6 +363,21 @@ def test_streams(small, folder):
     assert files(folder) == ["small.onnx", "to/stdin-opset21.onnx"]
     both = run("convert", "-", "small.onnx", "--to", 22, "-o", "to/", "-j", 2, stdin=small.read_bytes())
     assert both.exit_code == 0 and both.stdout.endswith("2 models: 2 converted\n")
+
+
+@pytest.mark.parametrize("reports", [["r.jsonl"], ["r.jsonl", "r.html"], ["r.html"]])
+def test_reports_have_the_model_of_stdin_each_time(small, folder, reports):
+    options = [part for path in reports for part in ("--report", path)]
+    for to in 13, 14, 14:
+        result = run("convert", "-", small, "--to", to, "-o", "to/", "--force", *options, stdin=small.read_bytes())
+        assert result.exit_code == 0, result.output
+        if "r.jsonl" in reports:
+            lines = [json.loads(line) for line in Path("r.jsonl").read_text().splitlines()]
+            assert [each["input"] for each in lines] == ["-", str(small)]
+        if "r.html" in reports:
+            data = re.search(r'id="report">(.*)</script>', Path("r.html").read_text())[1]
+            assert [each["input"] for each in json.loads(data)["models"]] == ["-", str(small)]
+        assert version(f"to/stdin-opset{to}.onnx") == to
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,13 @@ def test_a_call_says_otherwise(project):
     assert "ai.onnx 11 -> 15" in result.stdout, result.output
 
 
+@pytest.mark.parametrize(("release", "opset"), [("1.10", 15), ("1.2", 7), ("'1.10'", 15)])
+def test_a_release_is_the_text_that_is_written(project, release, opset):
+    configure(project, f"[tool.opset.convert]\nrelease = {release}\n")
+    result = run("convert", "small.onnx", "--plan")
+    assert f"ai.onnx 11 -> {opset}" in result.stdout, result.output
+
+
 def test_the_nearest_configuration_holds(project):
     configure(project, "[tool.opset.convert]\nto = 13\n")
     configure(project, "[tool.opset.convert]\nto = 14\n", "in")
@@ -90,7 +97,9 @@ def test_schemas_and_targets_are_those_of_the_folder_above(project):
         ("[tool.opset.convert]\npaln = true", "did you mean plan?"),
         ("[tool.opset.conver]\nplan = true", "did you mean convert"),
         ("[tool.opset.convert]\nplan = 1", "plan is neither true nor false"),
+        ("[tool.opset.convert]\nplan = 1.5", "help    write true or false, without quotes"),
         ("[tool.opset.convert]\nrelease = ['1.15']", "release takes one value"),
+        ("[tool.opset.convert\n", "help    correct the file, which has to be TOML"),
         ("[tool.opset.convert]\nto = {a = 1}", "to is no text, number or boolean"),
         ("[tool.opset.convert]\nto = ['13', {a = 1}]", "to is no text, number or boolean"),
         ("[tool.opset.convert]\nto = ['13', ['14']]", "to is no text, number or boolean"),

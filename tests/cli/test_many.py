@@ -470,3 +470,26 @@ def test_full_reports_are_in_the_order_of_the_models_and_lines_as_they_come(
         save(name, SMALL, folder)
     found = re.findall(r"in/\d+\.onnx", run("check", *names, *options).stdout)
     assert [*dict.fromkeys(found)] == (names if in_order else names[::-1])
+
+
+@pytest.mark.parametrize(
+    ("models", "said"),
+    [
+        (opset.parse_model(SMALL), "not ModelProto"),
+        ([opset.parse_model(SMALL)], "not ModelProto"),
+        (b"", "not bytes"),
+        ([3], "not int"),
+    ],
+)
+def test_models_are_given_by_their_paths(models, said):
+    with pytest.raises(opset.UsageError, match=f"the path of a model is needed, {said}"):
+        opset.convert_many(models, 21)
+
+
+def test_names_and_folders_may_be_given_alone(small):
+    for options in {"freeze": "all"}, {"freeze": ["all"]}:
+        assert [each.status for each in opset.convert_many(small, 21, **options)] == ["planned"]
+    with pytest.raises(opset.SchemaError, match="there is no such file or folder\n  where   nowhere:1:1"):
+        opset.convert_many(small, 21, schemas="nowhere")
+    with pytest.raises(opset.UsageError, match="0 processes convert no models"):
+        opset.convert_many(small, 21, jobs=0)

@@ -141,6 +141,14 @@ def test_a_mistake_is_told_with_what_to_do(arguments, status, parts, files):
         (["export", "ai.onnx"], "Got unexpected extra argument (ai.onnx); a domain is named by --domain"),
         (["diff", 1, 2, 3, 4], "Got unexpected extra argument (4)"),
         (["verify", "a", "b", "--rtol", "x"], "Invalid value for '--rtol': 'x' is not a number"),
+        (["verify", "a", "b", "--atol", "nan"], "Invalid value for '--atol': 'nan' is not a number"),
+        (["convert", "a", "--to", 13, "--timeout", "nan"], "Invalid value for '--timeout': 'nan' is not a number"),
+        (
+            ["convert", "small.onnx", "--for", "tensorrt==8.6", "--for=openvino==2024.6"],
+            "--for is given 2 times, and takes one value; make a call for each",
+        ),
+        (["check", "small.onnx", "--for", "ort==1", "--for", "ort==2"], "--for is given 2 times, and takes one value"),
+        (["convert", "small.onnx", "--to", 13, "-oa", "--output", "b"], "--output is given 2 times, and takes one"),
         (["text", "a", "--limit", "x"], "Invalid value for '--limit': 'x' is not a whole number"),
         (
             ["merge", "small.onnx", "sum.onnx", "--connect", "y"],
@@ -162,6 +170,14 @@ def test_a_wrong_option_is_told_below_the_usage_of_its_verb(arguments, said, fil
     assert error.startswith(f"Error: {said}")
     data = json.loads(run(*arguments[:2], "--format", "json", *arguments[2:]).stdout)
     assert [each["code"] for each in data["errors"]] == ["U109"] and data["exit_status"] == 2
+
+
+def test_of_choices_and_numbers_the_last_one_counts(files):
+    options = ("--jobs", 1, "--format", "sarif", "--jobs", 2, "--format", "json", "--quiet", "--quiet", "--timeout", 9)
+    result = run(
+        "convert", "small.onnx", "--to", 13, *options, "--timeout", 8, "--max-memory", "1G", "--max-memory", "2G"
+    )
+    assert result.exit_code == 0 and json.loads(result.stdout)["models"][0]["status"] == "converted", result.output
 
 
 def test_an_unknown_runtime_is_told_once_for_many_models(files):

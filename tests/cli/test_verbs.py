@@ -315,6 +315,7 @@ def test_diff_of_two_versions_of_an_operator_set():
     assert [each["operator"] for each in back["gone"]] == ["GroupNormalization"]
     assert {each["operator"] for each in back["changed"]} == changed.keys()
     assert [each["operator"] for each in run_json("diff", 4, 5, "--domain", "ai.onnx.ml")["new"]] == ["TreeEnsemble"]
+    assert all(word for each in run_json("diff", 1, 26)["changed"] for word in (each["words"], *each["meaning"]))
     assert "  TreeEnsemble\n" in run("diff", 4, 5, "--domain", "ai.onnx.ml").stdout
     assert run("diff", 17, 17).stdout == "ai.onnx 17 -> 17: the same\n"
     for arguments in (["17", "999"], ["0", "3"], ["Relu", "3"], ["17", "18", "--domain", "nonesuch"]):

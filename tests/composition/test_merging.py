@@ -284,6 +284,27 @@ def test_initializers_of_old_models_are_no_inputs_of_new_ones():
     assert names(whole.graph.input) == ["x"] and whole.ir_version == 8
 
 
+def test_a_value_that_both_models_annotate_is_annotated_once():
+    """`y` and `x` become one value, `w` is shared, and `v` is annotated otherwise."""
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[N, 2] x) => (float[N, 2] y)
+        <float[2] w = {1, 2}, float s = {0.5}, float t = {0.25}, float[2] v = {3, 4}>
+        { h = Mul (x, w) y = Add (h, v) }"""
+    first, second = (onnx.parser.parse_model(text) for _ in range(2))
+    for each, scales in (first, {"y": "s", "w": "s", "v": "s"}), (second, {"x": "s", "w": "s", "v": "t", "y": "t"}):
+        for name, scale in scales.items():
+            entry = each.graph.quantization_annotation.add(tensor_name=name)
+            entry.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value=scale)
+        assert not opset.check(each)
+    merged = merge_models(opset.load(first), opset.load(second), Joint({"y": "x"}), default_registry())
+    assert not opset.check(merged.model)
+    stated = merged.model.graph.quantization_annotation
+    found = {each.tensor_name: each.quant_parameter_tensor_names[0].value for each in stated}
+    assert len(found) == len(stated) and found == {"y": "s", "w": "s", "v": "s", "y_1": "t"}
+    assert [note for note in merged.notes if "quantization" in note] == [
+        "quantization that both state otherwise, the first's holds: v"
+    ]
+
+
 @pytest.mark.parametrize(
     ("connect", "words"),
     [
@@ -291,6 +312,7 @@ def test_initializers_of_old_models_are_no_inputs_of_new_ones():
         ({"h": "x"}, "no output 'h'.*--add-output"),
         ({"y": "xx"}, "the second model has no input 'xx'.*did you mean x"),
         ([("y", "x"), ("extra", "x")], "'x' is connected twice"),
+        ("y=x", "'y=x' connects nothing.*give pairs"),
     ],
 )
 def test_wrong_names_are_errors_that_say_which(connect, words):

@@ -231,6 +231,10 @@ def test_examples_are_all_there_with_computed_values(site):
     assert "[[0.09003" in text_of(site, "ai.onnx/Softmax.html")
 
 
+def test_a_page_says_what_the_site_was_made_of(site):
+    assert f"from the declarations of {len([*operator_pages(site)])} operators." in text_of(site, "index.html")
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

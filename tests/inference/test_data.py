@@ -279,6 +279,17 @@ def test_more_floats_than_a_few_are_followed_if_a_node_computed_them():
     assert "y" not in scope.constants and scope.constants["z"].values == (-1.0,) * 9
 
 
+def test_whole_floats_are_added_to_sizes():
+    text = """<ir_version: 8, opset_import: ["": 13]> g (float[N, 3] x) => (float[M, K] y, float[M, K] z)
+        <float two = {2}> {
+            sizes = Cast <to = 1> (shape)  shape = Shape (x)
+            a = Add (two, sizes)  b = Cast <to = 7> (a)  y = ConstantOfShape (b)
+            c = Add (sizes, two)  d = Cast <to = 7> (c)  z = ConstantOfShape (d)
+        }"""
+    found = infer(onnx.parser.parse_model(text), data_prop=True)
+    assert [str(found.type(name)) for name in ("y", "z")] == ["float[N + 2, 5]"] * 2
+
+
 @pytest.mark.parametrize("operator", sorted(followed()), ids=lambda key: key[1])
 def test_elements_that_follow_of_sizes_are_true_of_numbers(operator):
     wrong = []

@@ -194,6 +194,7 @@ def test_a_text_that_only_begins_as_a_size_is_none():
     assert parse_size("N + 1") == N + 1
     assert parse_size("N + 1 ") is None
     assert parse_size("N + 1)") is None
+    assert parse_size("N + *") is None and parse_size("/") is None
 
 
 def test_what_cannot_be_broadcast_is_told():

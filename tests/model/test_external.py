@@ -14,7 +14,7 @@ from opset.errors import ModelError, UsageError
 from opset.model import load
 from opset.model.storage import atomic as files
 from opset.model.storage import reading, writing
-from opset.model.storage.external import Folder, JoinedFolder, findings, leads_out
+from opset.model.storage.external import Folder, JoinedFolder, findings, leads_out, replace_locations
 
 DATA = bytes(range(256)) * 8
 
@@ -37,6 +37,13 @@ def write(folder, *tensors, data=DATA, name="m.onnx"):
     (folder / "weights").write_bytes(data)
     (folder / name).write_bytes(model_of(*tensors).SerializeToString())
     return folder / name
+
+
+def test_a_location_that_no_text_holds_is_refused():
+    model = model_of(tensor("w", 4, location="weights"))
+    with pytest.raises(UsageError, match="cannot be found from another folder") as caught:
+        replace_locations(model, {"weights": "w\udcff"})
+    assert caught.value.code == "U103" and model.graph.initializer[0].external_data[0].value == "weights"
 
 
 def payloads(loaded):

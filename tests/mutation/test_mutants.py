@@ -182,6 +182,15 @@ def test_what_runs_in_processes_without_a_record_is_found_by_tests_of_its_file(c
 def test_a_table_is_reached_by_the_tests_of_its_name(code):
     records = reach.Reach([])
     records.cases = {"tests/test_found.py": [Case("a", 1)], "tests/cli/test_other.py": [Case("b", 1)]}
-    mutant = code[0]
-    assert records.tests(mutant) == []
-    assert records.tests(mutant._replace(function="")) == [Case("a", 1)]
+    inside = next(each for each in code if each.kind == "raise removed")
+    default = next(each for each in code if each.before.startswith("def "))
+    assert (inside.runs_once, default.runs_once) == (False, True)
+    assert records.tests(inside) == []
+    assert records.tests(default) == [Case("a", 1)]
+
+
+def test_a_function_with_a_cache_runs_once(monkeypatch):
+    for decorator, once in (("@cache", True), ("@functools.lru_cache(maxsize=1)", True), ("@cached_property", False)):
+        text = f"{decorator}\ndef found():\n    return max(1, 2)\n".encode()
+        monkeypatch.setattr(module, "_lines", lambda file, text=text: text.splitlines(keepends=True))
+        assert {each.runs_once for each in mutants("opset/found.py")} == {once}

@@ -419,6 +419,8 @@ def test_a_document_has_bounds_on_nodes_and_on_faults(foreign, monkeypatch):
     assert codes(foreign) == ["S105"] * 3
     monkeypatch.setattr(reading, "MAX_FOLDER_FINDINGS", 2)
     assert codes(foreign) == ["S105", "S105", "S302"]
+    monkeypatch.setattr(reading, "MAX_FOLDER_FINDINGS", 1)
+    assert codes(foreign) == ["S105", "S302"]
 
 
 def test_all_that_is_wrong_is_reported_at_once(foreign):
@@ -678,3 +680,10 @@ def test_the_form_of_a_document_is_that_of_the_option_or_of_its_name(tmp_path, m
     assert result.exit_code == 0 and (tmp_path / name).read_bytes().startswith(begin), (tmp_path / name).read_bytes()[
         :30
     ]
+
+
+def test_an_operator_set_or_a_folder_may_be_given_alone_and_a_folder_twice():
+    operators = get_operator_set("com.example", schemas=OWN)
+    forms = [operators, [operators], OWN, str(OWN), [OWN, f"{OWN}/"]]
+    found = {tuple(registry_with(each).operators("com.example")) for each in forms}
+    assert len(found) == 1 and found != {()}

@@ -96,3 +96,11 @@ def test_texts_of_bytes_are_joined():
 )
 def test_numbers_as_text(value, text):
     assert _format_value(value) == text
+
+
+def test_bands_of_a_fine_spectrum_begin_at_the_frequencies_of_their_mels():
+    numbers = [np.array(value) for value in (2, 4000, 4000)]
+    (weights,) = computed("MelWeightMatrix", *numbers, np.float32(0), np.float32(2000))
+    mels = np.linspace(0, 2595 * np.log10(1 + 2000 / 700), 5)[1:3]
+    peaks = np.floor(4001 / 4000 * 700 * (10 ** (mels / 2595) - 1))
+    assert weights.argmax(axis=0).tolist() == peaks.tolist() == [281, 674]

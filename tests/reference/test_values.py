@@ -31,7 +31,28 @@ FLOATS = np.array([1, 2], np.float32)
         (FLOATS, "sparse_tensor(float)", ""),
         (FLOATS, None, ""),
         (np.float64(1), "tensor(float)", "it is tensor(double), and the model declares tensor(float)"),
-        (["a"], "tensor(float)", "it is no tensor(float): could not convert string to float: 'a'"),
+        (["a"], "tensor(float)", "it is no tensor(float): 'a' is no number"),
+        ("1.5", "tensor(float)", "it is no tensor(float): '1.5' is no number"),
+        ([1, None], "tensor(float)", "it is no tensor(float): None is no number"),
+        ([[1e39, 1]], "tensor(float)", "it is no tensor(float): 1e+39 is no float32"),
+        (2**200, "tensor(float)", f"it is no tensor(float): {2**200} is no float32"),
+        (500, "tensor(float8e4m3fn)", "it is no tensor(float8e4m3fn): 500 is no float8_e4m3fn"),
+        ([float("inf"), float("-inf"), 1], "tensor(float16)", ""),
+        ([1, 3.7], "tensor(int64)", "it is no tensor(int64): 3.7 is no int64"),
+        ([1, 3.0, True], "tensor(int64)", ""),
+        ([2**63 - 1, -(2**63)], "tensor(int64)", ""),
+        (2.5, "tensor(int4)", "it is no tensor(int4): 2.5 is no int4"),
+        (
+            np.datetime64(1, "s").tolist(),
+            "tensor(int64)",
+            "it is no tensor(int64): datetime.datetime(1970, 1, 1, 0, 0, 1) is no number",
+        ),
+        ([0, 1, True], "tensor(bool)", ""),
+        (2, "tensor(bool)", "it is no tensor(bool): 2 is no bool"),
+        ("False", "tensor(bool)", "it is no tensor(bool): 'False' is no number"),
+        (["a", "é"], "tensor(string)", ""),
+        (["a", 1], "tensor(string)", "it is no tensor(string): 1 is no text"),
+        (np.array(["a", None], object), "tensor(string)", "it is no tensor(string): None is no text"),
         ([7, -8], "tensor(int4)", ""),
         ([9], "tensor(int4)", "it is no tensor(int4): an integer is out of bounds for int4, -8 to 7"),
         ([[-1]], "tensor(uint4)", "it is no tensor(uint4): an integer is out of bounds for uint4, 0 to 15"),
@@ -51,6 +72,12 @@ def test_which_values_fit_a_declaration(value, type_, why):
     if not why and not isinstance(value, dict):
         assert np.array_equal(taken, value)
         assert not isinstance(taken, np.ndarray) or taken.dtype.isnative
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="numpy 1 has no such dtype")
+def test_text_of_variable_width_is_taken():
+    taken, why = fit_value(np.array(["a", "é"], np.dtypes.StringDType()), Declared("tensor(string)"))
+    assert (taken.dtype, taken.tolist(), why) == (np.dtype(object), ["a", "é"], "")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,9 @@ import opset
 from judges.fuzz.injecting import FAULTS
 from opset.budget import Limits
 from opset.errors import Finding, RunError
+from opset.model import proto as pb
+from opset.model.arrays import array_of
+from opset.reference.engine import constants
 from opset.reference.engine.evaluator import ReferenceEvaluator
 from opset.tensor_io.demands import demands_for
 from opset.tensor_io.random_inputs import random_inputs
@@ -463,7 +466,8 @@ def test_few_inputs_are_drawn_once_a_difference_is_found_or_a_limit_is_reached(m
     found = opset.verify(one, one, limits=Limits(max_steps=2))
     assert len(tried) == 1  # of other sizes as well, it would do more steps
     assert [run.verdict for run in found.runs] == ["not compared"]
-    assert found.errors[0].help == "give inputs: --data; or sizes: --dim" and "2 nodes were run" in found.errors[0].why
+    assert found.errors[0].help == "allow more: --max-steps, or Limits(max_steps=…)"
+    assert "2 nodes were run" in found.errors[0].why
     after = "{ u = Neg (x) v = Neg (u) y = Neg (v) }"
     one, other = (model(f"{HEAD}(float[2] x) => (float[2] y) {each}") for each in ("{ y = Neg (x) }", after))
     found = opset.verify(one, other, limits=Limits(max_steps=2))
@@ -478,6 +482,19 @@ def test_the_limits_hold_also_while_branches_are_told_apart():
     assert found.verdict == "not compared" and "100,000 are allowed" in found.errors[0].why
 
 
+def test_weights_are_not_read_beyond_the_limit_on_memory(monkeypatch):
+    text = HEAD + "(float[1] x) => (float[64] y) { y = Add (x, w) }"
+    one = opset.parse_model(text)
+    one.graph.initializer.append(pb.TensorProto(name="w", data_type=1, dims=[64], raw_data=bytes(256)))
+    read = []
+    monkeypatch.setattr(constants, "array_of", lambda *each: read.append(each) or array_of(*each))
+    found = opset.verify(one, one, seeds=1, limits=Limits(max_bytes=255))
+    assert found.verdict == "not compared" and not read
+    assert "the model's own tensors have 256 bytes and more, and 255 are allowed" in found.errors[0].why
+    assert found.errors[0].help == "allow more: --max-bytes, or Limits(max_bytes=…)"
+    assert opset.verify(one, one, seeds=1, limits=Limits(max_bytes=4096)).same and read
+
+
 def test_values_that_are_given_are_matched_and_others_drawn():
     one = model(HEAD + "(float[2] a, float[2] b) => (float[2] y, float[2] z) { y = Sub (a, b) z = Add (a, b) }")
     other = model(HEAD + "(float[2] b, float[2] c) => (float[2] z, float[2] v) { v = Sub (c, b) z = Add (c, b) }")
@@ -490,6 +507,21 @@ def test_values_that_are_given_are_matched_and_others_drawn():
         ("data 1", None, "same"), ("data 2", None, "same"), ("data 3", None, "not compared"),
     ]  # fmt: skip
     assert "data 1 has no values for b, which were drawn" in found.notes and "its shape is [1]" in found.runs[2].why
+
+
+def test_one_input_may_be_given_alone(tmp_path):
+    one = model(HEAD + "(float[2] a) => (float[2] y) { y = Neg (a) }")
+    np.savez(tmp_path / "a.npz", a=np.float32([1, 2]))
+    for data in {"a": np.float32([1, 2])}, tmp_path / "a.npz", str(tmp_path / "a.npz"):
+        found = opset.verify(one, one, data=data)
+        assert [(run.seed, run.verdict) for run in found.runs] == [(None, "same")]
+
+
+@pytest.mark.parametrize(("option", "value"), [("seeds", 0), ("seeds", -1), ("rtol", -1.0), ("atol", float("nan"))])
+def test_numbers_that_are_out_of_bounds_are_errors(option, value):
+    one = model(HEAD + "(float[2] a) => (float[2] y) { y = Neg (a) }")
+    with pytest.raises(opset.UsageError, match=f"{option} is {value}"):
+        opset.verify(one, one, **{option: value})
 
 
 def test_what_time_and_memory_cut_short_is_noted(monkeypatch):

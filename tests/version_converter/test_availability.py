@@ -749,6 +749,12 @@ def test_a_body_that_the_runtime_runs_lacks_a_kernel_of_the_first_input(tmp_path
     assert lacks(12) == ["npu 1.0 has no Clip"]  # it runs another version by its body
 
 
+def test_a_body_may_read_the_first_input_late(tmp_path):
+    file = runtime_file(tmp_path, takes(Div=[{"types": {"T": ["double"]}}]), functions={"ai.onnx": {"Celu": [12]}})
+    lacks = Survey(load(model_of("y = Celu (x)")), default_registry()).find_lacks(find_runtime("npu==1.0", [file]))
+    assert [each.why for each in lacks] == ["no kernel of Div, which it consists of, takes float"]
+
+
 @pytest.mark.parametrize(
     ("read", "captures"),
     [("Relu (k)", False), ("Relu (x)", True), ("Cast <to = 1> (c)", True)],  # c is an input of the If itself

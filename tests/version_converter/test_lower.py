@@ -502,3 +502,28 @@ def test_a_body_that_computes_a_type_in_a_wider_one_asks_for_the_type():
     assert [(each.code, each.why) for each in caught.value.findings] == [("C203", "the type of 'u' is not known")]
     lowered = opset.lower(parser.parse_model(text.replace("NODE", "Neg")), ["ThresholdedRelu"])
     assert "ThresholdedRelu" not in {node.op_type for node in lowered.graph.node}
+
+
+def test_a_body_is_checked_for_each_type_that_nodes_give_it(tmp_path):
+    folder = tmp_path / "com.example"
+    folder.mkdir()
+    (folder / "Squash.yaml").write_text("""
+operator: Squash
+family: own
+versions:
+- since: 1
+  doc: Squashes values into the range from 0 to 1.
+  inputs: [{name: x, type: T, doc: values}]
+  outputs: [{name: y, type: T, doc: results}]
+  types: {T: [float, int32]}
+  function: [{opset: 13, nodes: "y = Sigmoid (x)"}]
+""")
+    text = """<ir_version: 8, opset_import: ["": 17, "com.example": 1]>
+    g (float[2] a, int32[2] b) => (float[2] c, int32[2] d) {
+        [first] c = com.example.Squash (a)  [second] d = com.example.Squash (b)
+    }"""
+    with pytest.raises(ConversionError) as caught:
+        opset.lower(parser.parse_model(text), ["com.example.Squash"], schemas=[tmp_path])
+    assert [(each.code, each.place) for each in caught.value.findings] == [
+        ("C202", "graph 'g', node 'second' (Squash)")
+    ]

@@ -89,6 +89,16 @@ def codes(folder):
     return [finding.code for finding in lint([folder.parent])]
 
 
+def test_the_newest_version_is_that_of_the_own_domain(folder):
+    filled(folder)
+    other = folder.parent / "com.other"
+    other.mkdir()
+    text = (folder / "Thin.yaml").read_text().replace("since: 1", "since: 7")
+    (other / "Thick.yaml").write_text(text.replace("operator: Thin", "operator: Thick"))
+    newest = [destination_of(domain, folder.parent).newest_version(SETS) for domain in ("com.acme", "com.other")]
+    assert newest == [1, 7]
+
+
 # Any operator of the standard
 
 

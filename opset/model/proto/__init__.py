@@ -6,11 +6,13 @@ two do not mix. Every message and every top-level enum of onnx.proto is an attri
 
 from __future__ import annotations
 
+import copyreg
 import os
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from google.protobuf.descriptor import FieldDescriptor, FileDescriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
 from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 
 
@@ -25,6 +27,27 @@ def _read_descriptor() -> FileDescriptor:
 
 
 FILE: Final = _read_descriptor()
+
+
+def _message_types(types: Mapping[str, Descriptor]) -> Iterator[Descriptor]:
+    """Yield message types, each before those that are declared in it."""
+    for each in types.values():
+        yield each
+        yield from _message_types(each.nested_types_by_name)
+
+
+def _reduce_message(message: Any) -> tuple[Any, ...]:
+    """Return the function that restores a pickled message, and its arguments."""
+    return _restore_message, (message.DESCRIPTOR.full_name, message.SerializeToString())
+
+
+def _restore_message(name: str, data: bytes) -> Any:
+    """Return the message of a type that bytes hold."""
+    return message_factory.GetMessageClass(FILE.pool.FindMessageTypeByName(name)).FromString(data)
+
+
+for _type in _message_types(FILE.message_types_by_name):  # protobuf looks for types in its own pool alone
+    copyreg.pickle(message_factory.GetMessageClass(_type), _reduce_message)
 
 
 def is_repeated(field: FieldDescriptor) -> bool:

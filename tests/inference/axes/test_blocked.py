@@ -43,6 +43,8 @@ BLOCKED = [
      "(float[4,3] x) => (float[8,6] y) { t = Concat <axis = 0> (two, two)  y = Tile(x, t) }"),
     ("does not repeat its data once",
      f"(float[4,3] x, float[1,1] w) => (float[4,4] y) {{ {N}  t = Concat <axis = 0> (n, n)  y = Tile(w, t) }}"),
+    ("does not repeat its data once",
+     f"(float[4,3] x, float[1] w) => (float[8] y) {{ {N}  t = Add(n, n)  y = Tile(w, t) }}"),
     ("it pads along the axis", "(float[4] x) => (float[8] y) { t = Concat <axis = 0> (two, two)  y = Pad(x, t) }"),
     ("each slice with each other one", "(float[4,1] x) => (float[4,4] y) { t = Transpose(x)  y = Add(x, t) }"),
     ("12 elements of another input",

@@ -463,11 +463,17 @@ def test_of_two_folders_with_one_operator_neither_hides_the_other(repository):
     assert "two folders have the operator com.acme.Thin" in result.stderr
 
 
-def test_locks_of_several_folders_hold_the_operators_of_all():
+def test_states_of_several_folders_hold_the_operators_of_all():
     thin, thick = (operator_state([OpSchema("com.acme", name, 1, "x")], [Docs("")], ()) for name in ("Thin", "Thick"))
     locks = {"com.acme": {"Thin": {"1": "00"}}}, {"com.acme": {"Thick": {"1": "11"}}}
-    states = [State("now", {each.key: each}, lock=lock) for each, lock in zip((thin, thick), locks, strict=True)]
-    assert merge_states(states).lock == {"com.acme": {"Thin": {"1": "00"}, "Thick": {"1": "11"}}}
+    functions = {"thin.py": "22"}, {"thick.py": "33"}
+    states = [
+        State("now", {each.key: each}, lock=lock, functions=written)
+        for each, lock, written in zip((thin, thick), locks, functions, strict=True)
+    ]
+    merged = merge_states(states)
+    assert merged.lock == {"com.acme": {"Thin": {"1": "00"}, "Thick": {"1": "11"}}}
+    assert merged.functions == {"thin.py": "22", "thick.py": "33"}
 
 
 def test_versions_in_development_may_change(repository):
