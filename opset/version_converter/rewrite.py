@@ -699,7 +699,7 @@ class Builder:
         return self._names.fresh(f"{self._stem}__{hint}")
 
     def state(self, name: str, element: str, shape: Shape | None = None) -> None:
-        """Set the type of an output of a new node with a subgraph, which inference does not find.
+        """Set the type of a value that a new node with a subgraph computes, as inference does not find this type.
 
         `name` is the output, `element` its element type, such as "float". Sizes in `shape` that are text count as
         unknown; without it, the rank is unknown.

@@ -88,8 +88,8 @@ def target_of_runtime(
 ) -> Target:
     """Return the target of a release of a runtime: the newest opsets that it takes, and its IR version as the highest.
 
-    A model keeps its opset if the runtime takes it. Operators are taken as in the newest release of onnx that has no
-    later opset of ai.onnx.
+    A model keeps its opset if the runtime takes it. Operators are defined as in the newest release of onnx whose
+    opset of ai.onnx is not above the target's.
 
     Args:
         spec: The runtime and its release, "onnxruntime==1.17".
@@ -100,8 +100,9 @@ def target_of_runtime(
         to: Versions to reach in place of those that suit a model best, in a form of `target_of_version`.
 
     Raises:
-        UsageError: U101 if the runtime or its release is not known, or the opsets that it takes are not and `to` names
-            none, or if there are no such versions, or the runtime does not take them.
+        UsageError: U101 in these cases: the runtime or its release is not known; it is not known which opsets the
+            release takes, and `to` names no version of ai.onnx; there is no such version in `to`, or the runtime does
+            not take it; there is no such IR version.
         SchemaError: A file has faults.
     """
     from opset.opsets.runtimes import find_runtime  # most conversions need no runtime
