@@ -287,7 +287,7 @@ class BodyConversion:
         """Add a template of the nodes that replace the node at `index` to `templates`, for later nodes like it.
 
         The key is the result of `form_of`: the node's operator, attributes, types, shapes and small constants. Nothing
-        is added if the new nodes depend on more than that. The conversion's last action must be that of this node.
+        is added if the new nodes depend on more than that. The conversion's last action must concern this node.
         `counts` are the availability's counts from before the node was lowered; the template keeps the difference.
         """
         looked_up = self._facts.looked_up or ()
