@@ -284,7 +284,7 @@ class Availability:
 
         The runtime is asked first, then its fallback, and so on. The first that has a kernel for the node decides, even
         if it is known to compute the node wrongly. If none has one, the result has the reason of the runtime itself.
-        Nothing is cached.
+        `opset` is the version of the node's domain that the model imports. Nothing is cached.
         """
         first: Lack | None = None
         runtime: Runtime | None = self.runtime
@@ -300,7 +300,8 @@ class Availability:
     def _judge_on(self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Lack | None:
         """Return why one runtime does not run a node, by a kernel or by the operator's function body; None if it does.
 
-        The fallback of `runtime` is not asked.
+        The fallback of `runtime` is not asked. `schema` is the operator version of the node, `opset` the version of its
+        domain that the model imports.
         """
         lack = self._lack_of_kernels(runtime, node, schema, facts, opset)
         is_function = (
@@ -319,7 +320,7 @@ class Availability:
 
         If several kernels fail for different reasons, a reason other than types is preferred; `elements` of the result
         has the types that any of them takes. If a kernel takes the node, its restrictions that are stated only in words
-        are added to `unchecked`.
+        are added to `unchecked`. `opset` is the version of the node's domain that the model imports.
         """
         name = f"{runtime.title} {runtime.release}"
         kernels = runtime.kernels(schema.name, schema.domain)
@@ -346,7 +347,7 @@ class Availability:
     def _lack_in_body(
         self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts
     ) -> Lack | None:
-        """Return why a runtime cannot run a node by the operator's function body, None if no reason is known.
+        """Return why a runtime cannot run a node by its function body at `opset`, None if no reason is known.
 
         Only the type of the node's first input is checked, against the kernels of each node in the body that reads this
         input as its own first input. If the runtime has kernels for such a node, but none for the type, that is the
@@ -397,7 +398,7 @@ def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
     """Return which facts about nodes of an operator version decide whether a runtime or its fallback runs a node.
 
     The result joins the facts on which each of their kernels and known faults depends. It is NO_DEMANDS if types alone
-    decide.
+    decide. `opset` is the version of the operator's domain that the model imports.
     """
     kernels: list[Kernel] = []
     faults: list[KernelFault] = []
@@ -459,7 +460,8 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
     """Return the Judgement of a node that a runtime takes, by the runtime's table of faults.
 
     The first fault that the node certainly meets is the Judgement's `lack`. Else the first one that it may meet is the
-    `doubt`. If it meets none, the Judgement is RUNS.
+    `doubt`. If it meets none, the Judgement is RUNS. `opset` is the version of the node's domain that the model
+    imports.
     """
     doubt = ""
     for fault in faults_at(runtime, schema, opset):

@@ -357,8 +357,7 @@ class Crossing:
         - an older version;
         - wider types.
 
-        If `_widens` is True, the other ways were refused before for the same node of the given model. Of the last four
-        ways, only wider types are then tried for it.
+        With `_widens`, of the last four ways, only wider types are tried for a node of the given model.
 
         Args:
             pending: The node.

@@ -42,8 +42,10 @@ class Target(NamedTuple):
 def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_version: int | None = None) -> Target:
     """Return the target with one or more opset versions: 21, "21", "ai.onnx.ml=3", or a mapping of domains to versions.
 
+    `ir_version` is the IR version that converted models get, None to change it only as far as needed.
+
     Raises UsageError U101 for a domain or version that the registry does not have, an IR version that does not exist,
-    two versions of one domain, and a mapping that has none.
+    two versions of one domain, and a mapping without versions.
     """
     if isinstance(to, Mapping) and not to:
         help = 'name a version, as {"": 21}, or leave the argument out: the model keeps its versions'
@@ -70,6 +72,8 @@ def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_
 
 def target_of_release(name: str, registry: Registry, ir_version: int | None = None) -> Target:
     """Return the target of an ONNX release such as "1.15": its opsets, and its IR version as the highest.
+
+    `ir_version` is the IR version that converted models get, None to change it only as far as needed.
 
     Raises UsageError U101 if there is no such release or IR version.
     """
