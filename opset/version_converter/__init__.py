@@ -70,6 +70,10 @@ def target_of(
         SchemaError: A file that describes a runtime has faults.
     """
     registry = registry or default_registry()
+    for name, text in ("release", release), ("runtime", runtime):
+        if text is not None and not isinstance(text, str):
+            example = {"release": "release='1.20'", "runtime": "runtime='onnxruntime==1.17'"}[name]
+            raise UsageError(Finding("U101", f"the {name} {text!r} is no text", help=f"write it in quotes: {example}"))
     given = sum(choice is not None for choice in (runtime if to is None else to, release))
     if given > 1 or (not given and ir_version is None and not keeps_opsets):
         help = "pass one of `to`, `release` and `runtime`, or a runtime and `to`"

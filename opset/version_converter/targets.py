@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, SupportsIndex
 
 from opset.errors import Finding, UsageError, quote
 from opset.opsets import releases
@@ -53,6 +54,8 @@ def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_
     opsets: dict[str, int] = {}
     entries = to.items() if isinstance(to, Mapping) else [_parse_version(str(to))]
     for domain, version in entries:
+        if isinstance(version, SupportsIndex) and not isinstance(version, bool):
+            version = operator.index(version)
         domain = "" if domain == "ai.onnx" else domain
         if opsets.setdefault(domain, version) != version:
             message = f"{domain or 'ai.onnx'} is given two versions"
@@ -64,9 +67,8 @@ def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_
             message = f"there are no schemas for the domain '{label}'"
             raise UsageError(Finding("U101", message, help=registry.domains_like(label)))
         if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= newest:
-            raise UsageError(
-                Finding("U101", f"{label} has no version {version}", help=f"versions go from 1 to {newest}")
-            )
+            help = f"versions go from 1 to {newest}{', as numbers' * isinstance(version, str)}"
+            raise UsageError(Finding("U101", f"{label} has no version {version!r}", help=help))
     return Target(opsets, _check_ir_version(ir_version))
 
 
@@ -266,6 +268,10 @@ def parse_versions(texts: tuple[str, ...]) -> dict[str, int]:
 def _check_ir_version(version: int | None) -> int | None:
     """Return the IR version, or None, unchanged. Raises UsageError U101 if there is no such IR version."""
     newest = releases.newest_ir_version()
-    if version is not None and not 1 <= version <= newest:
-        raise UsageError(Finding("U101", f"there is no IR version {version}", help=f"they go from 1 to {newest}"))
+    if version is None:
+        return None
+    is_number = isinstance(version, SupportsIndex) and not isinstance(version, bool)
+    if not is_number or not 1 <= version <= newest:
+        shown = version if is_number else repr(version)
+        raise UsageError(Finding("U101", f"there is no IR version {shown}", help=f"they go from 1 to {newest}"))
     return version
