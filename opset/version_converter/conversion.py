@@ -449,7 +449,7 @@ def _withdrawn_notes(conversion: Conversion, registry: Registry) -> Iterator[str
 
 
 def _inexact_notes(conversion: Conversion) -> Iterator[str]:
-    """Yield one note that lists nodes that compute in a type in which results may differ; nothing if there are none."""
+    """Yield one note on the nodes that compute in another type, in which results may differ; nothing for no nodes."""
     steps = (step for action in conversion.actions for step in action.steps if step.endswith(INEXACTLY))
     if counts := Counter(step.removesuffix(INEXACTLY) for step in steps):
         names = listing([f"{step} ({count})" for step, count in sorted(counts.items())], SHOWN)

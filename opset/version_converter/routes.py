@@ -389,10 +389,10 @@ def _standard_routes(release: str) -> Routes:
 
 
 def another_target(step: RouteStep, domain: str, version: int) -> str:
-    """Return the help that names versions which a node can reach without the step that refuses it; it is never "".
+    """Return the advice to convert to other versions, for a node that `step` refuses; it is never "".
 
-    For example: "convert to 12 or older" for a step to 13, "convert to 13 or newer" for the step from 13 down. `domain`
-    is the domain of the node, `version` its opset before the step.
+    These versions are reached without the step: "convert to 12 or older" for a step up to 13, "convert to 13 or newer"
+    for a step from 13 down. `domain` is the domain of the node, `version` its opset before the step.
     """
     label = f"{domain} " if domain else ""
     if step.version < version:
