@@ -348,9 +348,9 @@ def at_opset(target: Target, opset: int) -> Target:
 
 
 def distance_to(index: ModelIndex, target: Target) -> int:
-    """Return the difference between the versions of ai.onnx in a model and a target; 0 if the target has none.
+    """Return how far the ai.onnx version of a model is from a target's; 0 if the target names none.
 
-    A model that does not import ai.onnx counts as version 0.
+    If the model does not import ai.onnx, its version counts as 0.
     """
     source = index.opsets.get("", 0)
     return abs(target.opsets.get("", source) - source)

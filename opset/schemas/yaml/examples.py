@@ -481,7 +481,7 @@ class Examples(Likeness):
 
     @staticmethod
     def _is_within(value: float, element: str) -> bool:
-        """Whether a number, finite or not, is in the range of a type of floats."""
+        """Whether a number is in the range of `element`, an element type of floats; True for NaN and infinities."""
         from opset.model.storage.encoding import encode  # which few examples need
 
         if not math.isfinite(value) or element not in NUMBERS:
