@@ -21,7 +21,7 @@ from opset.schemas.constraints.violation import Violation
 def _check_range(size: Size, label: str, indices: Sequence[Element], least: int | None = None) -> None:
     """Raise Violation `label` if a known index is certainly out of range: below `least`, or above size - 1.
 
-    If `least` is None, the lowest legal index is -size. Unknown and symbolic indices are not checked.
+    `least` is the lowest legal index; None stands for -size. Unknown and symbolic indices are not checked.
     """
     known = [index for index in indices if isinstance(index, int)]
     least_index = -size if least is None else least
@@ -82,8 +82,8 @@ def gather_1_data(call: Call) -> tuple[Element, ...] | None:
 def _check_element_indices(call: Call, least: int | None = None) -> None:
     """Raise Violation if the attribute `axis` (C1), the indices' shape (C2) or an index (C3) does not fit the data.
 
-    An unknown shape or index is not checked. `least` is the lowest legal index. If it is None, the lowest legal index
-    is -size.
+    An unknown shape or index is not checked. `least` is the lowest legal index; None stands for -size, with the size of
+    the data along the axis.
     """
     shape, indices = call.shape(0), call.shape(1)
     rank = call.rank(1) if shape is None else len(shape)
@@ -420,8 +420,8 @@ def top_k_1(call: Call) -> list[Shape]:
     """Return the shape of X in which `axis` has the size k, twice: for the values and for the indices.
 
     The size is None if k is unknown. In version 1, k is an attribute; Violation without a label is raised if it is
-    absent. In later versions, k is the second input. `axis` was checked before. Raises Unknown if the rank of X is
-    unknown.
+    absent. In later versions, k is the second input. Whether `axis` is in range is not checked here. Raises Unknown if
+    the rank of X is unknown.
     """
     k = required_attribute(call, "k") if call.version == 1 else call.element(1)
     size = k if isinstance(k, int | Dim) else None

@@ -170,9 +170,9 @@ def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], poli
 def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
     """Return floor(size * span * scale) in single precision, at least 0; None if it is unknown or cannot be expressed.
 
-    `span` is the part of the axis that a crop leaves, 1.0 for all, None if unknown. A symbolic size can be multiplied
-    only without a crop, and only by a size or a simple fraction such as 0.5. Raises Violation without a label if a
-    factor or the product is beyond the range of single precision.
+    `span` is the part of the axis that a crop leaves, 1.0 for all, None if unknown. A symbolic size gives a result only
+    if there is no crop, and if the scale is a size or a simple fraction such as 0.5. Raises Violation without a label
+    if a factor or the product is beyond the range of single precision.
     """
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None

@@ -26,9 +26,9 @@ LIMITS = Limits(max_steps=1_000_000, max_bytes=1 << 30, timeout=60)
 def case_tolerance(example: Example, expected: Sequence[Any]) -> tuple[dict[str, float], str]:
     """Return the tolerances of a test case by name, "rtol" and "atol", and the reason for them as text.
 
-    If the example states a tolerance, both are this number. Otherwise, the least exact element type among `expected`,
-    the expected outputs, decides: `rtol` is usual for it, and `atol` a thousandth of it. Both are 0.0 if all element
-    types are exact, such as integers.
+    If the example states a tolerance, both are this number. Otherwise, `rtol` is the usual tolerance of the least exact
+    element type among `expected`, the expected outputs, and `atol` is a thousandth of `rtol`. Both are 0.0 if all
+    element types are exact, such as integers.
     """
     if example.tolerance is not None:
         return {"rtol": example.tolerance, "atol": example.tolerance}, "stated by the example"

@@ -96,9 +96,10 @@ class RecordingRoutes(Routes):
 def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
     """Convert the examples of a version by its adapters, and return an Event for each call of one of its adapters.
 
-    Each example is converted to every target that the adapters reach. An example with an Event that no earlier one has
-    is also converted to the nearest targets with less known about its inputs. This is done for up to MOST_VARIED
-    examples. The result is empty if no written adapter or lowering converts the version.
+    Each example is converted to every target that the adapters reach. If this yields an Event that no earlier example
+    yielded, the example is also converted to the nearest targets in forms in which less is known about its inputs. At
+    most MOST_VARIED examples are converted in this way. The result is empty if no written adapter or lowering converts
+    the version.
     """
     calls: set[Event] = set()
     routes = RecordingRoutes(registry, calls)

@@ -127,9 +127,9 @@ def unsqueeze(step: AxisStep) -> Place:
 def squeeze(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Squeeze.
 
-    Raises Blocked if the node names the axis among those that it removes. Without named axes, the node removes each
-    axis of size 1. It is then blocked unless the old size is 1, and the axis is merged with others, which make it
-    longer than 1.
+    Raises Blocked if the node names the axis among those that it removes. If the node names no axes, it removes each
+    axis of size 1. Blocked is then raised, too, with one exception: the old size is 1, and the axis is merged with
+    others into an axis whose size is a number other than 1.
     """
     step.require_shared(1)
     place = step.data_place()
