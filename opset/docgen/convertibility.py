@@ -293,10 +293,10 @@ class Convertibility:
         }
 
     def _spans_by_reason(self, key: Key, since: int, opset: int) -> dict[Reason, list[Span]]:
-        """Return the reasons, (code, why), to refuse a node that an adapter made, with target opsets of each. Cached.
+        """Return why a node that an adapter made may be refused: by reason, (code, why), the target opsets. Cached.
 
-        The target opsets of a reason are ranges (first, last), lowest first. The reason ("", "") stands for no refusal:
-        at its target opsets, the node is replaced by other operators again.
+        The target opsets are ranges (first, last), lowest first. The reason ("", "") stands for no refusal: at its
+        target opsets, the node is replaced by other operators again.
 
         Args:
             key: The (domain, operator) of the new node.

@@ -91,9 +91,12 @@ def stated_reasons(adapter: Adapter) -> tuple[tuple[str, str], ...]:
 def registered_adapters(families: Iterable[str], own: Table | None = None) -> frozenset[tuple[str, str, int, str]]:
     """Return (domain, operator, since_version, direction) for each adapter that is registered.
 
-    The modules of `families` are imported first, so that their adapters are listed. All adapters that were registered
-    before are listed, too. The direction is "up", "down" or "lower"; since_version is the newer version of the
-    transition. `own` are the adapters of a user's domain.
+    The direction is "up", "down" or "lower"; since_version is the newer version of the transition.
+
+    Args:
+        families: Families of operators whose modules are imported first, so that their adapters are listed. Adapters
+            that were registered before are listed, too.
+        own: The adapters of a user's domain, which are listed, too; None if there are none.
     """
     return frozenset(
         (*key, direction)

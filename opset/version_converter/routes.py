@@ -96,7 +96,7 @@ class Routes:
     """
 
     def __init__(self, registry: Registry, release: str = "") -> None:
-        """Take the operators; `release` is a release of onnx, such as "1.15.0", or "" for the newest."""
+        """Take the operators, and the release of onnx at which they are read: "1.15.0", or "" for the newest."""
         self.release = release
         self.registry = registry
         self._adapters = Lookup(LAYER, registry)
@@ -185,9 +185,10 @@ class Routes:
         return Route(Verdict.REFUSE, change, Refusal("C102", why, help))
 
     def schema_in_force(self, op_type: str, domain: str, opset: int) -> OpSchema | None:
-        """Return the version of an operator that the release of onnx has at an opset, None if there is none.
+        """Return the version of an operator that is in force at an opset, None if there is none.
 
-        None is also returned for a domain without schemas.
+        If these routes are for an old release of onnx, a version that it lacks is passed over for an older one. None is
+        also returned for a domain without schemas.
         """
         if domain not in self.registry.domains:
             return None
@@ -205,9 +206,10 @@ class Routes:
         return self.registry.schema(op_type, schema.since_version - 1, domain)
 
     def restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
-        """Return how the release of onnx restricts an operator at an opset, None if it takes all nodes.
+        """Return how a release of onnx restricts an operator at an opset, `version`; None if it takes all nodes.
 
-        A restriction rejects some nodes that the operator's version takes, such as nodes of certain types.
+        It is the release that these routes are for. A restriction rejects some nodes that the operator's version takes,
+        such as nodes of certain types.
         """
         key = (domain, op_type, version)
         if key not in self._restrictions:
@@ -215,9 +217,10 @@ class Routes:
         return self._restrictions[key]
 
     def _find_restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
-        """Return how the release of onnx restricts an operator at an opset, None if it takes all nodes; not cached.
+        """Return how a release of onnx restricts an operator at an opset, None if it takes all nodes; not cached.
 
-        A restriction rejects some nodes that the operator's version takes, such as nodes of certain types.
+        It is the release that these routes are for. A restriction rejects some nodes that the operator's version takes,
+        such as nodes of certain types.
         """
         schema = self._schema_in_force(
             self.registry.schema(op_type, self.last_in_force(domain, op_type, version), domain)
@@ -233,7 +236,7 @@ class Routes:
         return Restriction(schema, derive_adapter(read, schema, Change()), why, stated=schema == today)
 
     def last_in_force(self, domain: str, op_type: str, final: int) -> int:
-        """Return the highest opset up to `final` whose version of the operator is in the release of onnx.
+        """Return the highest opset up to `final` at which an operator version of these routes' release is in force.
 
         The result is `final` itself if the operator does not exist there. If the release has no version of the
         operator, the result is the opset before the operator's first version.
@@ -248,9 +251,9 @@ class Routes:
         return self._ends[key]
 
     def _schema_in_force(self, schema: OpSchema | None) -> OpSchema | None:
-        """Return an operator version in the form that the release of onnx gives it, None if the release lacks it.
+        """Return an operator version as these routes' release of onnx defines it, None if the release lacks it.
 
-        If no release is named, the version is returned unchanged.
+        If these routes are for no particular release, the version is returned unchanged.
         """
         return schema_of_release(schema, self.release) if schema is not None and self.release else schema
 

@@ -165,8 +165,8 @@ class Match:
     def check(self) -> None:
         """Check all constraints. Raises Violation for the first one that is certainly broken; an undecided one passes.
 
-        Sets `sizes` to the sizes for which names in shape patterns stand, such as {"N": 3}, and `runs` to the sizes for
-        which names of runs stand, such as {"D": (4, 5)} for `...D`.
+        Sets `sizes` to the sizes for which names in shape patterns stand, such as {"N": 3}. Sets `runs` to the sizes
+        for which names of several dimensions stand, such as {"D": (4, 5)} for `...D`.
         """
         self.runs = {name: tuple(value) for name in self.plan.runs if (value := self._attribute(name))}
         for check in self.plan.checks:
