@@ -115,7 +115,7 @@ class Tracking:
     def enter_unused(self, index: int, attribute: str) -> None:
         """Follow the axis through a subgraph that is never run, since a runtime may look at its constants.
 
-        If the axis cannot be followed to the end, the subgraph stays as it is, and nothing is raised.
+        If the axis cannot be followed through all of its nodes, the subgraph stays as it is, and nothing is raised.
         """
         options, notes = len(self.options), len(self.edits.notes)
         try:
@@ -250,8 +250,8 @@ class Tracking:
     def _compute_sizes(self, index: int, call: Call) -> bool:
         """Compute the elements of a node's outputs in the resized model, and store those that differ in `sized`.
 
-        The node computes with sizes, as Shape does. Returns whether this succeeded. If an element is not known, nothing
-        is stored.
+        It is meant for nodes that compute with sizes, such as Shape. Returns whether all elements of the outputs are
+        known; if not, nothing is stored.
         """
         types: list[Type | None] = []
         for name, type_ in zip(call.names, call.types, strict=True):

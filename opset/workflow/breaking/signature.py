@@ -178,8 +178,8 @@ def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each of the properties choices, range and kind that differs in an attribute of both versions.
 
     These decide its legal values. A renamed attribute is compared with its old self. Choices in another order are no
-    difference. Choices that name type constraints are none either if each old one was replaced, at its position, by the
-    constraint that also replaces it as the `type` of an input or output.
+    difference. Choices may name type constraints. They are no difference if an input or output changed from each old
+    constraint to the new one at its position.
     """
     back = {new: old for old, new in pair.renamed_attributes.items()}
     for name, new in pair.new.schema.attributes.items():
@@ -279,7 +279,7 @@ def _change_word(fewer: bool, more: bool) -> str:
 
 
 def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
-    """Return the numbers that the range `text` allows, of those that are tried, as a set of (number, rank).
+    """Return the numbers that the range `text` allows, among the numbers that are tried, as a set of (number, rank).
 
     `both` are the older and the newer range. Each of their bounds is tried, and so are the numbers 0.5 above and below.
     A bound may depend on the rank of an input, as in rank(X) - 1, so each is tried at every rank below MOST_RANK.

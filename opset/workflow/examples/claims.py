@@ -140,7 +140,7 @@ class ClaimTests:
         self._converted: dict[str, Any] = {}
 
     def claims(self) -> Iterator[Claim]:
-        """Return an iterator of the claims of the `change:` block that examples can test, in the order of the guide."""
+        """Return an iterator of the claims of the `change:` block that examples can test, in a fixed order."""
         return (claim for claim in self._entries() if CLAIMS.by_code[claim.key].applies(claim))
 
     def _entries(self) -> Iterator[Claim]:

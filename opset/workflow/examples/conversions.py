@@ -216,16 +216,20 @@ class BodyRoutes(Routes):
     """Routes by which the converter expresses the nodes of one operator by its function body, and keeps all others."""
 
     def __init__(self, registry: Registry, schema: OpSchema, opset: int) -> None:
-        """Create the routes for the operator `schema`; `opset`, of ai.onnx, decides which function body is used."""
+        """Create the routes, which tell the converter how to treat nodes, for the operator `schema`.
+
+        `opset`, a version of ai.onnx, decides which function body of the operator replaces its nodes.
+        """
         super().__init__(registry)
         self._step = RouteStep(
             schema, schema, opset, derive_adapter(schema, schema, Change()), lower_by_body, "", True, lowers=True
         )
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        """Return a Route: CONVERT for nodes of the operator whose function body is tested, KEEP for all others.
+        """Return a Route, which says whether the converter changes the nodes of an operator.
 
-        `op_type` and `domain` name the operator of the nodes; `versions` and `opsets` do not matter.
+        It is CONVERT for the operator whose function body is tested, and KEEP for all others. `op_type` and `domain`
+        name the operator of the nodes; `versions` and `opsets` do not matter.
         """
         schema = self._step.source
         verdict = Verdict.CONVERT if (op_type, domain) == (schema.name, schema.domain) else Verdict.KEEP

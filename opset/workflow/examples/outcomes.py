@@ -51,16 +51,16 @@ class RecordingRoutes(Routes):
     def __init__(self, registry: Registry, events: set[Event]) -> None:
         """Create the routes of a registry; an Event is added to `events` for each call of a written adapter.
 
-        Lowerings by function bodies are not recorded.
+        A written adapter is a Python function. Replacing nodes by function bodies is not recorded.
         """
         super().__init__(registry)
         self._events = events
 
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
-        """Return the step that Routes finds, with its adapter replaced by one that also adds an Event for each call.
+        """Return the conversion step that Routes finds, with an adapter that also adds an Event for each call.
 
-        A step without an adapter, a step whose adapter replaces nodes by a function body, a Refusal and None are
-        returned as they are.
+        A step takes nodes of an operator from one version to the next. A step without an adapter, a step whose adapter
+        replaces nodes by a function body, a Refusal and None are returned as they are.
         """
         step = super()._find_step(domain, op_type, version, final)
         if isinstance(step, RouteStep) and step.adapter not in (None, lower_by_body):
