@@ -254,8 +254,9 @@ class Fates:
     def __init__(self, facts: Mapping[str, RuntimeFacts], convertibility: Convertibility, registry: Registry) -> None:
         """Take the facts of runtimes by name; the fates are computed when they are asked for.
 
-        `convertibility` is the table of conversions, `registry` has the operators. Only operators of the standard that
-        are not withdrawn have fates.
+        A fate is what happens to nodes of an operator if a release of a runtime has no kernel for it. `convertibility`
+        is the table of conversions, `registry` has the operators. Only operators of the standard that are not withdrawn
+        have fates.
         """
         self._facts, self._convertibility, self._registry = facts, convertibility, registry
         self._operators = [

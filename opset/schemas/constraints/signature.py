@@ -226,8 +226,8 @@ def constraint_misfits(
     """Yield a misfit for each illegal attribute value that breaks a constraint.
 
     `values` are the values of the node's attributes by name. `ranks` are the ranks of its inputs in order, None if
-    unknown. An illegal value breaks a constraint only if the declaration of the attribute names one: some flags take
-    any number but 0 as true.
+    unknown. An illegal value is skipped if the declaration of the attribute names no constraint: for some flags, for
+    example, runtimes take any number but 0 as true.
     """
     return (misfit for misfit in value_misfits(schema, values, ranks) if misfit.constraint)
 
