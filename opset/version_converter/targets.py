@@ -43,8 +43,10 @@ class Target(NamedTuple):
 def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_version: int | None = None) -> Target:
     """Return the target with one or more opset versions: 21, "21", "ai.onnx.ml=3", or a mapping of domains to versions.
 
+    `ir_version` is the IR version that converted models get, None to change it only as far as needed.
+
     Raises UsageError U101 for a domain or version that the registry does not have, an IR version that does not exist,
-    two versions of one domain, and a mapping that has none.
+    two versions of one domain, and a mapping without versions.
     """
     if isinstance(to, Mapping) and not to:
         help = 'name a version, as {"": 21}, or leave the argument out: the model keeps its versions'
@@ -73,6 +75,8 @@ def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_
 def target_of_release(name: str, registry: Registry, ir_version: int | None = None) -> Target:
     """Return the target of an ONNX release such as "1.15": its opsets, and its IR version as the highest.
 
+    `ir_version` is the IR version that converted models get, None to change it only as far as needed.
+
     Raises UsageError U101 if there is no such release or IR version.
     """
     release = releases.release(name)
@@ -90,8 +94,8 @@ def target_of_runtime(
 ) -> Target:
     """Return the target of a release of a runtime: the newest opsets that it takes, and its IR version as the highest.
 
-    A model keeps its opset if the runtime takes it. Operators are taken as in the newest release of onnx that has no
-    later opset of ai.onnx.
+    A model keeps its opset if the runtime takes it. Operators are defined as in the newest release of onnx whose
+    opset of ai.onnx is not above the target's.
 
     Args:
         spec: The runtime and its release, "onnxruntime==1.17".
@@ -102,8 +106,9 @@ def target_of_runtime(
         to: Versions to reach in place of those that suit a model best, in a form of `target_of_version`.
 
     Raises:
-        UsageError: U101 if the runtime or its release is not known, or the opsets that it takes are not and `to` names
-            none, or if there are no such versions, or the runtime does not take them.
+        UsageError: U101 in these cases: the runtime or its release is not known; it is not known which opsets the
+            release takes, and `to` names no version of ai.onnx; there is no such version in `to`, or the runtime does
+            not take it; there is no such IR version.
         SchemaError: A file has faults.
     """
     from opset.opsets.runtimes import find_runtime  # most conversions need no runtime

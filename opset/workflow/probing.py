@@ -100,8 +100,8 @@ def _limits(runtime: Runtime, registry: Registry) -> dict[str, tuple[int, int]]:
     """Return (lowest, highest) opset with which the runtime loads a node, by domain, and under "ir" the IR versions.
 
     An example is {"": (7, 21), "ai.onnx.ml": (1, 4), "ir": (1, 10)}. If no opset of ai.onnx.ml loads, this key is
-    missing. Only the highest numbers are found by loading. The lowest opset of ai.onnx is from the tables of runtimes;
-    the others are 1.
+    missing. The highest numbers are found by loading models. The lowest opset of ai.onnx is from the tables of
+    runtimes, and the other lowest numbers are 1.
     """
     from opset.model import proto as pb
 

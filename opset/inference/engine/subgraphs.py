@@ -149,7 +149,7 @@ class SubgraphInference:
 def outputs_of_body(
     scope: Scope, constants: ConstantElements, outputs: Sequence[str], inputs: Sequence[str] = ()
 ) -> Outputs:
-    """Return the types and elements of outputs of a graph or function as the node around it sees them.
+    """Return the types and elements that outputs of a graph or function have for the node that runs it.
 
     The result's `inputs` are the types of the values called `inputs`. Sizes with variables that have a meaning only
     inside of the graph are None.

@@ -112,8 +112,8 @@ def _example_of_type(version: ReviewedVersion, indices: Iterable[int], type_: st
 def _try_type(version: ReviewedVersion, indices: Sequence[int], type_: str) -> CastResult:
     """Run the kernel on each example with outputs, its inputs at `indices` cast to a type, and return the CastResult.
 
-    Examples that cannot be cast to the type are left out. An output of another type than `type_` is a fault, and ends
-    the trial. Another value in an output is a fault only if no example has outputs that agree.
+    Examples that cannot be cast to the type are left out. It is a fault, and ends the trial, if an output that should
+    have the type has another one. Wrong values in outputs are a fault only if there is no example whose outputs agree.
     """
     refused = wrong = ""
     computed = compared = False

@@ -29,10 +29,10 @@ Structure = Any
 def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
     """Test whether inference agrees with an example of a version, and add the result to a report.
 
-    Inference runs with the sizes of inputs as numbers, and again with names (dim_params) in their place; a function of
-    users also with types alone. All runs are one test, and only the first finding is added. Outputs that are not fully
-    known are added to `report.gaps`. If inference does not see a broken constraint, this is added to `report.unseen`.
-    The test is skipped if inference has no rule for the version.
+    Inference runs with the sizes of inputs as numbers, and again with names (dim_params) in their place. An inference
+    function of a user is also tried on inputs of unknown rank. All runs are one test, and only the first finding is
+    added. Outputs that are not fully known are added to `report.gaps`. If inference does not see a broken constraint,
+    this is added to `report.unseen`. The test is skipped if inference has no rule for the version.
     """
     if why := runner.why_not_inferred(schema):
         report.skip("inference", why)
@@ -196,7 +196,7 @@ class _InferenceRun:
     def _finding(self, code: str, what: str, why: str, help: str = "") -> Finding:
         """Return a finding about the example; `what` is the end of its message: "… the example 'plain' {what}".
 
-        In another form than VALUES, the form takes the place of `help`.
+        `help` is used only in the form VALUES. In any other form, the help says in which form inputs were given.
         """
         message = f"{version_name(self.schema)}: the example '{self.example.name}' {what}"
         if self.form == UNRANKED:
