@@ -1,10 +1,13 @@
 """Forms of nodes that no example of an operator has, beside what they compute."""
 
+import math
+
 import numpy as np
 import pytest
 
 from opset.reference.kernels.ml_encoding import _format_value
 from opset.reference.kernels.text import _join
+from opset.reference.numerics.ml_scores import probit
 from tests.reference.test_limits import computed
 from tests.reference.test_refusals import TREES
 
@@ -75,6 +78,15 @@ def test_scores_of_two_classes_by_way_of_probit():
     )
     assert [*labels] == [3, 3]
     assert np.allclose(scores, [[0.6745, -0.6745], [0, 0]], atol=1e-4)
+
+
+def test_probit_is_right_far_from_the_middle():
+    p = np.array([[2.0**-149, 1e-40, 1e-10, 0.3, 0.5, 1 - 2.0**-24]])
+    have = probit(p)
+    assert np.allclose([0.5 * math.erfc(-x / math.sqrt(2)) for x in have[0]], p, rtol=1e-12)
+    assert have[0, 4] == 0 and have[0, 1] < -13.31
+    ends = probit(np.array([0, 1, -0.1, 1.1, np.nan]))
+    assert np.array_equal(ends, [-np.inf, np.inf, np.nan, np.nan, np.nan], equal_nan=True)
 
 
 def test_texts_of_bytes_are_joined():
