@@ -49,7 +49,7 @@ class Quirk(NamedTuple):
 
     @property
     def becomes_standard(self) -> bool:
-        """Whether the standard has the quirk's operator, with the same meaning, from the opset after `last` on.
+        """Whether the standard has the quirk's operator, with the same meaning, right after the quirk's last opset.
 
         An example is LayerNormalization, in the standard from opset 17 on. False if the quirk is not about an operator
         that comes from another domain.

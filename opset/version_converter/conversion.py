@@ -348,9 +348,9 @@ def at_opset(target: Target, opset: int) -> Target:
 
 
 def distance_to(index: ModelIndex, target: Target) -> int:
-    """Return the difference between the versions of ai.onnx in a model and a target; 0 if the target has none.
+    """Return how far the ai.onnx version of a model is from a target's; 0 if the target names none.
 
-    A model that does not import ai.onnx counts as version 0.
+    If the model does not import ai.onnx, its version counts as 0.
     """
     source = index.opsets.get("", 0)
     return abs(target.opsets.get("", source) - source)
@@ -449,7 +449,7 @@ def _withdrawn_notes(conversion: Conversion, registry: Registry) -> Iterator[str
 
 
 def _inexact_notes(conversion: Conversion) -> Iterator[str]:
-    """Yield one note that lists nodes that compute in a type in which results may differ; nothing if there are none."""
+    """Yield one note on the nodes that compute in another type, in which results may differ; nothing for no nodes."""
     steps = (step for action in conversion.actions for step in action.steps if step.endswith(INEXACTLY))
     if counts := Counter(step.removesuffix(INEXACTLY) for step in steps):
         names = listing([f"{step} ({count})" for step, count in sorted(counts.items())], SHOWN)

@@ -157,8 +157,8 @@ class ValueFacts:
     def producer(self, name: str) -> Any:
         """Return the node of the given model that computes a value, None if no such node does.
 
-        The value may be one of this body, or of a body around it. This sets `large_read`, so that the nodes made from
-        the answer become no template for others.
+        The value may be one of this body, or of a body around it. This sets `large_read`, so that nodes made from the
+        answer are not copied for similar nodes.
         """
         # The form of a node does not include other nodes.
         self.large_read = True
@@ -256,7 +256,7 @@ class ValueFacts:
     def _facts_defining(self, name: str) -> ValueFacts | None:
         """Return the facts of the body that defines a value, this one or one around it; None if no body does.
 
-        Unless `looked_up` is None, the name is added to it.
+        The name is added to `looked_up`, the names about which facts were read, unless this is None.
         """
         if self.looked_up is not None:
             self.looked_up.add(name)
@@ -349,7 +349,7 @@ class ValueFacts:
         The value may be one of this body, or of a body around it. Returns None for any other value, for a Constant with
         another attribute, for an initializer that a caller may override, for an unknown element type, and for more than
         `limit` elements. The budget is charged for the elements; BudgetExceeded is raised if it is used up. This sets
-        `large_read`, so that the nodes made from the answer become no template for others.
+        `large_read`, so that nodes made from the answer are not copied for similar nodes.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -467,7 +467,7 @@ class ValueFacts:
         """Return the axes, from 0 on, along which two tensors surely have the same size; it may be a symbolic one.
 
         If the ranks differ, the axes are compared from the first on. The set is empty if a shape is unknown. This sets
-        `large_read`, so that the nodes made from the answer become no template for others.
+        `large_read`, so that nodes made from the answer are not copied for similar nodes.
         """
         # The form of a node does not include other nodes.
         self.large_read = True

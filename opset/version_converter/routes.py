@@ -338,8 +338,9 @@ class Routes:
     def _find_lowering_in_place(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by others of the same opset, `version`; None if there is none.
 
-        `first` is the operator's first version. If it is 1, a written lowering comes before the function body; else
-        only the function body counts. Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
+        `first` is the operator's first version. If its since_version is 1, a lowering written in Python is preferred to
+        the function body; else only the function body counts. Raises SchemaError S233 to S236 if a function body in a
+        user's domain has faults.
         """
         if first.since_version > 1:
             return self._find_body_lowering(source, first, version)
@@ -351,8 +352,9 @@ class Routes:
     def _find_body_lowering(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by its function body, with nodes written in opset `version`.
 
-        Returns None if `source` has no body for this opset. Also returns None if there is a written lowering for the
-        operator's first version, `first`. Raises SchemaError S233 to S236 if a body in a user's domain has faults.
+        Returns None if `source` has no body for this opset. Also returns None if a lowering of the operator's first
+        version, `first`, is written in Python, as this is preferred. Raises SchemaError S233 to S236 if a body in a
+        user's domain has faults.
         """
         since = first.since_version
         if not source.function or self._adapters.find("lower", source.domain, source.name, since, source.family):
@@ -389,10 +391,10 @@ def _standard_routes(release: str) -> Routes:
 
 
 def another_target(step: RouteStep, domain: str, version: int) -> str:
-    """Return the help that names versions which a node can reach without the step that refuses it; it is never "".
+    """Return the advice to convert to other versions, for a node that `step` refuses; it is never "".
 
-    For example: "convert to 12 or older" for a step to 13, "convert to 13 or newer" for the step from 13 down. `domain`
-    is the domain of the node, `version` its opset before the step.
+    These versions are reached without the step: "convert to 12 or older" for a step up to 13, "convert to 13 or newer"
+    for a step from 13 down. `domain` is the domain of the node, `version` its opset before the step.
     """
     label = f"{domain} " if domain else ""
     if step.version < version:

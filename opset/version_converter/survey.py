@@ -195,7 +195,7 @@ class Survey:
 
     @cached_property
     def samples(self) -> list[Sample]:
-        """One Sample for each form of nodes, by which an opset is chosen; Constants with tensors are left out."""
+        """One Sample for each form of nodes, to choose an opset for a runtime; Constants with tensors are left out."""
         from opset.version_converter.availability import holds_tensor
         from opset.version_converter.opset_choice import Sample  # most conversions need no runtime
 

@@ -106,7 +106,8 @@ def plan_of(schema: OpSchema) -> Plan | None:
 def names_of(check: Check) -> set[str]:
     """Return the names of inputs, attributes and sizes that the result of a check depends on.
 
-    The name of the check's subject is returned only for the kinds "values", "distinct" and "given".
+    The name of the check's subject is returned only for the kinds "values", "distinct" and "given". For the kind
+    "sizes", the names in the subject are returned, as this is an expression.
     """
     names = {name for _, name in terms_of((check.rule, check.premises))}
     if check.kind == SHAPE:

@@ -107,9 +107,11 @@ def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockCom
 def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> Iterator[OpSchema]:
     """Yield copies of an edited version with one part changed; one of them may be the version as it was released.
 
-    - Each type constraint gets each type set, its types in each other version, and its own types without one of them.
-    - Each attribute is removed, or replaced by the attribute in each other version.
-    - The last input or output is removed, or all of them are replaced by those in each other version.
+    There is a copy for each possible change of these kinds:
+
+    - One type constraint gets a type set, or its types in another version, or its own types without one of them.
+    - One attribute is removed, or replaced by the attribute in another version.
+    - The last input or output is removed, or all inputs or all outputs are replaced by those in another version.
     - One of the flags `deprecated` and `experimental` is reversed.
     """
     others = [each for each in operator.schemas if each.since_version != schema.since_version]

@@ -89,10 +89,11 @@ def check_claims(runner: ExampleRunner, schema: OpSchema, report: Examination) -
     """Test the claims of a version's `change:` block on its examples, and add the results to a report.
 
     Each claim is one test. It fails with the finding T108 if an example contradicts it. It is skipped if a kernel is
-    missing or no example shows it, and else passes. A claim that no example shows, or only in part, gets a note.
+    missing, or if no example tests the claim. Otherwise, it passes. A claim that no example tests, or that examples
+    test only in part, gets a note in the report.
 
-    The first version, and one without the block, have no claims. An adapter that is declared as "written" and is
-    missing is a failed test with the finding T110.
+    The first version, and one without the block, have no claims. If an adapter is declared as "written", but does not
+    exist, this is a failed test with the finding T110.
     """
     versions = runner.registry.versions(schema.name, schema.domain)
     position = versions.index(schema)

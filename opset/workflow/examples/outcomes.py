@@ -213,8 +213,8 @@ def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[t
     """Yield (target, is near) for each target to which written adapters convert nodes of a version.
 
     A target is another opset of the operator's domain, or the lowering of the operator; function bodies do not count.
-    It is near if the first adapter on the way reaches it. Nothing is yielded if no adapter is written. An adapter that
-    cannot be loaded leaves out its targets.
+    It is near if the first adapter on the way reaches it. Nothing is yielded if no adapter is written. If the first
+    adapter on a way cannot be loaded, the targets on this way are left out.
     """
     name, domain = schema.name, schema.domain
     oldest = min(each.since_version for each in registry.versions(name, domain))
@@ -289,9 +289,8 @@ def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) ->
 def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequence[str], known: str) -> Any:
     """Return a copy of an example's model, `whole`, in which less is known about the inputs called `names`.
 
-    Their values are never known. `known` says what else is: SIZES, all sizes; OPEN_SIZES, the rank, with a name for
-    each size; TYPE, only the element type; NOTHING, no fact. For NOTHING, a node of an unknown operator makes the
-    value.
+    Their values are not known. `known` says which facts are: SIZES, all sizes; OPEN_SIZES, the rank, with a name for
+    each size; TYPE, only the element type; NOTHING, none. For NOTHING, a node of an unknown operator makes the value.
     """
     model = pb.ModelProto()
     model.CopyFrom(whole)

@@ -45,9 +45,9 @@ def reshape(step: AxisStep) -> Place | None:
 def _resolves_to(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> bool:
     """Whether a Reshape to the sizes `wanted` puts the resized axis at `place` in its output, whatever the new size is.
 
-    The shape of the output is computed twice, with a variable as the new size: from `wanted`, and from `place`. The
-    result is True if both are equal. With `zero_is_zero`, a 0 in `wanted` means the size 0, and not the input's size.
-    Raises Blocked if the output's shape is unknown.
+    Two shapes of the output are computed with a variable as the new size: the one that `wanted` gives, and the one that
+    has the axis at `place`. The result is True if they are equal. With `zero_is_zero`, a 0 in `wanted` means the size
+    0, and not the input's size. Raises Blocked if the output's shape is unknown.
     """
     try:
         found = resolve_reshape(step.shape_after(0), wanted, zero_is_zero)
