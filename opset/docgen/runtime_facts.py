@@ -204,8 +204,8 @@ class RuntimeFacts:
     ) -> list[tuple[Taken, ...]]:
         """Return the kernels that serve versions of an operator, in a list with an entry for each release in `listed`.
 
-        An entry is a tuple of Taken, which has the types and limits of a kernel. Kernels are joined if one kernel could
-        take the same nodes.
+        An entry is a tuple of Taken, which has the types and limits of a kernel; it is () if no kernel serves. Two
+        kernels become one Taken if they have the same limits, and the same types for all parameters but at most one.
 
         Args:
             kernels: The kernels, each with the positions in `listed` of the releases that have it.
