@@ -365,7 +365,8 @@ def test_an_iteration_is_cheap():
 
 
 def test_a_sequence_that_is_carried_unchanged_costs_nothing():
-    graph = """g (float[N] v) => (int64 n) { m = Constant <value = int64 {100}> () s = SplitToSequence <keepdims = 0> (v)
+    graph = """g (float[N] v) => (int64 n) {
+        m = Constant <value = int64 {100}> () s = SplitToSequence <keepdims = 0> (v)
         t = Loop <body = b (int64 i, bool on, seq(float) x) => (bool on, seq(float) y) { y = Identity (x) }> (m, , s)
         n = SequenceLength (t) }"""
 
