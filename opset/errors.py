@@ -268,6 +268,7 @@ CODES: dict[str, str] = {
     "W304": "a flag is neither 0 nor 1",
     "W401": "the model does not import the domain of a function",
     "W402": "an attribute of a function has the name of an input or output",
+    "W403": "a function has the name of an operator of the standard",
     "W501": "a tensor is a segment of a larger tensor",
     "W502": "a tensor has entries of external data, but is not external",
     "W503": "external data has unknown or duplicate keys",

@@ -293,10 +293,10 @@ class Convertibility:
         }
 
     def _spans_by_reason(self, key: Key, since: int, opset: int) -> dict[Reason, list[Span]]:
-        """Return the reasons, (code, why), to refuse a node that an adapter made, with target opsets of each. Cached.
+        """Return why a node that an adapter made may be refused: by reason, (code, why), the target opsets. Cached.
 
-        The target opsets of a reason are ranges (first, last), lowest first. The reason ("", "") stands for no refusal:
-        at its target opsets, the node is replaced by other operators again.
+        The target opsets are ranges (first, last), lowest first. The reason ("", "") stands for no refusal: at its
+        target opsets, the node is replaced by other operators again.
 
         Args:
             key: The (domain, operator) of the new node.
@@ -314,9 +314,10 @@ class Convertibility:
         return self._further[query]
 
     def _fate_of(self, query: Query) -> Fate:
-        """Return what may happen to nodes for a query: ((domain, operator), version, target opset). Cached.
+        """Return what may happen to the nodes of an operator version on the way to a target opset. Cached.
 
-        A Fate has a kind, such as "adapt", and the codes of errors that may refuse the nodes.
+        `query` is ((domain, operator), version, target opset). The result is a Fate, which has a kind, such as "adapt",
+        and the codes of errors that may refuse the nodes.
         """
         pending = [] if query in self._fates else [query]
         while pending:
@@ -328,10 +329,11 @@ class Convertibility:
         return self._fates[query]
 
     def _prerequisites(self, query: Query) -> list[Query]:
-        """Return the queries whose answers are needed to answer a query, ((domain, operator), version, target opset).
+        """Return the queries to `_fate_of` whose answers are needed to answer `query`.
 
-        They have the same target. One is about the operator itself, at the version after the first transition; the
-        others are about the operators that this transition makes. The list is empty if no transition is needed.
+        A query is ((domain, operator), version, target opset). All have the same target. One is about the operator
+        itself, at the version after the first transition; the others are about the operators that this transition
+        makes. The list is empty if no transition is needed.
         """
         key, _, target = query
         transition = self._first_transition(query)
@@ -351,9 +353,10 @@ class Convertibility:
         return None if stays else self._transition_of(key, since, target > since)
 
     def _find_fate(self, query: Query) -> Fate:
-        """Return what may happen to nodes for a query, ((domain, operator), version, target opset); not cached.
+        """Return what may happen to the nodes of an operator version on the way to a target opset; not cached.
 
-        `_fates` must have the answers to the queries of `_prerequisites`; else KeyError is raised.
+        `query` is ((domain, operator), version, target opset). `_fates` must have the answers to the queries of
+        `_prerequisites`; else KeyError is raised.
         """
         key, _, target = query
         transition = self._first_transition(query)

@@ -145,8 +145,8 @@ class DerivedChanges:
         """Append changes and refusals for types that the source version allows and the target version does not.
 
         A type that is computed in a wider type is a change: a sentence in `does`, and Cast in `operators`. Any other
-        type is refused. A refusal is also appended if some inputs may have different types only at the source version,
-        and if a type that decides is not known.
+        type is refused. There is a refusal, too, for inputs or outputs that must have the same type only at the target
+        version. If types may be refused or changed, a last refusal is for nodes whose types are not known.
         """
         derived, source, target, since = self._derived, self._source, self._derived.target, self._since
         lost: dict[tuple[str, tuple[str, ...]], None] = {}

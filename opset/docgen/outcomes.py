@@ -41,9 +41,10 @@ class RecordedOutcome(NamedTuple):
     refused: tuple[tuple[str, str], ...]
 
     def as_json(self) -> str:
-        """Return the outcome as JSON on one line, with the keys "always", "sometimes", "stays" and "refused".
+        """Return the recorded results of a transition as JSON on one line.
 
-        "refused" is {code: [reason, …]}. The other values are the fields of these names.
+        "always" and "sometimes" are the operators that replace every rewritten node, or some. "stays" says whether any
+        node stayed as it was. "refused" has the reasons of refusals by error code: {code: [reason, …]}.
         """
         by_code: dict[str, list[str]] = {}
         for code, why in self.refused:

@@ -61,7 +61,7 @@ def code_span(text: str) -> str:
 
 
 def fence(text: str, language: str = "") -> list[str]:
-    """Return text as the lines of a fenced Markdown block of code. Invisible characters are escaped."""
+    """Return text as the lines of a fenced Markdown block of code in `language`. Invisible characters are escaped."""
     lines = escape_invisible(text).rstrip("\n").split("\n")
     ticks = "`" * max(3, _longest_run(text) + 1)
     return [f"{ticks}{language}", *lines, ticks]

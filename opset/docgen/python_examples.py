@@ -46,8 +46,8 @@ def python_parts(schema: OpSchema, example: Example, newest: int, shown: Sequenc
     - the inputs, each as [name, type, shape, value], and the outputs, each as [name, type, shape];
     - the values for a command that runs the model; this part is missing if there is no such command.
 
-    An absent input or output is 0. The shape of anything but a tensor is 0, too. A value of 1 means that the text that
-    the page shows for the value is its Python code.
+    An absent input or output is 0. The shape of anything but a tensor is 0, too. If the page shows an input as text
+    that is Python code for its value, the value is 1: assets/site.js then takes the text.
 
     The result is "" if the example shows an error, is too long, or has values without a short form.
 

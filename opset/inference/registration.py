@@ -61,8 +61,8 @@ def infer(*operators: str, since: int = 0, domain: str = "") -> Callable[[Functi
 
     Args:
         operators: the names of the operators.
-        since: the first version of the operators that the function is for, by default the first of all. It holds until
-            the version for which a later one is registered.
+        since: the first version of the operators that the function is for, by default their very first. It is used up
+            to the next version for which another function is registered.
         domain: the domain of the operators, by default ONNX's own.
 
     Raises:
@@ -85,8 +85,8 @@ def rule(name: str) -> Callable[[Function], Function]:
     """Return a decorator that registers a function as the rule called `name`, which YAML names in `shape:`.
 
     For `same(X)`, the name is "same". The function is called with the Call of the node, the index of the output, and
-    one argument for each word in brackets: the index of an input for its name, a string for the name of an attribute,
-    an int for a number. An earlier rule of the same name is replaced.
+    one argument for each word in brackets. A word that names an input becomes its index, the name of an attribute stays
+    a string, and a number becomes an int. An earlier rule of the same name is replaced.
     """
 
     def register(function: Function) -> Function:
@@ -107,8 +107,9 @@ class RuleLookup:
     def find(self, schema: OpSchema) -> Hook | None:
         """Return the function that infers an operator's outputs, or None if there is none.
 
-        If the schema names rules in `shape`, they are that function; otherwise, it is the one registered by `infer`.
-        Raises InferenceError I302 if the rules are wrong, I301 if the Python files of a user's domain cannot be run.
+        If the schema names rules in `shape`, the function applies these rules. Otherwise, it is the one that `infer`
+        registered. Raises InferenceError I302 if the rules are wrong, I301 if the Python files of a user's domain
+        cannot be run.
         """
         if not schema.shape:
             return self._find_hook("infer", schema)
@@ -146,8 +147,8 @@ def function_of_rules(schema: OpSchema) -> Function:
     """Return the rules that a schema names in `shape`, such as "same(X); scalar", as one inference function.
 
     For an operator with one output, the function returns the result of its rule. Otherwise, it returns a list with the
-    result for each output of the node; the last rule is for all further outputs. In a list, an output whose rule raises
-    Unknown is None, and the reason is added to the doubts of the Call.
+    result for each output of the node; if there are fewer rules than outputs, the last rule is used for all further
+    ones. In a list, an output whose rule raises Unknown is None, and the reason is added to the doubts of the Call.
 
     Raises:
         LookupError: a rule does not exist, an argument is no input, attribute or integer, or there are more rules than

@@ -105,19 +105,20 @@ class AttributeChange(NamedTuple):
 
 
 def translate_value(schema: OpSchema, name: str, value: Any) -> Any:
-    """Return the value of the attribute `name` that means at this version what `value` means at the version before.
+    """Return the value of an attribute at the version `schema` that means the same as `value` at the version before.
 
-    The `change:` block of the version declares such words; any other value is returned as it is.
+    `name` is the attribute. The `change:` block of the version lists the values that are replaced by others, such as
+    numbers by words. Any other value is returned unchanged.
     """
     facet = schema.change.attributes.get(name) if schema.change is not None else None
     return facet.values.get(value, value) if facet is not None and isinstance(value, str | int) else value
 
 
 def is_old_value(value: Any, old: Any) -> bool:
-    """Whether a node's attribute has the value `old`, with which the node means the same in the version before.
+    """Whether the attribute value `value` is equal to `old`.
 
-    `old` comes from the `change:` block of the newer version. If it is {"all": 1}, every list or tuple that has only
-    ones is equal to it, an empty one too.
+    `old` is declared in the `change:` block of a version: a node whose attribute has this value means the same in the
+    version before. If it is {"all": 1}, every list or tuple that has only ones is equal to it, an empty one too.
     """
     if isinstance(old, dict):
         return isinstance(value, list | tuple) and all(item == old["all"] for item in value)

@@ -28,7 +28,10 @@ def qualified_name(domain: str, name: str) -> str:
 
 
 def advise_name(name: str, known: Iterable[str]) -> str:
-    """Return "did you mean …?" as `near_miss` does, or else the names in `known` if they are few, "" if not."""
+    """Return advice for a name that is not among `known`: "did you mean …?" with similar names.
+
+    If no name is similar, the advice lists all names in `known`; if they are more than FEW, the result is "".
+    """
     names = sorted(filter(None, {*known}))
     return near_miss(name, names) or (f"known: {', '.join(names)}" if 0 < len(names) <= FEW else "")
 
@@ -36,7 +39,7 @@ def advise_name(name: str, known: Iterable[str]) -> str:
 def near_miss(name: str, known: Iterable[str]) -> str:
     """Return "did you mean …?" with up to three names in `known` that are similar to `name`; "" if none is similar.
 
-    Names that differ from it only by upper and lower case are suggested instead of other ones. If there are very many
+    If some names differ from `name` only by upper and lower case, only these are suggested. If there are very many
     names, only the first ones are compared.
     """
     import difflib  # slow to import, and needed for errors alone

@@ -49,10 +49,10 @@ class Quirk(NamedTuple):
 
     @property
     def becomes_standard(self) -> bool:
-        """Whether the standard has the quirk's operator, with the same meaning, from the opset after `last` on.
+        """Whether the standard has the quirk's operator, with the same meaning, from opset `last` + 1 on.
 
-        An example is LayerNormalization, in the standard from opset 17 on. False if the quirk is not about an operator
-        that comes from another domain.
+        An example is LayerNormalization of com.microsoft: up to opset 16, nodes use it in the standard's domain, which
+        has it from opset 17 on. False if `origin` is "": the quirk is then about no operator of another domain.
         """
         return bool(self.origin) and self.stand_in == (self.operators[0], self.last + 1)
 
@@ -61,6 +61,8 @@ def _foreign(
     name: str, last: int, origin: str, writers: str, what: str, stand_in: tuple[str, int] | None = None
 ) -> Quirk:
     """Return the quirk that nodes use an operator of the domain `origin` as if it were in the standard's domain.
+
+    A quirk is a known deviation of models from the standard that some runtimes accept.
 
     Args:
         name: The operator.
@@ -156,11 +158,11 @@ def alias(op_type: str, version: int) -> Quirk | None:
 
 
 def quirk_of_values(op_type: str, version: int) -> Quirk | None:
-    """Return the first quirk by which runtimes accept nodes that break constraints; None if there is none.
+    """Return the first quirk, a known deviation, by which runtimes accept nodes that break constraints; else None.
 
     `op_type` is an operator of ai.onnx, `version` the opset. Conversions keep such nodes unchanged. Quirks about
-    operators from other domains do not count. A quirk about an attribute counts only if it names the operator version
-    that computes the node, its `stand_in`.
+    operators from other domains do not count. A quirk about an attribute counts only if it has a `stand_in`: the
+    operator version that computes such nodes.
     """
     found = (each for each in quirks_of(op_type, version) if each.action == KEEP and not each.origin)
     return next((each for each in found if each.stand_in is not None or not each.attribute), None)

@@ -49,26 +49,31 @@ def target_of(
 ) -> Target:
     """Return the target that `to`, `release` ("1.15") or `runtime` ("onnxruntime==1.17") names.
 
-    `to` and `runtime` may be given together. If none of the three is given, the model keeps its opsets.
+    `to` and `runtime` may be given together. If none of the three is given, the target keeps the opsets of a model;
+    then `ir_version` or `keeps_opsets` is needed.
 
     Args:
-        to: Opset versions, in a form of `convert`. With a runtime, versions to reach in place of those that suit the
-            model best.
+        to: Opset versions: 21, "domain=version" or a mapping, as for `convert`. If `runtime` is given, too, a model
+            gets these versions, and not those of the runtime that suit it best.
         release: A release of ONNX.
         runtime: A release of a runtime.
-        ir_version: The IR version that the model is to have.
+        ir_version: The IR version that a converted model gets.
         registry: The operators that are known; by default those of the standard.
         targets: YAML files that describe further runtimes.
         inexact_types: Whether a node for which the runtime has no other kernel may compute in a type that gives other
             results. Needs `runtime`.
-        keeps_opsets: Whether `to`, `release`, `runtime` and `ir_version` may all be missing; if not, that is an error.
+        keeps_opsets: Whether `to`, `release`, `runtime` and `ir_version` may all be missing.
 
     Raises:
-        UsageError: U101 if the target is not known. U103 if nothing is given, `release` is given beside `to` or
-            `runtime`, or `inexact_types` without `runtime`.
+        UsageError: U101 if the target is not known. U103 if all four are missing and `keeps_opsets` is False, if
+            `release` is given beside `to` or `runtime`, or if `inexact_types` is given without `runtime`.
         SchemaError: A file that describes a runtime has faults.
     """
     registry = registry or default_registry()
+    for name, text in ("release", release), ("runtime", runtime):
+        if text is not None and not isinstance(text, str):
+            example = {"release": "release='1.20'", "runtime": "runtime='onnxruntime==1.17'"}[name]
+            raise UsageError(Finding("U101", f"the {name} {text!r} is no text", help=f"write it in quotes: {example}"))
     given = sum(choice is not None for choice in (runtime if to is None else to, release))
     if given > 1 or (not given and ir_version is None and not keeps_opsets):
         help = "pass one of `to`, `release` and `runtime`, or a runtime and `to`"

@@ -44,7 +44,7 @@ class AdapterCall(NamedTuple):
 def call_adapter(call: AdapterCall) -> Result:
     """Call an adapter; return the name or names of the values that replace the node's outputs, or None.
 
-    None means that the derived adapter of the transition is to be used; a lowering may not return None. Refusal,
+    None means that the adapter derived from the two signatures is to be used; a lowering may not return None. Refusal,
     OpsetError and BudgetExceeded of the adapter reach the caller. So does any other exception if the operator is a
     standard one.
 

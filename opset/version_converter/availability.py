@@ -235,9 +235,12 @@ class Availability:
     def wider_types(self, schema: OpSchema) -> Iterator[tuple[str, str]]:
         """Yield (element type, wider element type) pairs such that the operator computes the same in the wider type.
 
-        For example, ("float16", "float"). First come the casts that the runtime makes itself, then the pairs that the
-        operator declares (`emulate`). Last come wider integers for integers that it declares to compute in floating
-        point.
+        For example, ("float16", "float"). The pairs come in this order:
+
+        - the casts that the runtime makes itself;
+        - the pairs that the operator declares (`emulate`);
+        - for each declared pair of an integer type and a floating-point type, such as ("int8", "float"), pairs of the
+          integer type with int32 or int64.
         """
         yield from ((element, other) for element, other in self.runtime.casts.items() if " " not in other)
         declared: dict[tuple[str, str], None] = {}
@@ -281,7 +284,7 @@ class Availability:
 
         The runtime is asked first, then its fallback, and so on. The first that has a kernel for the node decides, even
         if it is known to compute the node wrongly. If none has one, the result has the reason of the runtime itself.
-        Nothing is cached.
+        `opset` is the version of the node's domain that the model imports. Nothing is cached.
         """
         first: Lack | None = None
         runtime: Runtime | None = self.runtime
@@ -297,7 +300,8 @@ class Availability:
     def _judge_on(self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Lack | None:
         """Return why one runtime does not run a node, by a kernel or by the operator's function body; None if it does.
 
-        The fallback of `runtime` is not asked.
+        The fallback of `runtime` is not asked. `schema` is the operator version of the node, `opset` the version of its
+        domain that the model imports.
         """
         lack = self._lack_of_kernels(runtime, node, schema, facts, opset)
         is_function = (
@@ -316,7 +320,7 @@ class Availability:
 
         If several kernels fail for different reasons, a reason other than types is preferred; `elements` of the result
         has the types that any of them takes. If a kernel takes the node, its restrictions that are stated only in words
-        are added to `unchecked`.
+        are added to `unchecked`. `opset` is the version of the node's domain that the model imports.
         """
         name = f"{runtime.title} {runtime.release}"
         kernels = runtime.kernels(schema.name, schema.domain)
@@ -343,11 +347,11 @@ class Availability:
     def _lack_in_body(
         self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts
     ) -> Lack | None:
-        """Return why a runtime cannot run a node by the operator's function body, None if no reason is known.
+        """Return why a runtime cannot run a node by its function body at `opset`, None if no reason is known.
 
-        The only reason is the type of the node's first input: a node of the body has this input as its own first, the
-        runtime has kernels for that node, and none of them takes the type. The result is None if the type is unknown,
-        or if the body computes it in a wider one.
+        Only the type of the node's first input is checked, against the kernels of each node in the body that reads this
+        input as its own first input. If the runtime has kernels for such a node, but none for the type, that is the
+        reason. The result is None if the type is unknown, or if a body computes it in a wider type.
         """
         element = facts.element(node.input[0]) if node.input and node.input[0] else None
         if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):
@@ -394,7 +398,7 @@ def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
     """Return which facts about nodes of an operator version decide whether a runtime or its fallback runs a node.
 
     The result joins the facts on which each of their kernels and known faults depends. It is NO_DEMANDS if types alone
-    decide.
+    decide. `opset` is the version of the operator's domain that the model imports.
     """
     kernels: list[Kernel] = []
     faults: list[KernelFault] = []
@@ -456,7 +460,8 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
     """Return the Judgement of a node that a runtime takes, by the runtime's table of faults.
 
     The first fault that the node certainly meets is the Judgement's `lack`. Else the first one that it may meet is the
-    `doubt`. If it meets none, the Judgement is RUNS.
+    `doubt`. If it meets none, the Judgement is RUNS. `opset` is the version of the node's domain that the model
+    imports.
     """
     doubt = ""
     for fault in faults_at(runtime, schema, opset):
@@ -481,8 +486,9 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
 def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple[int, ...]:
     """Return the positions of inputs that must become constants to avoid a fault; () if constants do not avoid it.
 
-    The fault lists such an input in both `computed` and `known`: it occurs if a node computes the input, and if the
-    elements of the input are known before the model runs.
+    They are the inputs that the fault lists in both `computed` and `known`. By `computed`, the fault occurs only if one
+    of the inputs is no constant. By `known`, it occurs only if their elements are known before the model runs, so that
+    constants can be made of them.
     """
     names = fault.computed & fault.known
     formals = formals_of(schema.inputs, len(node.input)) if names else ()
@@ -496,7 +502,11 @@ def _scalars_of(fault: KernelFault, node: Any, schema: OpSchema, facts: ValueFac
 
 
 def _sizes_to_state(fault: KernelFault, node: Any, schema: OpSchema, facts: ValueFacts) -> dict[str, int]:
-    """Return the values of the attributes that a node has to state to avoid a fault; {} if a size is not known."""
+    """Return the attributes that a node has to state to avoid a fault, with their values by name.
+
+    Each value is the size of an axis of an input. The result is {} if such a size is not known, or if stating
+    attributes does not avoid the fault.
+    """
     inputs = {
         formal.name: name for formal, name in zip(formals_of(schema.inputs, len(node.input)), node.input, strict=False)
     }

@@ -46,9 +46,10 @@ class BodyConversion:
     """The conversion of one body, a graph or function; the bodies of its subgraphs have been converted before."""
 
     def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
-        """Take a body and its opset versions by domain.
+        """Take a body (a graph or function), and the opset versions of its nodes by domain.
 
-        If new nodes use a domain that is missing from `versions`, it is added to `versions`.
+        `context` is the state that all bodies of the model share. If new nodes use a domain that is missing from
+        `versions`, it is added to `versions`.
         """
         self.body = body
         self.versions = versions
@@ -118,7 +119,10 @@ class BodyConversion:
             self._state_shapes()
 
     def _count_removed(self, dead: set[int], plan: BodyPlan) -> None:
-        """Count nodes that are to be removed as such, in place of converted and kept ones; `dead` has their indices."""
+        """Count the nodes that are to be removed as removed, and no longer as converted or kept.
+
+        `dead` has the indices of these nodes in the body, `plan` the nodes that are replaced or refused.
+        """
         conversion, actions = self._context.conversion, []
         while dead and conversion.actions and conversion.actions[-1].body is self.body:
             if (action := conversion.actions.pop()).node_index not in dead:
@@ -280,11 +284,11 @@ class BodyConversion:
     def _keep_template(
         self, templates: dict[Hashable, Template], index: int, nodes: list[Any], counts: Counter[tuple[str, str]]
     ) -> None:
-        """Add the nodes that replace the node at `index` to `templates`, for later nodes of the same form (`form_of`).
+        """Add a template of the nodes that replace the node at `index` to `templates`, for later nodes like it.
 
-        Nothing is added if the new nodes depend on more than the form. The conversion's last action must be the action
-        of this node. `counts` are the availability's counts from before the node was lowered; the template keeps the
-        difference.
+        The key is the result of `form_of`: the node's operator, attributes, types, shapes and small constants. Nothing
+        is added if the new nodes depend on more than that. The conversion's last action must concern this node.
+        `counts` are the availability's counts from before the node was lowered; the template keeps the difference.
         """
         looked_up = self._facts.looked_up or ()
         if not self._facts.large_read and (form := form_of(self.body, index, self._facts)) is not None:
@@ -375,8 +379,9 @@ class BodyConversion:
     def _help_of(self, refusal: Refusal) -> str:
         """Return the help for a refusal: the parts of its own help that the user of this model can follow.
 
-        For example, advice to set open sizes is dropped if no graph input has one. If no part is left, the result is
-        the help of the code. If another target would do, the help ends with this advice, or consists only of it.
+        For example, advice to set open sizes is dropped if no graph input has one. If another target would do, advice
+        to convert to that target is added at the end. If no advice is left, the result is the general help for the
+        error code.
         """
         stated = [value.type for value in self._context.index.proto.graph.input]
         shapes = [type_.tensor_type.shape for type_ in stated if type_.tensor_type.HasField("shape")]

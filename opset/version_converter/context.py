@@ -67,10 +67,11 @@ class Context:
         self.validity = Validity(self.registry)
 
     def forms_of(self, body: Body, versions: Mapping[str, int]) -> KnownForms:
-        """Return the results of converted nodes that a body with these opset versions may reuse and adds its own to.
+        """Return the store of results of converted nodes for a body whose nodes have these opset versions, by domain.
 
-        All graphs with equal versions share their results, and so do all functions. Graphs and functions share none,
-        since types that a function states in value_info are not relied on.
+        The body may reuse the results in the store, and adds its own. All graphs with equal versions share one store,
+        and all functions with equal versions share another. Graphs and functions share none, since types that a
+        function states in value_info are not relied on.
         """
         key = (body.root.function, frozenset(versions.items()))
         return self.forms.setdefault(key, KnownForms(set(), {}))

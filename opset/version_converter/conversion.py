@@ -92,7 +92,7 @@ class Strategy:
     fixes_inputs: bool = False
 
     def may_remove(self, refusals: Iterable[Finding]) -> bool:
-        """Whether at least one of the refusals is in a function, and has a code that this strategy may remove."""
+        """Whether copying functions may remove a refusal: one in a function, whose code is in `removes`."""
         return any(finding.code in self.removes and finding.place.startswith("function ") for finding in refusals)
 
 
@@ -174,13 +174,13 @@ def _convert_prepared(
     routes: Routes | None,
     budget: Budget,
 ) -> Conversion:
-    """Return the conversion of a model that was read and prepared; the arguments are those of `convert_model`.
+    """Return the conversion of a model whose sizes and initializers are set; the arguments are as for `convert_model`.
 
     Raises BudgetExceeded if the budget is used up before any node is converted.
 
     Args:
         given: The model as the user gave it, to tell whether anything has changed.
-        model: The model after it was read and prepared.
+        model: The model in which sizes are set as `dims` says, and initializers frozen.
         index: The index of `model`.
         budget: The work that the conversion may do, within `limits`.
     """
@@ -259,7 +259,7 @@ def _convert_to(
 
     Args:
         given: The model as the user gave it, to tell whether anything has changed.
-        model: The model after it was read and prepared.
+        model: The model in which sizes are set as `dims` says, and initializers frozen.
         index: The index of `model`.
         task: The target, with registry, routes and budget.
         dims: The sizes that the user gave, for a note.
@@ -341,15 +341,16 @@ def nearest_opset(runtime: Runtime, opset: int, registry: Registry) -> int:
 def at_opset(target: Target, opset: int) -> Target:
     """Return the target with `opset` as its only opset of ai.onnx: each model gets this version.
 
-    `least` of the result is None. Operators are taken as in the newest release of onnx that has no later opset.
+    `least` of the result is None. Its operators are defined as in the newest release of onnx whose opset is not
+    above `opset`.
     """
     return target._replace(opsets={**target.opsets, "": opset}, least=None, release=release_with(opset).name)
 
 
 def distance_to(index: ModelIndex, target: Target) -> int:
-    """Return the difference between the versions of ai.onnx in a model and a target; 0 if the target has none.
+    """Return how far the ai.onnx version of a model is from a target's; 0 if the target names none.
 
-    A model that does not import ai.onnx counts as version 0.
+    If the model does not import ai.onnx, its version counts as 0.
     """
     source = index.opsets.get("", 0)
     return abs(target.opsets.get("", source) - source)
@@ -448,7 +449,7 @@ def _withdrawn_notes(conversion: Conversion, registry: Registry) -> Iterator[str
 
 
 def _inexact_notes(conversion: Conversion) -> Iterator[str]:
-    """Yield one note that lists nodes that compute in a type in which results may differ; nothing if there are none."""
+    """Yield one note on the nodes that compute in another type, in which results may differ; nothing for no nodes."""
     steps = (step for action in conversion.actions for step in action.steps if step.endswith(INEXACTLY))
     if counts := Counter(step.removesuffix(INEXACTLY) for step in steps):
         names = listing([f"{step} ({count})" for step, count in sorted(counts.items())], SHOWN)
@@ -755,7 +756,7 @@ def availability_for(target: Target, routes: Routes) -> Availability | None:
 
 
 def _names_read_in_training(index: ModelIndex) -> frozenset[str]:
-    """Return the names of values that training graphs read, return or bind.
+    """Return the names of values that training graphs read or return, or that occur in their bindings.
 
     The conversion must not remove values of these names from the main graph.
     """

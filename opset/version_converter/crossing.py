@@ -85,9 +85,10 @@ class Crossing:
     """
 
     def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
-        """Take a body and its opset versions by domain.
+        """Take a body (a graph or function), and the opset versions of its nodes by domain.
 
-        If new nodes use a domain that is missing from `versions`, it is added to `versions`.
+        `context` is the state that all bodies of the model share. If new nodes use a domain that is missing from
+        `versions`, it is added to `versions`.
         """
         self.released: set[str] = set()
         self._widens = False
@@ -124,8 +125,8 @@ class Crossing:
         """Return the nodes that replace the node at `index` of the body, None if it stays as it is.
 
         A node crosses all transitions from its version of the operator to the target's. At some opsets, releases of
-        onnx have different versions of an operator. There, the node is first read as one of the older version, if this
-        version has all its attributes. If that is refused, the node is read as one of the newer version.
+        onnx have different versions of an operator. At such an opset, a node is first read as one of the older version,
+        if this version has all its attributes. If that is refused, the node is read as one of the newer version.
 
         `change` has the node's operator, and its versions before and after. A replaced node is added to the actions of
         the conversion. Raises Refusal if no nodes at the target compute the same, BudgetExceeded if the budget is used
@@ -329,10 +330,10 @@ class Crossing:
     def _add_step(
         self, pending: Pending, step: RouteStep, made: list[tuple[Any, int]], crossed: list[str]
     ) -> list[Pending]:
-        """Return the new nodes of a step as Pending ones, for the next steps; add the step's name to `crossed`.
+        """Return `made`, the nodes by which a step replaces the node `pending`, as Pending objects for the next steps.
 
-        The name is "Softmax 11 -> 13", or "Gelu 20 lowered" for a lowering. The step replaces the node `pending` by the
-        nodes `made`, each with its opset.
+        `made` has each node with its opset. The name of the step is added to `crossed`: "Softmax 11 -> 13", or "Gelu 20
+        lowered" for a lowering.
         """
         end = LOWERED if step.lowers else f" -> {step.target.since_version}"
         crossed.append(f"{pending.node.op_type} {step.source.since_version}{end}")
@@ -355,8 +356,7 @@ class Crossing:
         - an older version;
         - wider types.
 
-        If `_widens`, a node of the given model is tried for the second time. Of the last four ways, only wider types
-        are then tried.
+        With `_widens`, of the last four ways, only wider types are tried for a node of the given model.
 
         Args:
             pending: The node.
@@ -761,9 +761,10 @@ class Crossing:
         self._context.valid.add(form)
 
     def check_adopted(self, index: int) -> None:
-        """Raise Refusal C202 if the standard has the operator of a node that is passed through, and not for its types.
+        """Raise Refusal C202 if the target's version of a node's operator does not take the types of the node.
 
-        Runtimes take a LayerNormalization of float16 with a scale of float before version 17, say, and not afterwards.
+        The node at `index` was passed through unchanged, since its operator is not in the standard at the node's opset.
+        An example is LayerNormalization below opset 17, which runtimes take with types that version 17 forbids.
         """
         if not self._body.operators[index][1]:
             self._check_types([(self._body.nodes[index], self._context.opsets.get("", self._final))])

@@ -124,7 +124,7 @@ class ValueFacts:
             self._added.setdefault(name, (node, version))
 
     def state(self, name: str, element: str, shape: Shape | None) -> None:
-        """Record the type of an output of a new node with a subgraph, which inference does not find.
+        """Record the type of a value that a new node with a subgraph computes, as inference does not find this type.
 
         `element` is the element type of the tensor, such as "float". In `shape`, sizes that are text count as unknown;
         without it, the rank is unknown. A type that was found or recorded before is replaced.
@@ -157,8 +157,8 @@ class ValueFacts:
     def producer(self, name: str) -> Any:
         """Return the node of the given model that computes a value, None if no such node does.
 
-        The value may be one of this body, or of a body around it. This sets `large_read`, so that the nodes made from
-        the answer become no template for others.
+        The value may be one of this body, or of a body around it. This sets `large_read`, so that nodes made from the
+        answer are not copied for similar nodes.
         """
         # The form of a node does not include other nodes.
         self.large_read = True
@@ -244,7 +244,7 @@ class ValueFacts:
         return [*names]
 
     def is_read(self, name: str) -> bool:
-        """Whether a node, also in a subgraph, a training graph, or the outputs of this body read a value.
+        """Whether a value of this body is read: by a node or subgraph, by a training graph, or as the body's output.
 
         A value that no node of the given body computes, such as an input, always counts as read.
         """
@@ -256,7 +256,7 @@ class ValueFacts:
     def _facts_defining(self, name: str) -> ValueFacts | None:
         """Return the facts of the body that defines a value, this one or one around it; None if no body does.
 
-        Unless `looked_up` is None, the name is added to it.
+        The name is added to `looked_up`, the names about which facts were read, unless this is None.
         """
         if self.looked_up is not None:
             self.looked_up.add(name)
@@ -349,7 +349,7 @@ class ValueFacts:
         The value may be one of this body, or of a body around it. Returns None for any other value, for a Constant with
         another attribute, for an initializer that a caller may override, for an unknown element type, and for more than
         `limit` elements. The budget is charged for the elements; BudgetExceeded is raised if it is used up. This sets
-        `large_read`.
+        `large_read`, so that nodes made from the answer are not copied for similar nodes.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -467,7 +467,7 @@ class ValueFacts:
         """Return the axes, from 0 on, along which two tensors surely have the same size; it may be a symbolic one.
 
         If the ranks differ, the axes are compared from the first on. The set is empty if a shape is unknown. This sets
-        `large_read`.
+        `large_read`, so that nodes made from the answer are not copied for similar nodes.
         """
         # The form of a node does not include other nodes.
         self.large_read = True
@@ -529,8 +529,9 @@ class ValueFacts:
     def _infer_type(self, name: str) -> Type | None:
         """Return the inferred type of a value that this body defines, None if it is unknown; it is cached.
 
-        The type of a new node's output is inferred from that node and the types of its inputs. So are the values of a
-        body of which inference does not know all runs. All others are inferred with the whole model.
+        The output of a new node is inferred from this node and the types of its inputs. If inference does not know all
+        runs of the body, the outputs of all its nodes are inferred in this way. Any other value is inferred with the
+        whole model.
         """
         if name not in self._full_types:
             if self._node_alone(name) is None:
@@ -540,10 +541,11 @@ class ValueFacts:
         return self._full_types[name]
 
     def _node_alone(self, name: str) -> tuple[Any, int] | None:
-        """Return (node, opset) for the node that computes a value of this body if it is inferred apart from the model.
+        """Return (node, opset) for the node that computes a value, if the node is inferred apart from the model.
 
-        That is so for each new node, and for each node of a body of which inference does not know all runs. Returns
-        None for any other node, and if no node computes the value. `opset` is that of the node's domain.
+        Each new node is inferred apart; if inference does not know all runs of this body, each of its nodes is. Returns
+        None for any other node, and if no node of this body computes the value. `opset` is the opset of the node's
+        domain.
         """
         node, version = self._producer(name)
         if node is None or (version is None and self._inference.knows_all_runs(self.body)):

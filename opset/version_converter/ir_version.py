@@ -127,7 +127,7 @@ def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
     """Make the initializers of all graphs and subgraphs graph inputs, too, as IR version 3 demands; in place.
 
     They come after the inputs that are there. A note with the number of new inputs is added to `notes`, unless there
-    are none.
+    are none. `all_bodies` are the graphs, subgraphs and functions of a model.
     """
     count = 0
     for graph in [body.proto for body in all_bodies if not body.function]:
@@ -142,8 +142,9 @@ def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
 def _features(proto: Any, all_bodies: list[Body], above: int, before: int) -> Iterator[Feature]:
     """Yield the features of the IR that a ModelProto uses and that need an IR version above `above`; some are repeated.
 
-    A feature needs the version that introduced it, but at most `before`, the IR version of the given model. This
-    maximum does not hold for annotations, and for features of version 4 and below.
+    A feature needs the version that introduced it, but at most `before`, the IR version of the given model: what a
+    model has already, readers of its version accept. This maximum does not hold for annotations, nor for features of
+    version 4 and below. `all_bodies` are the graphs and functions of the model.
     """
     # A feature that a model has before its IR version needs no higher one: some exporters write ZipMap at 3.
     # Adapters add initializers at most, which are no inputs from version 4 on.

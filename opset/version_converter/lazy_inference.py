@@ -196,9 +196,10 @@ class LazyInference:
 
 
 def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Scope]], set[Body]]:
-    """Return the inferred Scopes of each body, one for each run, and the set of bodies of which runs may be missing.
+    """Return the inferred types of each body, a Scope for each run, and the bodies of which runs may be missing.
 
-    Such a body is a subgraph that inference did not enter, a function called there, or a body inside of these.
+    A run is a call of a function, or an execution of a subgraph. Runs may be missing of a subgraph that inference did
+    not enter, of a function called there, and of the bodies inside of these.
     """
     # Those are graphs in nodes without a rule, or in nodes that a rule gave up, and all functions that they call.
     scopes_of: dict[Body, list[Scope]] = {}

@@ -32,25 +32,25 @@ LAYER = Layer(
 
 
 def up(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
-    """Return a decorator that registers an adapter, which converts nodes from the version before `since` to `since`.
+    """Return a decorator that registers an adapter from the version before `since` up to version `since`.
 
     `since` is the since_version of the newer version, for each of the operators: `@up("Softmax", since=13)`. `domain`
     is "" for ai.onnx. The decorator returns the function unchanged. A function of the same qualified name is replaced.
 
     The decorator raises ConversionError C105 if another adapter is registered for the transition, or if an operator is
-    one of the standard, for which only this package registers adapters.
+    of the standard: only this package registers adapters for these.
     """
     return LAYER.register("up", operators, since, domain)
 
 
 def down(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
-    """Return a decorator that registers an adapter, which converts nodes from version `since` to the version before.
+    """Return a decorator that registers an adapter from version `since` down to the version before.
 
     `since` is the since_version of the newer version, for each of the operators: `@down("Softmax", since=13)`. `domain`
     is "" for ai.onnx. The decorator returns the function unchanged. A function of the same qualified name is replaced.
 
     The decorator raises ConversionError C105 if another adapter is registered for the transition, or if an operator is
-    one of the standard, for which only this package registers adapters.
+    of the standard: only this package registers adapters for these.
     """
     return LAYER.register("down", operators, since, domain)
 
@@ -63,7 +63,7 @@ def lower(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], 
     nodes are converted further. The lowering returns values for all outputs that are in use, or raises Refusal.
 
     The decorator raises ConversionError C105 if another lowering is registered for an operator, or if an operator is
-    one of the standard, for which only this package registers lowerings.
+    of the standard: only this package registers lowerings for these.
     """
     return LAYER.register("lower", operators, since, domain)
 
@@ -91,9 +91,12 @@ def stated_reasons(adapter: Adapter) -> tuple[tuple[str, str], ...]:
 def registered_adapters(families: Iterable[str], own: Table | None = None) -> frozenset[tuple[str, str, int, str]]:
     """Return (domain, operator, since_version, direction) for each adapter that is registered.
 
-    The modules of `families` are imported first, so that their adapters are listed. All adapters that were registered
-    before are listed, too. The direction is "up", "down" or "lower"; since_version is the newer version of the
-    transition. `own` are the adapters of a user's domain.
+    The direction is "up", "down" or "lower"; since_version is the newer version of the transition.
+
+    Args:
+        families: Families of operators whose modules are imported first, so that their adapters are listed. Adapters
+            that were registered before are listed, too.
+        own: The adapters of a user's domain, which are listed, too; None if there are none.
     """
     return frozenset(
         (*key, direction)

@@ -456,7 +456,7 @@ class Builder:
     def _make(
         self, op_type: str, inputs: Iterable[str], outputs: int | Sequence[str], domain: str, attributes: dict[str, Any]
     ) -> Any:
-        """Add a new node; return the name of its output, or a tuple of names if there are several.
+        """Add a new node of an operator of `domain`; return the name of its output, or a tuple of several names.
 
         `outputs` are the names of the outputs, or the number of outputs, which then get new names. A name in
         `attributes` that is an input of the operator stands for a new constant there, and None leaves an attribute out.
@@ -538,9 +538,10 @@ class Builder:
         self._add(node, outputs, version)
 
     def _add(self, node: Any, outputs: Iterable[str], version: int) -> None:
-        """Add a node to `made` and to the facts about values.
+        """Add a node to `made`, the list of new nodes, and to the facts about values.
 
-        Its bytes are charged to the budget. Raises BudgetExceeded if the budget is used up.
+        `outputs` are the names of its outputs, `version` is the opset in which it is written. Its bytes are charged to
+        the budget. Raises BudgetExceeded if the budget is used up.
         """
         self._values.budget.hold(node.ByteSize())
         self.made.append((node, version))
@@ -699,7 +700,7 @@ class Builder:
         return self._names.fresh(f"{self._stem}__{hint}")
 
     def state(self, name: str, element: str, shape: Shape | None = None) -> None:
-        """Set the type of an output of a new node with a subgraph, which inference does not find.
+        """Set the type of a value that a new node with a subgraph computes, as inference does not find this type.
 
         `name` is the output, `element` its element type, such as "float". Sizes in `shape` that are text count as
         unknown; without it, the rank is unknown.

@@ -96,7 +96,7 @@ class Routes:
     """
 
     def __init__(self, registry: Registry, release: str = "") -> None:
-        """Take the operators; `release` is a release of onnx, such as "1.15.0", or "" for the newest."""
+        """Take the operators, and the release of onnx at which they are read: "1.15.0", or "" for the newest."""
         self.release = release
         self.registry = registry
         self._adapters = Lookup(LAYER, registry)
@@ -185,9 +185,10 @@ class Routes:
         return Route(Verdict.REFUSE, change, Refusal("C102", why, help))
 
     def schema_in_force(self, op_type: str, domain: str, opset: int) -> OpSchema | None:
-        """Return the version of an operator that the release of onnx has at an opset, None if there is none.
+        """Return the version of an operator that is in force at an opset, None if there is none.
 
-        None is also returned for a domain without schemas.
+        If these routes are for an old release of onnx, a version that it lacks is passed over for an older one. None is
+        also returned for a domain without schemas.
         """
         if domain not in self.registry.domains:
             return None
@@ -205,9 +206,10 @@ class Routes:
         return self.registry.schema(op_type, schema.since_version - 1, domain)
 
     def restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
-        """Return how the release of onnx restricts an operator at an opset, None if it takes all nodes.
+        """Return how a release of onnx restricts an operator at an opset, `version`; None if it takes all nodes.
 
-        A restriction rejects some nodes that the operator's version takes, such as nodes of certain types.
+        It is the release that these routes are for. A restriction rejects some nodes that the operator's version takes,
+        such as nodes of certain types.
         """
         key = (domain, op_type, version)
         if key not in self._restrictions:
@@ -215,9 +217,10 @@ class Routes:
         return self._restrictions[key]
 
     def _find_restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
-        """Return how the release of onnx restricts an operator at an opset, None if it takes all nodes; not cached.
+        """Return how a release of onnx restricts an operator at an opset, None if it takes all nodes; not cached.
 
-        A restriction rejects some nodes that the operator's version takes, such as nodes of certain types.
+        It is the release that these routes are for. A restriction rejects some nodes that the operator's version takes,
+        such as nodes of certain types.
         """
         schema = self._schema_in_force(
             self.registry.schema(op_type, self.last_in_force(domain, op_type, version), domain)
@@ -233,7 +236,7 @@ class Routes:
         return Restriction(schema, derive_adapter(read, schema, Change()), why, stated=schema == today)
 
     def last_in_force(self, domain: str, op_type: str, final: int) -> int:
-        """Return the highest opset up to `final` whose version of the operator is in the release of onnx.
+        """Return the highest opset up to `final` at which an operator version of these routes' release is in force.
 
         The result is `final` itself if the operator does not exist there. If the release has no version of the
         operator, the result is the opset before the operator's first version.
@@ -248,9 +251,9 @@ class Routes:
         return self._ends[key]
 
     def _schema_in_force(self, schema: OpSchema | None) -> OpSchema | None:
-        """Return an operator version in the form that the release of onnx gives it, None if the release lacks it.
+        """Return an operator version as these routes' release of onnx defines it, None if the release lacks it.
 
-        If no release is named, the version is returned unchanged.
+        If these routes are for no particular release, the version is returned unchanged.
         """
         return schema_of_release(schema, self.release) if schema is not None and self.release else schema
 
@@ -258,8 +261,14 @@ class Routes:
         """Return the next transition of an operator from opset `version` towards opset `final`, which may be older.
 
         With `final` 0, the transitions lead down to the operator's lowering. Returns None if there is no further
-        transition, and a Refusal if no node can cross the next one. Raises SchemaError S233 to S236 if a function body
-        in a user's domain has faults.
+        transition. A transition that no node can cross is returned with the reason in its field `impossible`. Returns a
+        Refusal instead of a transition:
+
+        - C101 if there is no operator at `version`;
+        - C105 if it needs an adapter or lowering that may be among hooks of the user that were not run;
+        - C201 if the operator has no lowering.
+
+        Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
         """
         key = (domain, op_type, version, self.last_in_force(domain, op_type, final))
         if key not in self._steps:
@@ -269,9 +278,7 @@ class Routes:
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
         """Return the next transition of an operator from opset `version` towards opset `final`; nothing is cached.
 
-        With `final` 0, the transitions lead down to the operator's lowering. Returns None if there is no further
-        transition. Returns a Refusal if the operator does not exist at `version`, or if no node can cross the next
-        transition. Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
+        The result is that of `step`, and so are the errors that are raised.
         """
         source = self.registry.schema(op_type, version, domain)
         schemas = self.registry.versions(op_type, domain)
@@ -335,8 +342,9 @@ class Routes:
     def _find_lowering_in_place(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by others of the same opset, `version`; None if there is none.
 
-        `first` is the operator's first version. If it is 1, a written lowering comes before the function body; else
-        only the function body counts. Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
+        `first` is the operator's first version. If its since_version is 1, a lowering written in Python is preferred to
+        the function body; else only the function body counts. Raises SchemaError S233 to S236 if a function body in a
+        user's domain has faults.
         """
         if first.since_version > 1:
             return self._find_body_lowering(source, first, version)
@@ -348,8 +356,9 @@ class Routes:
     def _find_body_lowering(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by its function body, with nodes written in opset `version`.
 
-        Returns None if `source` has no body for this opset. Also returns None if there is a written lowering for the
-        operator's first version, `first`. Raises SchemaError S233 to S236 if a body in a user's domain has faults.
+        Returns None if `source` has no body for this opset. Also returns None if a lowering of the operator's first
+        version, `first`, is written in Python, as this is preferred. Raises SchemaError S233 to S236 if a body in a
+        user's domain has faults.
         """
         since = first.since_version
         if not source.function or self._adapters.find("lower", source.domain, source.name, since, source.family):
@@ -386,10 +395,10 @@ def _standard_routes(release: str) -> Routes:
 
 
 def another_target(step: RouteStep, domain: str, version: int) -> str:
-    """Return the help that names versions which a node can reach without the step that refuses it; it is never "".
+    """Return the advice to convert to other versions, for a node that `step` refuses; it is never "".
 
-    For example: "convert to 12 or older" for a step to 13, "convert to 13 or newer" for the step from 13 down. `domain`
-    is the domain of the node, `version` its opset before the step.
+    These versions are reached without the step: "convert to 12 or older" for a step up to 13, "convert to 13 or newer"
+    for a step from 13 down. `domain` is the domain of the node, `version` its opset before the step.
     """
     label = f"{domain} " if domain else ""
     if step.version < version:

@@ -164,14 +164,15 @@ class _Answers:
 
 
 def _find_answer(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runtime, facts: Hashable) -> bool | None:
-    """Return the answer for another release that must also be the answer for `runtime`, None if there is none.
+    """Return the answer that was found for another release and surely holds for `runtime`, too; None if there is none.
 
-    The other release must have equal facts, and a table of kernels and limits that answers alike.
+    It holds if the facts of the two releases are equal, and if both have the same kernels and faults for all operators
+    that were looked up to find the answer.
 
     Args:
         found: (release, its facts, its answer) for each release that was asked before.
         runtime: The release in question.
-        facts: All facts besides the table that decide the answer for `runtime`.
+        facts: All facts besides kernels and faults that decide the answer for `runtime`.
     """
     for other, others, answer in found:
         if others == facts and other.answers_alike(runtime):

@@ -144,9 +144,11 @@ class Survey:
 
     @cached_property
     def forms(self) -> dict[Body, list[NodeForm]]:
-        """One NodeForm for each form of nodes in a body, by body; calls of model-local functions are left out.
+        """The forms of the nodes in each body (a graph or function): a NodeForm for each.
 
-        Once there are MAX_FORMS of them, floating-point constants of further nodes are compared by type and size only.
+        Nodes of one form have equal operators, attributes, types, shapes and small constants, and so convert alike.
+        Calls of model-local functions are left out. Once there are MAX_FORMS of them, floating-point constants of
+        further nodes are compared by type and size only.
         """
         forms: dict[Body, list[NodeForm]] = {}
         count = 0
@@ -193,7 +195,7 @@ class Survey:
 
     @cached_property
     def samples(self) -> list[Sample]:
-        """One Sample for each form of nodes, by which an opset is chosen; Constants with tensors are left out."""
+        """One Sample for each form of nodes, to choose an opset for a runtime; Constants with tensors are left out."""
         from opset.version_converter.availability import holds_tensor
         from opset.version_converter.opset_choice import Sample  # most conversions need no runtime
 
@@ -215,9 +217,10 @@ class Survey:
     def convert(self, target: Target) -> SurveyOutcome:
         """Return the result of a conversion of the model to a target, without the converted model.
 
-        For a runtime, the opset nearest to the model's own is tried first, then others. The first result without
-        refusals is returned, or else the one with the fewest refused nodes. If this is not certain, a model of at most
-        WHOLE nodes is converted as a whole; so is each model with functions.
+        One node of each form is converted. For a runtime, the opset nearest to the model's own is tried first, then
+        others. The first result without refusals is returned, or else the one with the fewest refused nodes. If
+        converting the whole model might have another result, a model of at most WHOLE nodes is converted as a whole. A
+        model with functions is always converted as a whole.
 
         Raises:
             BudgetExceeded: The model has more than MOST_FORMS different nodes, or functions and more than WHOLE nodes,
@@ -426,9 +429,10 @@ class FormsConversion(BodyConversion):
     def __init__(
         self, context: Context, body: Body, versions: dict[str, int], forms: Sequence[NodeForm], fit: bool
     ) -> None:
-        """Take a body, its opsets by domain, and one node of each form.
+        """Take a body, its opsets by domain, and its forms: each stands for all nodes that convert alike.
 
-        `fit` says whether all nodes without attributes fit their operators, so that these nodes need no check.
+        `fit` is the result of `Validity.plain_nodes_fit` for the body. If it is True, nodes without attributes are not
+        checked, except those with an absent input.
         """
         super().__init__(context, body, versions)
         self._nodes, self._fit = forms, fit
@@ -490,7 +494,10 @@ class _Additions:
     """A stand-in for a body's GraphProto, which must not change: initializers that a plan adds are kept here."""
 
     def __init__(self, body: Body) -> None:
-        """Take the nodes of a body, not copies, and the outputs of a graph; initializers and inputs are empty."""
+        """Take over the nodes of a body, without copying them, and for a graph its outputs.
+
+        The lists of initializers and inputs are empty at first.
+        """
         graph = pb.GraphProto()
         if not body.function:
             graph.output.extend(body.proto.output)

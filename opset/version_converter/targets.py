@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, SupportsIndex
 
 from opset.errors import Finding, UsageError, quote
 from opset.opsets import releases
@@ -42,8 +43,10 @@ class Target(NamedTuple):
 def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_version: int | None = None) -> Target:
     """Return the target with one or more opset versions: 21, "21", "ai.onnx.ml=3", or a mapping of domains to versions.
 
+    `ir_version` is the IR version that converted models get, None to change it only as far as needed.
+
     Raises UsageError U101 for a domain or version that the registry does not have, an IR version that does not exist,
-    two versions of one domain, and a mapping that has none.
+    two versions of one domain, and a mapping without versions.
     """
     if isinstance(to, Mapping) and not to:
         help = 'name a version, as {"": 21}, or leave the argument out: the model keeps its versions'
@@ -51,6 +54,8 @@ def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_
     opsets: dict[str, int] = {}
     entries = to.items() if isinstance(to, Mapping) else [_parse_version(str(to))]
     for domain, version in entries:
+        if isinstance(version, SupportsIndex) and not isinstance(version, bool):
+            version = operator.index(version)
         domain = "" if domain == "ai.onnx" else domain
         if opsets.setdefault(domain, version) != version:
             message = f"{domain or 'ai.onnx'} is given two versions"
@@ -62,14 +67,15 @@ def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_
             message = f"there are no schemas for the domain '{label}'"
             raise UsageError(Finding("U101", message, help=registry.domains_like(label)))
         if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= newest:
-            raise UsageError(
-                Finding("U101", f"{label} has no version {version}", help=f"versions go from 1 to {newest}")
-            )
+            help = f"versions go from 1 to {newest}{', as numbers' * isinstance(version, str)}"
+            raise UsageError(Finding("U101", f"{label} has no version {version!r}", help=help))
     return Target(opsets, _check_ir_version(ir_version))
 
 
 def target_of_release(name: str, registry: Registry, ir_version: int | None = None) -> Target:
     """Return the target of an ONNX release such as "1.15": its opsets, and its IR version as the highest.
+
+    `ir_version` is the IR version that converted models get, None to change it only as far as needed.
 
     Raises UsageError U101 if there is no such release or IR version.
     """
@@ -88,8 +94,8 @@ def target_of_runtime(
 ) -> Target:
     """Return the target of a release of a runtime: the newest opsets that it takes, and its IR version as the highest.
 
-    A model keeps its opset if the runtime takes it. Operators are taken as in the newest release of onnx that has no
-    later opset of ai.onnx.
+    A model keeps its opset if the runtime takes it. Operators are defined as in the newest release of onnx whose
+    opset of ai.onnx is not above the target's.
 
     Args:
         spec: The runtime and its release, "onnxruntime==1.17".
@@ -100,8 +106,9 @@ def target_of_runtime(
         to: Versions to reach in place of those that suit a model best, in a form of `target_of_version`.
 
     Raises:
-        UsageError: U101 if the runtime or its release is not known, or the opsets that it takes are not and `to` names
-            none, or if there are no such versions, or the runtime does not take them.
+        UsageError: U101 in these cases: the runtime or its release is not known; it is not known which opsets the
+            release takes, and `to` names no version of ai.onnx; there is no such version in `to`, or the runtime does
+            not take it; there is no such IR version.
         SchemaError: A file has faults.
     """
     from opset.opsets.runtimes import find_runtime  # most conversions need no runtime
@@ -261,6 +268,10 @@ def parse_versions(texts: tuple[str, ...]) -> dict[str, int]:
 def _check_ir_version(version: int | None) -> int | None:
     """Return the IR version, or None, unchanged. Raises UsageError U101 if there is no such IR version."""
     newest = releases.newest_ir_version()
-    if version is not None and not 1 <= version <= newest:
-        raise UsageError(Finding("U101", f"there is no IR version {version}", help=f"they go from 1 to {newest}"))
+    if version is None:
+        return None
+    is_number = isinstance(version, SupportsIndex) and not isinstance(version, bool)
+    if not is_number or not 1 <= version <= newest:
+        shown = version if is_number else repr(version)
+        raise UsageError(Finding("U101", f"there is no IR version {shown}", help=f"they go from 1 to {newest}"))
     return version

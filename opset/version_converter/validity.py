@@ -61,8 +61,8 @@ class Validity:
     def plain_nodes_fit(self, body: Body, versions: Mapping[str, int]) -> bool:
         """Whether all nodes without attributes have as many inputs and outputs as their operators allow.
 
-        Absent inputs, named "", count as present here: callers have to check nodes that have some. Nodes of unknown
-        operators are not checked. `versions` are the opsets by domain.
+        Absent inputs, named "", count as present here; callers have to check nodes with absent inputs one by one. Nodes
+        of unknown operators are not checked. `versions` are the opsets by domain.
         """
         counts = map(len, body.reads), map(len, body.computes), map(bool, body.attributes)
         for (op_type, domain), reads, computes, has_attributes in {*zip(body.operators, *counts, strict=True)}:
@@ -110,8 +110,9 @@ class Validity:
     def _check_conditions(self, fit: Fit, version: int, body: Body, index: int) -> None:
         """Raise Refusal C103 if the node at `index` breaks a declared constraint by its attributes, or absent inputs.
 
-        Attributes that refer to one of a function count as unknown, and so do values that are no part of a form.
-        Nothing is raised if runtimes accept nodes of the operator at the opset `version` that break constraints.
+        An attribute counts as unknown if it refers to an attribute of a function, or if the operator's attributes may
+        be large (`fit.small` is False). Nothing is raised if runtimes accept nodes of the operator that break
+        constraints, at the opset `version` of ai.onnx.
         """
         schema, attributes = fit.schema, body.attributes[index]
         values = {each.name: attribute_value(each) for each in attributes if fit.small and not each.ref_attr_name}
@@ -125,8 +126,8 @@ class Validity:
     def _fit_of(self, operator: Operator, version: int) -> Fit:
         """Return a new Fit for an operator at an opset: its schema, and the facts on which the check of a node depends.
 
-        No forms of nodes are known yet. `operator` is the pair of name and domain; the registry must have it at this
-        version.
+        Its `forms`, the forms of nodes that are known to fit, are empty. `operator` is the pair of name and domain; the
+        registry must have it at this version.
         """
         schema = self._registry.schema(operator[0], version, operator[1])
         assert schema is not None

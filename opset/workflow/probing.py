@@ -100,8 +100,8 @@ def _limits(runtime: Runtime, registry: Registry) -> dict[str, tuple[int, int]]:
     """Return (lowest, highest) opset with which the runtime loads a node, by domain, and under "ir" the IR versions.
 
     An example is {"": (7, 21), "ai.onnx.ml": (1, 4), "ir": (1, 10)}. If no opset of ai.onnx.ml loads, this key is
-    missing. Only the highest numbers are found by loading. The lowest opset of ai.onnx is from the tables of runtimes;
-    the others are 1.
+    missing. The highest numbers are found by loading models. The lowest opset of ai.onnx is from the tables of
+    runtimes, and the other lowest numbers are 1.
     """
     from opset.model import proto as pb
 
@@ -276,10 +276,10 @@ def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema
 def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[str, Trial]]:
     """Yield (type, trial) for each type of the type constraint `parameter`: a copy of `trial` with values of this type.
 
-    If an input has the constraint, the trial itself is yielded first, with its own type.
+    If an input has the constraint, the trial itself is yielded first, with its own type; no copy has that type.
 
-    If only an output has the constraint, its type follows from the attribute that names an element type, so that both
-    are changed. Nothing is yielded unless the operator has exactly one such attribute.
+    If only an output has the constraint, its type follows from the attribute that names an element type, and each copy
+    sets both. Only tensor types are yielded then, and nothing unless the operator has exactly one such attribute.
     """
     places = (*zip(trial.inputs, _type_constraints(schema.inputs, len(trial.inputs)), strict=True),)
     old = next((each.type for each, name in places if name == parameter and each.type), "")

@@ -726,13 +726,50 @@ def test_an_output_of_one_element_keeps_its_axis(mode, coordinates, sizes, open_
     np.testing.assert_allclose(have, want, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("region", [(0.2, 0.7), (-0.3, 1.2), (0.0, 1.0)])
+@pytest.mark.parametrize("count", [1, 3, 4, None])
+@pytest.mark.parametrize("to", [10, 9, 7])
+def test_a_region_of_an_axis_whose_size_is_open(mode, region, count, to):
+    """The run shows how long the axis is: as long as the result, or not; and what is outside."""
+    sizes = "int64[2] z" if count is None else f"int64[2] z = {{{count}, 2}}"
+    before = onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": 13]> g (float[N, 2] x{", " + sizes if count is None else ""}) => '
+        f"(float[A, B] y) <float[4] r = {{{region[0]}, 0, {region[1]}, 1}}{', ' + sizes if count else ''}> {{ "
+        f'y = Resize <mode = "{mode}", coordinate_transformation_mode = "tf_crop_and_resize", '
+        'extrapolation_value = 7.5> (x, r, "", z) }'
+    )
+    evaluators = [opset.ReferenceEvaluator(model) for model in (before, opset.convert(before, to))]
+    for length in (1, 2, 3, 4, 6):
+        for target in [count] if count else [1, 2, 3, 4]:
+            feeds = {"x": np.random.default_rng(3).random((length, 2), np.float32)}
+            feeds |= {} if count else {"z": ints(target, 2)}
+            want, have = (evaluator.run(None, feeds)[0] for evaluator in evaluators)
+            assert have.shape == want.shape == (target, 2)
+            np.testing.assert_allclose(have, want, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("sizes", [(3, 1), (3, 2), (7, 3)])
+def test_antialiasing_in_double_is_exact_in_double(sizes):
+    before = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 18]> g (double[7, 4] x) => (double[A, B] y) '
+        f"<int64[2] z = {{{str(sizes)[1:-1]}}}> {{ "
+        'y = Resize <mode = "linear", antialias = 1> (x, "", "", z) }'
+    )
+    x = np.random.default_rng(3).random((7, 4))
+    want, have = (
+        opset.ReferenceEvaluator(model).run(None, {"x": x})[0] for model in (before, opset.convert(before, 17))
+    )
+    np.testing.assert_allclose(have, want, rtol=1e-14)
+
+
 REFUSED = [
     (18, 17, "C205", "the input 'sizes' ('z') is computed at run time",
      '(float[4,4] x, int64[2] z) => (float[] y) { y = Resize<mode="linear", antialias=1>(x, , , z) }'),
     (18, 17, "C205", "the input 'sizes' ('z') is computed at run time",  # and the size of one axis is known
      '(float[4,4] x, int64[1] k) => (float[a,2] y) <int64[1] two = {2}> { z = Concat<axis=0>(k, two) '
      'y = Resize<mode="linear", antialias=1>(x, , , z) }'),
-    (18, 17, "C204", "each element depends on 202",
+    (18, 17, "C204", "each element depends on 200",
      '(float[400,4] x) => (float[] y) <int64[2] z = {4, 4}> { y = Resize<mode="linear", antialias=1>(x, , , z) }'),
     (18, 17, "C207", "antialias is 1, and a size",
      '(float[n,4] x) => (float[] y) <float[2] s = {0.5, 1}> { y = Resize<mode="cubic", antialias=1>(x, , s) }'),

@@ -27,6 +27,9 @@ f (a) => (b) {
 }
 <domain: "d", opset_import: ["": 17]>
 g (a) => (b) { b = Relu (a) }"""
+SELU = """<ir_version: 10, opset_import: ["": 17]> main (float[N] x) => (float[N] y) { y = Selu (x) }
+<domain: "", opset_import: ["": 17]> Selu (a) => (b) { b = Neg (a) }"""
+ACME = {"domain": "com.acme", "version": 1}
 CALL, PLACE = "graph.node[0]", "graph 'main', node number 0 (f)"
 F = "functions[0]"
 
@@ -58,6 +61,13 @@ CAST = LEAK.replace("LeakyRelu <alpha: float = @k>", "Cast <to: int = @k>").repl
         (LEAK, {f"{F}.domain": "", f"{CALL}.domain": "", "opset_import[1]": None}, []),
         (LEAK, {"functions[+]": {"name": "f", "domain": "d"}}, [("M113", "function 'd.f'")]),
         (LEAK, {"functions[+]": {"name": "f", "domain": "d", "overload": "g"}}, []),
+        # Operators of the standard at the imported version; an overload tells the function apart.
+        (SELU, {}, [("W403", "function '.Selu'")]),
+        (SELU, {f"{F}.overload": "other", f"{CALL}.overload": "other"}, []),
+        (SELU, {f"{F}.domain": "ai.onnx"}, [("W403", "function 'ai.onnx.Selu'")]),
+        (SELU, {f"{F}.name": "Seluu", f"{CALL}.op_type": "Seluu"}, []),
+        (SELU, {f"{F}.name": "Mish", f"{CALL}.op_type": "Mish"}, []),  # came with version 18
+        (SELU, {f"{F}.domain": "com.acme", f"{CALL}.domain": "com.acme", "opset_import[+]": ACME}, []),
         # Cycles, also through graphs in nodes.
         (NESTED, {}, []),
         (

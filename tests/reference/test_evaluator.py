@@ -376,6 +376,26 @@ def test_an_error_names_the_node_its_inputs_and_why(nodes, code, says):
     assert says in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("nodes", "operator"),
+    [
+        ("y = Relu <slope = 1> (x)", "Relu 14"),
+        ("y = Add (x)", "Add 14"),
+        ("y = ai.onnx.ml.Scaler <scale: int = 1> (x)", "ai.onnx.ml.Scaler 1"),
+        ("m = Cast <to = 11> (x) y, i, j = LayerNormalization <stash_type = 11> (m, m)", "LayerNormalization 17"),
+    ],
+)
+def test_what_helps_a_node_that_does_not_fit_names_its_operator(nodes, operator):
+    header = '<ir_version: 10, opset_import: ["": 21, "ai.onnx.ml": 3]>'
+    with pytest.raises(RunError) as caught:
+        ReferenceEvaluator(parser.parse_model(f"{header} g (float[2, 3] x) => (float[2, 3] y) {{ {nodes} }}")).run(
+            None, {"x": X}
+        )
+    assert caught.value.findings[0].advice == (
+        f"correct the node or the imported version: opset show {operator} prints the signature"
+    )
+
+
 BRANCHES = """<domain: "local", opset_import: ["": 21]> F <body> (a) => (b) { c = Constant <value = bool {1}> ()
     b = If <then_branch: graph = @body, else_branch = e () => (float[2, 3] q) { q = Identity (a) }> (c) }"""
 

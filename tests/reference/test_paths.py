@@ -43,6 +43,10 @@ PATHS = {
     "a region as large as the result": (
         "Resize", 19, (RAMP[0, 0], floats(1 / 3, 1), None, np.array([4])),
         {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize"}, [[2, 2 + 4 / 3, 4 + 4 / 3, 8]]),
+    "a vector of which fewer elements are left than count for one of them": (
+        "Resize", 19, (RAMP[0, 0], None, None, np.array([1])), {"mode": "linear"}, [[3]]),
+    "a vector of which one element is left, by a curve": (
+        "Resize", 19, (RAMP[0, 0], None, None, np.array([1])), {"mode": "cubic"}, [[2.71875]]),
     "a region without size before another": (
         "RoiAlign", 16, (np.full((1, 1, 4, 4), 5, np.float32), floats([1, 1, 1, 1], [0, 0, 2, 2]), np.array([0, 0])),
         {}, [[[[[0]]], [[[5]]]]]),

@@ -1,5 +1,6 @@
 """The target that a call names: opsets by domain, IR version, release of onnx, and what it does not take."""
 
+import numpy as np
 import pytest
 
 import opset
@@ -49,7 +50,11 @@ def test_versions_that_there_are_not():
     for to in (0, NEWEST + 1, True, -1, 12.5):
         assert refused(target_of_version, {"": to}, REGISTRY) == (
             "U101", f"ai.onnx has no version {to}", f"versions go from 1 to {NEWEST}")  # fmt: skip
+    assert refused(target_of_version, {"": "17"}, REGISTRY) == (
+        "U101", "ai.onnx has no version '17'", f"versions go from 1 to {NEWEST}, as numbers")  # fmt: skip
     assert target_of_version({"": 13, "ai.onnx": 13}, REGISTRY) == Target({"": 13})
+    found = target_of_version({"": np.int64(13)}, REGISTRY).opsets[""]
+    assert (type(found), found) == (int, 13)
     assert refused(target_of_version, {"": 13, "ai.onnx": 15}, REGISTRY) == (
         "U101", "ai.onnx is given two versions", '"" and "ai.onnx" are one domain: give it one version')  # fmt: skip
     message = "the mapping of domains to opset versions is empty"
@@ -177,3 +182,8 @@ def test_versions_of_a_call():
     for wrong in (0, newest + 1):
         assert refused(target_of_model, wrong) == (
             "U101", f"there is no IR version {wrong}", f"they go from 1 to {newest}")  # fmt: skip
+    for wrong in ("8", True, 8.0):
+        assert refused(target_of_model, wrong)[:2] == ("U101", f"there is no IR version {wrong!r}")
+    for given in {"release": 1.15}, {"runtime": 1.15}, {"runtime": ("onnxruntime", "1.17")}:
+        ((name, value),) = given.items()
+        assert refused(target_of, **given)[:2] == ("U101", f"the {name} {value!r} is no text")

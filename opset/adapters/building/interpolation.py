@@ -139,17 +139,15 @@ def _gather_indices(op: Builder, numbers: Numbers) -> str:
 def _resize_axis(
     op: Builder, x: str, rank: int, element: str, axis: ScaledAxis, method: Interpolation
 ) -> tuple[str, str]:
-    """Return a tensor resized along an axis, and a mask of the elements outside the cropped region, "" for none."""
-    changes = _scale_flag(op, axis.scale)
+    """Return a tensor resized along an axis, and a mask of the elements outside the cropped axis, "" for none."""
+    # A region that is not the whole axis changes it at every scale.
+    changes = _scale_flag(op, axis.scale) if axis.region == (0.0, 1.0) else ""
     at = _coordinates(op, Arithmetic(op, "float"), axis, method.coordinates, changes)
     # Old runtimes have Max and Min of FLOAT alone.
     m = Arithmetic(op, element if at.values is None else "double")
     size = _size_as_numbers(op, axis.size, m.element)
     column = [-1] + [1] * (rank - 1 - axis.number)
-    mask = ""
-    if method.outside is not None and at.values is not None:
-        outside = [not 0 <= coordinate <= float(axis.size) - 1 for coordinate in at.values]
-        mask = op.const(outside, "bool", [len(outside), *column[1:]]) if any(outside) else ""
+    mask = "" if method.outside is None else _mask_outside(op, at, axis, column)
     if at.values is None and element == "double":
         at = Numbers(None, op.Cast(at.name, to=NUMBERS[element]))
     neighbors, weights = _neighbors_and_weights(m, at, axis, method)
@@ -171,6 +169,17 @@ def _resize_axis(
             part = op.Where(changes, part, op.const(-0.0, element))
         parts.append(part)
     return reduce(op.Add, parts), mask
+
+
+def _mask_outside(op: Builder, at: Numbers, axis: ScaledAxis, column: list[int]) -> str:
+    """Return whether each coordinate is outside an axis, in the shape `column`; "" if none of known ones is."""
+    if at.values is not None:
+        outside = [not 0 <= coordinate <= float(axis.size) - 1 for coordinate in at.values]
+        return op.const(outside, "bool", [len(outside), *column[1:]]) if any(outside) else ""
+    m = Arithmetic(op, "float")
+    last = m.name(m.apply("Sub", _size_as_numbers(op, axis.size, "float"), m.number(1)))
+    mask = op.Or(op.Less(at.name, m.name(m.number(0))), op.Greater(at.name, last))
+    return str(op.Reshape(mask, op.const(column)) if len(column) > 1 else mask)
 
 
 def _size_as_numbers(op: Builder, count: Size | float, element: str) -> Numbers:
@@ -199,29 +208,48 @@ def _coordinates(op: Builder, m: Arithmetic, axis: ScaledAxis, mode: str, change
             at = centered
         case "pytorch_half_pixel":
             # 0 if there is one element, else as half_pixel.
-            several = m.apply("Min", m.apply("Max", m.apply("Sub", output, one), m.number(0)), one)
-            at = m.apply("Mul", centered, several)
+            at = m.apply("Mul", centered, _several_flag(m, output))
         case "half_pixel_symmetric":
             middle = m.apply("Div", size, m.number(2))
             part = m.apply("Div", output, m.apply("Mul", scale, size))
             shift = m.apply("Mul", middle, m.apply("Sub", one, part))
             at = m.apply("Sub", m.apply("Add", shift, m.apply("Div", m.apply("Add", positions, half), scale)), half)
         case "align_corners":
-            steps = m.apply("Max", m.apply("Sub", output, one), one)
-            at = m.apply("Div", m.apply("Mul", positions, last), steps)
+            at = m.apply("Div", m.apply("Mul", positions, last), _steps_between(m, output))
         case "tf_half_pixel_for_nn":
             at = m.apply("Div", m.apply("Add", positions, half), scale)
         case _:  # tf_crop_and_resize
-            start, end = (m.number(bound) for bound in axis.region)
-            if axis.output == 1:
-                return m.apply("Mul", m.apply("Mul", half, m.apply("Add", start, end)), last)
-            step = m.apply("Mul", m.apply("Sub", end, start), last)
-            moved = m.apply("Div", m.apply("Mul", positions, step), m.apply("Sub", output, one))
-            return m.apply("Add", m.apply("Mul", start, last), moved)
+            at = _cropped_coordinates(m, axis.region, positions, output, last)
     if at.values is None and changes:
         # An axis of scale 1 stays as it is.
         at = Numbers(None, op.Where(changes, m.name(at), m.name(positions)))
     return at
+
+
+def _several_flag(m: Arithmetic, output: Numbers) -> Numbers:
+    """Return 1 if an axis has several elements, 0 if it has one."""
+    return m.apply("Min", m.apply("Max", m.apply("Sub", output, m.number(1)), m.number(0)), m.number(1))
+
+
+def _steps_between(m: Arithmetic, output: Numbers) -> Numbers:
+    """Return the number of steps between the elements of an axis, 1 for one element."""
+    return m.apply("Max", m.apply("Sub", output, m.number(1)), m.number(1))
+
+
+def _cropped_coordinates(
+    m: Arithmetic, region: tuple[float, float], positions: Numbers, output: Numbers, last: Numbers
+) -> Numbers:
+    """Return the coordinates of elements spread over a region; one element is taken from its middle.
+
+    The operations have the order that they have in runtimes: by rounding, an element may be in or outside the input.
+    """
+    start, end = (m.number(bound) for bound in region)
+    middle = m.apply("Mul", m.number(0.5), m.apply("Add", start, end))
+    several = _several_flag(m, output)
+    single = m.apply("Sub", m.number(1), several)
+    origin = m.apply("Add", m.apply("Mul", start, several), m.apply("Mul", middle, single))
+    moved = m.apply("Mul", m.apply("Mul", positions, m.apply("Sub", end, start)), last)
+    return m.apply("Add", m.apply("Mul", origin, last), m.apply("Div", moved, _steps_between(m, output)))
 
 
 def _scale_flag(op: Builder, scale: float | str) -> str:
@@ -238,7 +266,7 @@ def _neighbors_and_weights(
     """Return the neighbors of each coordinate, and their weights, which follow from their distance."""
     stretch = 1.0
     if method.antialias and not isinstance(axis.scale, str):
-        stretch = min(float32(axis.scale), 1.0)
+        stretch = min(axis.scale, 1.0)
     radius = 2 if method.mode == "cubic" else 1
     reach = math.ceil(radius / stretch)
     if 2 * reach > MAX_NEIGHBORS:

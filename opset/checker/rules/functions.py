@@ -11,7 +11,7 @@ from opset.checker.table import CHECKER, WARNING, CheckContext
 from opset.errors import Finding, ModelError, brief_name, listing, quote
 from opset.model.attributes import attribute_type
 from opset.model.graph.index import Body, FunctionKey, Operator, bodies_below, call_order, function_faults
-from opset.opsets.registry import Registry
+from opset.opsets.registry import Registry, default_registry
 from opset.schemas import quirks
 from opset.schemas.names import domain_name
 
@@ -66,6 +66,22 @@ def check_attributes_apart(body: Body, context: CheckContext) -> Iterator[Findin
             message = f"the attribute {quote(name)} has the name of an input or output"
             why = "attributes, inputs and outputs of an operator have different names"
             yield Finding("W402", message, body.label, why, "rename one of them")
+
+
+@CHECKER.rule("W403", CheckContext, severity=WARNING)
+def check_operators_of_functions(context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each function that has the name of an operator of the standard at the model's import.
+
+    A node with an overload calls a function in any case.
+    """
+    imports = context.imports(context.main)
+    for (domain, name, overload), body in context.functions.items():
+        may_be_either = not overload and domain in imports and _is_text((name, domain))
+        since = _since(name, domain, imports[domain], default_registry()) if may_be_either else None
+        if since is not None:
+            message = f"{domain_name(domain)} has an operator {quote(name)}, too, since version {since}"
+            why = "each runtime decides whether the function or the operator is computed; opset takes the function"
+            yield Finding("W403", message, body.label, why, "rename the function in its calls, too, or remove it")
 
 
 @CHECKER.rule("G403", Body)

@@ -58,17 +58,18 @@ def change_sizes(
 ) -> Any:
     """Return a model whose inputs have other sizes, and whose constants are changed with them.
 
-    A variable becomes a number. A number becomes a variable or another number if every node treats the slices along
-    this axis independently of each other; the result then computes the same for each slice.
+    A size that is a variable becomes a number. A size that is a number becomes a variable or another number, but only
+    if every node treats the slices along this axis independently of each other. The result then computes the same for
+    each slice.
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package; it is not changed.
-        sizes: Numbers, or names of variables, by name of a size: "x.0" for the first size of input x, or a dim_param. A
-            name of an output, "y.0", with the new size says along which of its axes the slices lie, if several are
-            possible.
+        sizes: Numbers, or names of variables, by name of a size: "x.0" for the first size of input x, or a dim_param.
+            If the slices may lie along several axes of an output y, "y.0" with the new size says that they lie along
+            its first axis.
         schemas: Folders of operator YAML, for domains of your own.
         allow_external_roots: Folders outside the model's own from which external data may be read.
-        limits: How much the work may take. Without them, that is in proportion to the model.
+        limits: Limits of steps, memory and time. Without them, the work may take steps in proportion to the model.
 
     Returns:
         A ModelProto of the onnx package if `model` is one, else an opset.Model.
@@ -91,19 +92,20 @@ def with_sizes(
 ) -> tuple[Model, list[str]]:
     """Return the model with the new sizes, and a line of text for each change of a node.
 
-    A size that the model states as a number changes if every node treats the slices along its axis independently. A
-    size that is a variable gets a number in place of the variable.
+    A size that is a number changes only if every node treats the slices along its axis independently. A size that is a
+    variable becomes a number.
 
     Args:
         model: the model; it is not changed.
         sizes: the new sizes, numbers or names of variables, by name of the old size: "x.0" for the first size of input
-            x, or a dim_param. For the name of an output, "y.0", see `change_sizes`.
+            x, or a dim_param. If the slices may lie along several axes of an output y, "y.0" with the new size says
+            that they lie along its first axis.
         registry: the operators.
-        limits: how much the work may take; without them, that is in proportion to the model.
+        limits: limits of steps, memory and time; without them, the work may take steps in proportion to the model.
 
     Raises:
         UsageError: U103 if a new size is not valid, a variable is to have another name, an output does not get the size
-            that is given for it, or no input has a name in `sizes`.
+            that is given for it, or a name in `sizes` is not in the model.
         InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output, I401
             if `limits` do not suffice.
     """
@@ -123,9 +125,10 @@ def resize(
     Args:
         model: the model; it is not changed.
         sizes: the new sizes, numbers or names of variables, by name of the old size: "x.0" for the first size of input
-            x, or a dim_param. For the name of an output, "y.0", see `change_sizes`.
+            x, or a dim_param. If the slices may lie along several axes of an output y, "y.0" with the new size says
+            that they lie along its first axis.
         registry: the operators.
-        limits: how much the work may take; without them, that is in proportion to the model.
+        limits: limits of steps, memory and time; without them, the work may take steps in proportion to the model.
 
     Returns:
         Three values: the resized model, or `model` itself if no size changes; the numbers for variables, by name; and a
@@ -231,8 +234,8 @@ def _check_sizes(
 def _check_output_sizes(model: Model, named: Mapping[str, int | str], numbers: Mapping[str, int | str]) -> None:
     """Raise UsageError U103 if an output has another size than a caller gives for it.
 
-    An expression such as "2*N" is compared as it is where a variable of it has no number. Sizes that the model does not
-    state are not checked.
+    In an output size such as "2*N", variables are first replaced by their numbers; a variable without a number stays. A
+    size that the model does not state is not checked.
 
     Args:
         model: the model after its inputs were resized.
@@ -270,10 +273,10 @@ def _resize_axes(
         size: the new size, a number or the name of a variable.
         wanted: the axis of an output along which the slices must lie, by name of the output.
         registry: the operators.
-        limits: how much the work may take; without them, that is in proportion to the model.
+        limits: limits of steps, memory and time; without them, the work may take steps in proportion to the model.
 
     Raises:
-        InferenceError: I501 or I502 if the axes cannot be followed, I401 if the work takes more than it may.
+        InferenceError: I501 or I502 if the axes cannot be followed, I401 if a limit is exceeded.
     """
     read, index = read_model(model, registry)
     limits = limits or Limits()
@@ -318,8 +321,8 @@ def _resize_axes(
 def _check_outputs(engine: Engine, tracking: Tracking, before: int, wanted: Mapping[str, int]) -> None:
     """Raise TrackingStopped if an output lacks the resized axis, or has it along another axis than `wanted` says.
 
-    An output that is not in `wanted` may lack the resized axis if none of its sizes is the old size of it, or if the
-    output's elements are known in the resized model.
+    An output that is not in `wanted` may lack the resized axis in two cases: none of the output's sizes is `before`, or
+    its elements are known in the resized model.
 
     Args:
         engine: the inference of the model.

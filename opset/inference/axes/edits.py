@@ -40,7 +40,7 @@ class Edits:
     def __init__(
         self, source: AxisSource, after: Dim, opset: int, names: FreshNames, labels: Mapping[int, str]
     ) -> None:
-        """Begin without changes.
+        """Create an empty record of changes.
 
         Args:
             source: how nodes get the new size of the resized axis: its number, or the input's axis that they read at
@@ -64,7 +64,7 @@ class Edits:
         """A line for each constant that follows, and each value that is repeated."""
 
     def for_subgraph(self, labels: Mapping[int, str]) -> Edits:
-        """Return an Edits without changes for a subgraph, which adds its notes to the same list of notes.
+        """Return an empty Edits for a subgraph; its notes are added to the list of this one.
 
         `labels` are the names of the subgraph's nodes for notes, by index.
         """

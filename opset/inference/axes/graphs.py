@@ -34,7 +34,7 @@ class Pass(Follower, Protocol):
     def enter_unused(self, index: int, attribute: str) -> None:
         """Follow the axis through a subgraph that is never run, to resize it, too.
 
-        If the axis cannot be followed to its end, the subgraph stays as it is, and nothing is raised.
+        If the axis cannot be followed through all of its nodes, the subgraph stays as it is, and nothing is raised.
         """
 
     def is_shared(self, name: str) -> bool:

@@ -22,10 +22,10 @@ class Follower(Protocol):
     edits: Edits
 
     def choose(self, candidates: Sequence[Chosen]) -> Chosen:
-        """Return one of the candidates: by default the first, else the one that the pass was told to take.
+        """Return the candidate that the pass was told to take at this call, by default the first one.
 
-        A pass holds a list of positions, one for each choice in the order of the calls. Choices beyond the end of the
-        list take the first candidate.
+        The pass holds a list of positions among the candidates, one for each call with several candidates, in order. A
+        call beyond the end of the list takes the first candidate.
         """
 
     def input_label(self, call: Call, index: int) -> str:
@@ -114,9 +114,9 @@ class AxisStep:
         return tuple(shape)
 
     def output_after(self, place: Place, index: int = 0) -> tuple[Size, ...]:
-        """Return the shape of an output in the resized model, if it has the resized axis at `place`.
+        """Return the shape that an output has in the resized model if the resized axis is at `place`.
 
-        Raises Blocked if its shape in the model is not fully known.
+        Raises Blocked if the output's shape in the unchanged model is not fully known.
         """
         return self._shape_after(self.output_shape(index), place)
 
@@ -171,9 +171,10 @@ class AxisStep:
     # -- what changes --
 
     def choose(self, candidates: Sequence[Place]) -> Place:
-        """Return one of several possible places, at first the first one.
+        """Return one of several possible places: the first one, until it has led to a failure.
 
-        If a later node cannot carry the axis, the model is followed again with another choice.
+        If a later node cannot carry the axis, the axis is followed through the model again, and another place is
+        returned here.
         """
         return self._tracking.choose(candidates)
 

@@ -84,7 +84,7 @@ class Tracking:
         for an input without it.
 
         Raises:
-            Blocked: nothing is known of the subgraph.
+            Blocked: nothing is known of the subgraph, or the size of one of its inputs along the axis is not known.
             TrackingStopped: a node in the subgraph stands in the way.
         """
         scope = self.scope.subgraphs.get((index, attribute))
@@ -115,7 +115,7 @@ class Tracking:
     def enter_unused(self, index: int, attribute: str) -> None:
         """Follow the axis through a subgraph that is never run, since a runtime may look at its constants.
 
-        If the axis cannot be followed to the end, the subgraph stays as it is, and nothing is raised.
+        If the axis cannot be followed through all of its nodes, the subgraph stays as it is, and nothing is raised.
         """
         options, notes = len(self.options), len(self.edits.notes)
         try:
@@ -138,10 +138,10 @@ class Tracking:
         return name not in self.places and name not in self.sized
 
     def choose(self, candidates: Sequence[Chosen]) -> Chosen:
-        """Return one of the candidates: by default the first, else the one that the pass was told to take.
+        """Return the candidate that the pass was told to take at this decision, by default the first one.
 
-        `told` has the positions to take, one for each decision. If there are several candidates, their number is added
-        to `options`; a single candidate is no decision.
+        A decision is a call with several candidates; their number is added to `options`. The pass was told the position
+        of the candidate to take for each decision, in order.
         """
         if len(candidates) == 1:
             return candidates[0]
@@ -240,7 +240,7 @@ class Tracking:
     def _keep_places(self, index: int, places: Sequence[Place | None]) -> None:
         """Store in `places` the places of the resized axis in a node's outputs, None for an output without it.
 
-        Raises Blocked if the size of an output along the axis is not certainly the size that its place means.
+        Raises Blocked unless each such output certainly has, along the axis, the size that follows from its place.
         """
         for name, place in zip(self.scope.body.computes[index], places, strict=False):
             if name and place is not None:
@@ -250,8 +250,8 @@ class Tracking:
     def _compute_sizes(self, index: int, call: Call) -> bool:
         """Compute the elements of a node's outputs in the resized model, and store those that differ in `sized`.
 
-        The node computes with sizes, as Shape does. Returns whether this succeeded. If an element is not known, nothing
-        is stored.
+        It is meant for nodes that compute with sizes, such as Shape. Returns whether all elements of the outputs are
+        known; if not, nothing is stored.
         """
         types: list[Type | None] = []
         for name, type_ in zip(call.names, call.types, strict=True):
@@ -321,9 +321,9 @@ def _slices_are_equal(model: Any, tensor: Any, axis: int) -> bool:
 def follow(make: Callable[[Sequence[int]], Tracking], accept: Callable[[Tracking], None], limit: int) -> Tracking:
     """Return the first pass that follows the resized axis to the end, if no other pass contradicts it.
 
-    Where the axis may go on in several places, a pass takes one of these candidates: a decision. After a pass succeeds,
-    each of its decisions is made otherwise in further passes. If one of them succeeds, too, and an output then has the
-    axis at another place, the right place is not certain, and TrackingStopped is raised.
+    A node may allow several places for the axis, the candidates; that a pass takes one of them is a decision. After the
+    first pass that succeeds, further passes change its decisions one by one. If such a pass succeeds, too, but has the
+    axis at another place of an output, the right place is not certain, and TrackingStopped is raised.
 
     Args:
         make: makes a pass with the given decisions: for each, the position of the candidate to take.
@@ -358,9 +358,10 @@ def _search(
 ) -> tuple[tuple[Tracking, list[int]] | None, TrackingStopped | None]:
     """Return the first pass that succeeds, with its decisions, and the error of the failed pass that came farthest.
 
-    After a failed pass, the next one takes the next candidate of the last decision that has one left; decisions behind
-    it begin anew. A pass that `accept` refuses counts as one that came to the end. The first result is None if no pass
-    succeeds within `limit`, the second one if none failed.
+    After a failed pass, the next one takes the next candidate of the last decision that has one left; later decisions
+    begin again with their first candidates. A pass that `accept` refuses has failed, but came farther than one that
+    stopped at a node. The first result is None if no pass succeeds within `limit` passes. The second result is None if
+    no pass failed.
 
     Args:
         make: makes a pass with the given decisions, each the position of the candidate to take.

@@ -52,9 +52,9 @@ def common_shape(call: Call, indices: Iterable[int], label: str, shape: Shape | 
 def complete_broadcast_target(call: Call, index: int, onto: Shape, label: str) -> Shape:
     """Return the shape `onto` with sizes filled in from the input at `index`, which must broadcast to it.
 
-    A size of the input that is certainly not 1 takes the place of an unknown size (None) in `onto`, and a number the
-    place of a symbolic size. If the input's rank is unknown, `onto` is returned as it is. Raises Violation with the
-    constraint `label`, such as "C1", if the input certainly cannot be broadcast to `onto`.
+    A size of the input that is certainly not 1 replaces an unknown size (None) in `onto`. If it is a number, it
+    replaces a symbolic size, too. If the input's rank is unknown, `onto` is returned as it is. Raises Violation with
+    the constraint `label`, such as "C1", if the input certainly cannot be broadcast to `onto`.
     """
     shape = call.shape(index)
     if shape is None:
@@ -122,8 +122,8 @@ SIZES = Algebra(equal, at_most, less, apply_to_sizes, Dim)
 def check_declared_constraints(call: Call) -> None:
     """Raise Violation if a node certainly breaks a constraint that its operator's YAML declares for its inputs.
 
-    Otherwise, record in `call` the shapes of inputs that the constraints complete, and the sizes that names in declared
-    shapes stand for; `call.shape`, `call.size` and `call.run` then return them.
+    Otherwise, two things are recorded in `call`: the shapes of inputs that the constraints complete, and the sizes that
+    names in declared shapes stand for. From then on, `call.shape`, `call.size` and `call.run` return them.
     """
     plan = plan_of(call.schema)
     if plan is None:
@@ -152,8 +152,8 @@ def check_declared_constraints(call: Call) -> None:
 def _is_given(call: Call, name: str) -> bool | None:
     """Return whether a node has the input or attribute called `name`; an empty list counts as absent.
 
-    The result is None if an attribute refers to one of the function around the node, and the call of this function is
-    unknown.
+    The result is None if the attribute takes its value from a call of the function that the node is in, and this call
+    is unknown.
     """
     if name in call.schema.attributes:
         try:
@@ -166,9 +166,9 @@ def _is_given(call: Call, name: str) -> bool | None:
 def attribute_if_known(call: Call, name: str) -> Any:
     """Return the value of an attribute, or its default; None if it is unknown.
 
-    The result is None if the attribute is absent and has no default. It is also None if the attribute refers to one of
-    the function around the node, and the call of this function is unknown. Raises WrongAttributeType if the value has
-    another type than the schema says.
+    The result is None if the attribute is absent and has no default. It is also None if the attribute takes its value
+    from a call of the function that the node is in, and this call is unknown. Raises WrongAttributeType if the value
+    has another type than the schema says.
     """
     try:
         return call.attribute(name)
@@ -180,8 +180,8 @@ def required_attribute(call: Call, name: str) -> Any:
     """Return the value of an attribute that has no default.
 
     Raises Violation without a label if the node lacks the attribute, and WrongAttributeType if the value has another
-    type than the schema says. Raises Unknown if the attribute refers to one of the function around the node, and the
-    call of this function is unknown.
+    type than the schema says. Raises Unknown if the attribute takes its value from a call of the function that the node
+    is in, and this call is unknown.
     """
     value = call.attribute(name)
     if value is None:

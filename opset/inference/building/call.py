@@ -63,9 +63,9 @@ class Call:
     def with_schema(self, schema: OpSchema, types: Sequence[Type | None]) -> Call:
         """Return a Call of the same node with another schema and other input types.
 
-        It has no results of checked constraints yet. Both Calls share the lists of doubts, reads and memory. Values of
-        attributes that the version of `schema` calls otherwise, as its `change:` block declares, are translated. Raises
-        Unknown if such a value is not known.
+        The new Call has no results of checked constraints yet. It shares `doubts`, `reads` and `memory` with this one,
+        so that both add to the same ones. If the `change:` block of `schema` gives a value of an attribute a new name,
+        the new Call has this name. Raises Unknown if the value of such an attribute is not known.
         """
         changes = schema.change.attributes if schema.change is not None else {}
         values = {name: self.attribute(name) for name, change in changes.items() if change.values}
@@ -228,7 +228,8 @@ class Call:
 
         Raises:
             WrongAttributeType: the value has another type than the schema says.
-            Unknown: the value is taken from the call of the function around the node, and this call is not known.
+            Unknown: the attribute takes its value from a call of the function that the node is in, and this call is
+                unknown.
         """
         if name not in self._attributes:
             formal = self.schema.attributes.get(name)

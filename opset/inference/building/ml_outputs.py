@@ -55,7 +55,7 @@ def check_one_or_each(call: Call, count: int, label: str, what: str) -> None:
     """Raise Violation `label` if `count` is certainly neither 1 nor the number of features.
 
     The number of features is the last size of the first input, 1 for a scalar. `label` is the label of a constraint,
-    such as "C1"; `what` names in the message the things that are counted.
+    such as "C1"; `what` is the message's word for the things that `count` counts, such as "replacements".
     """
     shape = call.shape(0)
     if shape is None or count == 1:

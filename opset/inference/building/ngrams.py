@@ -12,7 +12,7 @@ from opset.schemas.constraints.violation import Violation
 def ngram_sizes(
     pool: Sequence[Any], counts: Sequence[int], indexes: Sequence[int], weights: Sequence[float]
 ) -> tuple[list[int], int]:
-    """Return, for n-grams of 1, 2, … elements, how many elements of a pool they take up, and the number of n-grams.
+    """Return how many elements of the pool the n-grams of each length take up, and the number of all n-grams.
 
     For example, two 1-grams and three 2-grams take up [2, 6] elements, and are 5 n-grams. The parameters are the
     attributes of TfIdfVectorizer.

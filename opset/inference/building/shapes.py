@@ -106,11 +106,10 @@ def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None
 
 
 def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None], shape: Sequence[Size]) -> None:
-    """Set the one unknown size in `sizes`, a Reshape's output shape: all elements divided by the other sizes.
+    """Set the one unknown size of a Reshape's output: the number of elements divided by the other sizes.
 
-    If no size is unknown, and exactly one size in `wanted` is symbolic, the size of the same axis is set instead, but
-    only if the division leaves no remainder. Nothing is set if several sizes are unknown or symbolic, or if another
-    size may be 0.
+    If no size is unknown, but exactly one size in `wanted` is symbolic, the size of this axis is set instead, unless
+    the division leaves a remainder. Nothing is set if there are several such axes, or if another size may be 0.
 
     Args:
         sizes: the output shape, changed in place; 0 and -1 are replaced by the sizes that they mean.
@@ -232,9 +231,9 @@ def complete_parts(stated: Sequence[Size | None], whole: Size | None, label: str
 def equal_parts(whole: Size, count: int, *, last_smaller: bool) -> list[Size]:
     """Return the sizes of `count` equal parts of a dimension of size `whole`.
 
-    With `last_smaller`, the parts are rounded up, and the last one has the rest: 7 in 3 parts is [3, 3, 1]. Raises
-    Violation C2 if the rest is certainly negative, or without `last_smaller`, if `count` certainly does not divide
-    `whole`.
+    With `last_smaller`, the parts are rounded up, and the last one has the rest: 7 in 3 parts is [3, 3, 1]. Violation
+    C2 is then raised if the rest is certainly negative. Without `last_smaller`, it is raised if `count` certainly does
+    not divide `whole`.
     """
     if not last_smaller:
         if equal(whole % count, 0) is False:
@@ -335,9 +334,10 @@ def shape_of_slices(shape: Sequence[Size], indices: Sequence[Size], batch: int, 
 
 
 def check_updates_shape(shape: Sequence[Size], indices: Sequence[Size], length: int, updates: Sequence[Size]) -> None:
-    """Raise Violation C2 if updates certainly lack the shape of the slices that index tuples select, as in ScatterND.
+    """Raise Violation C2 if the updates of a ScatterND certainly differ in shape from the slices that they replace.
 
-    `shape`, `indices` and `updates` are the shapes of the three inputs, `length` is the number of indices in a tuple.
+    `shape`, `indices` and `updates` are the shapes of the three inputs. Index tuples select the slices; `length` is the
+    number of indices in a tuple.
     """
     expected = shape_of_slices(shape, indices, 0, length)
     if len(updates) != len(expected) or any(equal(a, b) is False for a, b in zip(updates, expected, strict=True)):

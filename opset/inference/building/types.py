@@ -105,7 +105,7 @@ def shape_of_dims(dims: Sequence[int]) -> Shape | None:
 
 
 def sequence(inner: Type | None) -> Type:
-    """Return the type of sequences whose elements have the type `inner`, None if unknown.
+    """Return the type of sequences whose elements have the type `inner`, or an unknown type if `inner` is None.
 
     A size in `inner` that may differ between elements has to be None.
     """
@@ -290,10 +290,10 @@ def map_sizes(type_: Type | None, replace: Callable[[Size | None], Size | None])
 def combine_types(
     stated: Type | None, inferred: Type | None, better: Callable[[Size, Size], bool]
 ) -> tuple[Type | None, str]:
-    """Return the type that a stated and an inferred type state together, and how the two contradict each other.
+    """Return the combination of a stated and an inferred type, and a text that says how the two contradict each other.
 
     A part that one of the two leaves open comes from the other one. A part in which they contradict each other is taken
-    from the inferred type. The second result is "" if there is no contradiction.
+    from the inferred type. The text is "" if there is no contradiction.
 
     Args:
         stated: the type that the model states, None if it states none.

@@ -95,8 +95,8 @@ def stated_dim_names(model: Model) -> set[str]:
 def check_dim_names(names: Iterable[str], known: Iterable[str], stated: Iterable[str] = ()) -> None:
     """Raise UsageError U103 if one of `names` is not in `known`, with a finding for each.
 
-    The message lists the names that exist, those most alike first: `known`, and `stated`, the names of sizes that are
-    numbers already.
+    The help of a finding lists the names that exist, which are in `known` and `stated`; names with the same beginning
+    come first. `stated` are the names of sizes that are numbers already.
     """
     wanted = set(names)
     others = {*known, *stated} - wanted

@@ -47,9 +47,9 @@ class FunctionCalls:
     ) -> Generator[Scope, None, Outcome]:
         """Return the inferred output types and elements of the node at `index`, which calls the function `key`.
 
-        The return value is the result of the generator. If no equal call was inferred before, the generator first
-        yields a new scope of the function; before it goes on, the caller has to infer the function's body in that
-        scope. Calls are equal if they differ only in the names of values and variables. The scope is stored in
+        This is a generator, and the Outcome is its return value. If no equal call was inferred before, it first yields
+        a new scope of the function; the caller has to infer the function's body in that scope before it resumes the
+        generator. Calls are equal if they differ only in the names of values and variables. The scope is stored in
         `scope.calls`.
 
         Args:

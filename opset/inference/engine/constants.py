@@ -136,7 +136,8 @@ class ConstantElements:
     def _output_constant(self, type_: Type | None, elements: Sequence[Any] | None) -> Constant | None:
         """Return the computed `elements` of an output of type `type_` as a Constant, and charge the budget for them.
 
-        The result is None if no element is known, or if their number is not certainly the number that the type means.
+        The result is None in two cases: no element is known, or the shape in `type_` does not certainly have this
+        number of elements.
         """
         shape = type_.shape if type_ is not None else None
         count = small_element_count(shape)

@@ -238,8 +238,9 @@ class Engine:
     def _abandon_rest(self, scope: Scope) -> None:
         """Record in the scope of a main or training graph that inference stopped in it.
 
-        The outputs of the node at which it stopped, and of all later nodes, become unknown, and get this as the reason.
-        The scopes of their subgraphs are dropped, and the functions that they call are added to `calls.omitted`.
+        The outputs of the node at which it stopped, and of all later nodes, become unknown, and the reason that is
+        recorded for them says at which node inference stopped. The scopes of their subgraphs are dropped, and the
+        functions that they call are added to `calls.omitted`.
         """
         assert self.stopped is not None
         doubts = (f"inference stopped at {self.stopped[0]}: {self.stopped[1].why}",)

@@ -334,10 +334,10 @@ def _attribute_warnings(schema: OpSchema, attributes: Sequence[Any]) -> tuple[st
 
 
 def _infer_tolerated_node(call: Call, inference: OperatorInference) -> tuple[Call, Any] | None:
-    """Infer a node that violates the standard, but that runtimes accept, like the standard node with the same meaning.
+    """Infer a nonstandard node that runtimes accept, by the rule for the standard node with the same meaning.
 
-    Returns the Call of this standard node and the result of its rule, [] if the rule cannot tell. Returns None if
-    runtimes do not accept the node either, as far as is known.
+    Returns the Call of the standard node and the result of its rule; the result is [] if the rule raises Unknown.
+    Returns None if runtimes are not known to accept the node.
     """
     fallback = inference.fallback
     if fallback is None or fallback.schema is None or fallback.rule is None:
@@ -357,7 +357,7 @@ def _infer_tolerated_node(call: Call, inference: OperatorInference) -> tuple[Cal
 
 
 def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | None]:
-    """Return a node's input types, with those in a form that only runtimes accept changed to the standard's form.
+    """Return a node's input types; a type in a form that only runtimes accept is changed to the standard's form.
 
     For example, the bounds of a Clip become scalars if they are tensors of shape [1]. `schemas/quirks.py` lists these
     forms.

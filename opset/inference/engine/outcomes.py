@@ -125,8 +125,8 @@ def complete_results(
 ) -> tuple[tuple[Type | None, ...], tuple[Problem, ...]]:
     """Return the type of each output of a node, None if unknown, and the problems with the result of its rule.
 
-    There is a problem for a size that is negative or beyond 64 bits, and for a result that is no shape. What is wrong
-    in the result is unknown in the types.
+    There is a problem for a size that is negative or beyond 64 bits, and for a result that is no shape. Such a part of
+    the result is unknown in the types.
 
     Args:
         raw: the result of the rule: a shape, a type or None, or a list of these, one for each output; a list may be

@@ -52,7 +52,7 @@ class Value:
 
     @property
     def place(self) -> str:
-        """The location of the node, as messages show it: "graph 'g', node 'up1' (Resize)"."""
+        """The location of the node that has this output, as messages show it: "graph 'g', node 'up1' (Resize)"."""
         return self.body.location(self.index)
 
     @property
@@ -188,7 +188,7 @@ class Inference:
         return frozenset(self._engine.sizes.variables)
 
     def values(self) -> Iterator[Value]:
-        """Yield a Value for each named output of each node: in a graph once, in a function once per different call."""
+        """Yield a Value for each named output of each node; in a function, one for each different call."""
         for values in self.by_node():
             yield from values
 
@@ -227,7 +227,7 @@ class Inference:
 
         The room for types is in proportion to the number of nodes; types for which no room is left are left out, and
         counted in `left_out`. In functions, no types are added, and stated types are replaced only with `overwrite`.
-        Inputs stay as they are, but for variables that were bound to numbers.
+        Inputs stay as they are, except that variables that were bound to numbers are replaced.
 
         Args:
             overwrite: Whether stated types that contradict the inferred ones, or are less precise, are replaced.
@@ -256,19 +256,20 @@ def infer(
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
         dims: Numbers for sizes that the model leaves open: by dim_param, "x.0" for the first size of input x, or a name
-            that an inference shows. A size that the model states as a number becomes another one, or a variable, as
-            `change_sizes` does it.
+            such as "y_d0", which an earlier inference made for an unknown size. A size that the model states as a
+            number becomes another one, or a variable, as `change_sizes` does it.
         data_prop: Whether elements are followed through shape arithmetic.
         check_type: Whether inputs of nodes are checked against the signatures of their operators.
         overwrite: Whether the types that the model states for computed values are ignored.
         schemas: Folders of operator YAML, for domains of your own.
         allow_external_roots: Folders outside the model's own from which external data may be read.
-        limits: How much the inference may take. Without them, that is in proportion to the model; if it does not
-            suffice, the rest is unknown, and `stopped` of the result says so.
-        freeze: Names of initializers that a caller could override, and that count as constants; "all" for all of them.
+        limits: Limits of steps, memory and time. Without them, the inference may take steps in proportion to the model;
+            if these do not suffice, the rest is unknown, and `stopped` of the result says so.
+        freeze: Names of initializers that count as constants even though a caller could override them; "all" for all
+            such initializers.
         strict: Whether a node that violates the standard is a finding even if runtimes accept it (see `opset explain
             quirks`).
-        progress: Called at times with the number of nodes done and of all nodes of the main graph.
+        progress: Called at times with two numbers: of nodes that are done, and of all nodes of the main graph.
 
     Returns:
         The inference; contradictions are in its `findings`.
@@ -311,16 +312,16 @@ def infer(
 
 
 def infer_strictly(model: Model, index: ModelIndex, registry: Registry, limits: Limits | None = None) -> Inference:
-    """Return the inference of a model whose index exists already; each violation of the standard is a finding.
+    """Return the inference of a model that is indexed already; each violation of the standard is a finding.
 
     Inputs of nodes are checked against the signatures of their operators, too.
 
     Args:
         model: The model.
-        index: Its index.
+        index: The index of its graphs, functions and nodes.
         registry: The operators that are known.
-        limits: How much the inference may take. Without them, that is in proportion to the model; if it does not
-            suffice, the rest is unknown, and `stopped` of the result says so.
+        limits: Limits of steps, memory and time. Without them, the inference may take steps in proportion to the model;
+            if these do not suffice, the rest is unknown, and `stopped` of the result says so.
 
     Raises:
         ModelError: The functions of the model call each other in a cycle.
@@ -360,8 +361,8 @@ def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package; it is not changed.
         check_type: Whether inputs of nodes are checked against the signatures of their operators.
-        strict_mode: Whether any finding of the inference is an error, such as a stated type that contradicts what is
-            inferred, or a node that does not fit its operator.
+        strict_mode: Whether InferenceError is raised for any finding of the inference, such as a stated type that
+            contradicts what is inferred, or a node that does not fit its operator.
         data_prop: Whether elements are followed through shape arithmetic.
 
     Returns:

@@ -74,7 +74,7 @@ class Scope:
     def reads(self, index: int) -> Sequence[str]:
         """Return the input names of the node at `index`, "" for one that is left out.
 
-        An input of the function around counts as left out if the call of the function leaves it out.
+        In a function, an input of the function itself counts as left out if the call of the function omits it.
         """
         names = self.body.reads[index]
         return names if self.absent.isdisjoint(names) else ["" if name in self.absent else name for name in names]
@@ -82,7 +82,7 @@ class Scope:
     def type_of(self, name: str) -> Type | None:
         """Return the type of the value `name`, or None if nothing is known of it.
 
-        The value may also be one of a graph around.
+        The value may also belong to an enclosing graph.
         """
         scope: Scope | None = self
         while scope is not None:
@@ -94,8 +94,8 @@ class Scope:
     def computed_elements(self, name: str) -> Constant | None:
         """Return the elements of the value `name`, or None if they are unknown.
 
-        Only elements that a node computed, or that were passed into the graph or function, count, not elements of
-        initializers and Constants. The value may also be one of a graph around.
+        Elements count as known here if a node computed them, or if they were passed into the graph or function. For
+        initializers and Constants, the result is None. The value may also belong to an enclosing graph.
         """
         scope: Scope | None = self
         while scope is not None:
@@ -109,7 +109,7 @@ class Scope:
     def is_followed(self, name: str) -> bool:
         """Whether the elements of the value `name` were computed by a node or passed into the graph.
 
-        The value may also be one of a graph around. False for initializers and the values of Constants.
+        The value may also belong to an enclosing graph. False for initializers and the values of Constants.
         """
         return self.computed_elements(name) is not None
 

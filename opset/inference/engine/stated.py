@@ -133,11 +133,11 @@ class StatedTypes:
         return type_
 
     def combine(self, scope: Scope, proto: Any, inferred: Type | None) -> tuple[Type | None, str]:
-        """Return the type that a TypeProto and an inferred type state together, and how the two contradict each other.
+        """Return the combination of a TypeProto and an inferred type, and a text on how they contradict each other.
 
         A part that one of the two leaves open comes from the other one. A part in which they contradict each other is
-        taken from the inferred type. The second result is "" if there is no contradiction. The TypeProto `proto` is in
-        the graph or function of `scope`, where its variables are recorded.
+        taken from the inferred type. The text is "" if there is no contradiction. The TypeProto `proto` is in the graph
+        or function of `scope`, where its variables are recorded.
         """
 
         def is_better(stated: Size, inferred: Size) -> bool:

@@ -123,13 +123,13 @@ class SubgraphInference:
     def _enter_input(self, inner: Scope, value: Any, index: int, request: GraphRequest) -> None:
         """Record the type and elements of one input of a subgraph in the scope `inner`.
 
-        The type is the combination of the requested and the stated type; a contradiction is stored in
-        `inner.conflicts`.
+        The type is the combination of the requested and the stated type. For an input in `request.varied`, it is the
+        requested type alone, and the stated shape is ignored. A contradiction is stored in `inner.conflicts`.
 
         Args:
             inner: the scope of the subgraph.
             value: the ValueInfoProto of the input.
-            index: the index of the input in `request`; one beyond the last if the rule passes nothing for it.
+            index: the index of the input in `request`; if the rule passes nothing for it, the first index past the end.
             request: the types and elements that the rule passes.
         """
         name = value.name
@@ -149,7 +149,7 @@ class SubgraphInference:
 def outputs_of_body(
     scope: Scope, constants: ConstantElements, outputs: Sequence[str], inputs: Sequence[str] = ()
 ) -> Outputs:
-    """Return the types and elements of outputs of a graph or function as the node around it sees them.
+    """Return the types and elements that outputs of a graph or function have for the node that runs it.
 
     The result's `inputs` are the types of the values called `inputs`. Sizes with variables that have a meaning only
     inside of the graph are None.

@@ -21,8 +21,8 @@ def attention_23(call: Call) -> list[Any]:
     """Return the shapes of Y, present key, present value and scores (qk_matmul_output).
 
     A size is None if it is unknown. If the ranks of Q, K and V are unknown, the shape of Y is None, and the reason is
-    added to `call.doubts`. Raises Violation C5 if the mask does not fit, and, from version 25 on, C10 if the node has
-    only one of the present outputs, or a present key beside the input `nonpad_kv_seqlen`.
+    added to `call.doubts`. Raises Violation C5 if the mask does not fit. From version 25 on, raises Violation C10 if
+    the node has only one of the present outputs, or a present key beside the input `nonpad_kv_seqlen`.
     """
     if call.version >= 25 and call.wants(1) != call.wants(2):
         raise Violation("C10", "only one of the present outputs is named")
@@ -142,8 +142,8 @@ def tensor_scatter_24(call: Call) -> Shape:
     """Return the shape of the cache; a size that is unknown in it is taken from the update, except along `axis`.
 
     If the cache's rank is unknown, the shape is the update's, with None along `axis`. The size of the batch may also
-    follow from the write indices. Raises Violation C1 if `axis` is out of range, C2 if the update does not fit, Unknown
-    if neither rank is known.
+    follow from the write indices. Raises Unknown if neither rank is known. Raises Violation C1 if `axis` is out of
+    range, C2 if the update does not fit.
     """
     shape = call.shape(0)
     rank = len(shape if shape is not None else call.require_shape(1))

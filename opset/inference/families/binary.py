@@ -33,10 +33,10 @@ LOGIC = ("And", "Or", "Xor", "Equal", "Greater", "Less")
 def add_1(call: Call) -> Shape:
     """Return the output shape of arithmetic, comparisons and logic before version 7, such as Add: the shape of A.
 
-    If the node has `broadcast`, the shape of B must be a part of A's shape. It begins at the axis `axis` of A; by
-    default, it is the end of A's shape. A size of 1 in B always fits. Without `broadcast`, B must have the shape of A,
-    and a number in B replaces a symbolic size of A. Raises Violation C1 if the shapes certainly do not fit, Unknown if
-    the rank of A is unknown.
+    With the attribute `broadcast`, the shape of B must be a part of A's shape that begins at the attribute `axis`;
+    without `axis`, it must be the end of A's shape. A size of 1 in B always fits. Without `broadcast`, B must have the
+    shape of A, and a number in B replaces a symbolic size of A. Raises Violation C1 if the shapes certainly do not fit,
+    Unknown if the rank of A is unknown.
     """
     shape = call.require_shape(0)
     other = call.shape(1)

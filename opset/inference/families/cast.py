@@ -71,7 +71,7 @@ def bit_cast_26(call: Call) -> Type:
 def cast_1_data(call: Call) -> Any:
     """Return the input's elements converted to the type that the attribute `to` names, or None if they are unknown.
 
-    An element is None if it is unknown, or if it has no certain value in the new type: see `_convert_element`.
+    An element is None if it is unknown, or if it has no certain value in the new type, such as NaN as an integer.
     """
     return _convert_elements(call, dtype_of_attribute(call, "to"))
 
@@ -80,7 +80,7 @@ def cast_1_data(call: Call) -> Any:
 def cast_like_15_data(call: Call) -> Any:
     """Return the first input's elements converted to the second input's element type, or None if they are unknown.
 
-    An element is None if it is unknown, or if it has no certain value in the new type: see `_convert_element`.
+    An element is None if it is unknown, or if it has no certain value in the new type, such as NaN as an integer.
     """
     return _convert_elements(call, call.dtype(1))
 
@@ -88,7 +88,7 @@ def cast_like_15_data(call: Call) -> Any:
 def _convert_elements(call: Call, target: str | None) -> Any:
     """Return the first input's elements converted to the element type `target`, or None if they are unknown.
 
-    An element is None if it is unknown, or if it has no certain value in the new type: see `_convert_element`.
+    An element is None if it is unknown, or if it has no certain value in the new type, such as NaN as an integer.
     """
     elements = call.elements(0)
     if elements is None:

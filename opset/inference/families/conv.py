@@ -24,9 +24,13 @@ from opset.schemas.constraints.violation import Violation
 def deform_conv_19(call: Call) -> Shape:
     """Return the output shape of a deformable convolution; offset and mask give sizes that X and W leave open.
 
-    A size that is still unknown is None. Raises Violation C2 if a filter is empty, C4 if a window does not fit into the
-    padded input, C8 for the shape of the offset, C9 for the shape of the mask. Raises Unknown if the number of spatial
-    axes is unknown.
+    A size that is still unknown is None. Raises Unknown if the number of spatial axes is unknown. Raises Violation with
+    one of these labels:
+
+    - C2 if a filter is empty;
+    - C4 if a window does not fit into the padded input;
+    - C8 if the shape of the offset is wrong;
+    - C9 if the shape of the mask is wrong.
     """
     batch, count, *spatial = conv(call, 0, 0, 1, 3)
     rank = len(spatial)

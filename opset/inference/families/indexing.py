@@ -21,7 +21,7 @@ from opset.schemas.constraints.violation import Violation
 def _check_range(size: Size, label: str, indices: Sequence[Element], least: int | None = None) -> None:
     """Raise Violation `label` if a known index is certainly out of range: below `least`, or above size - 1.
 
-    If `least` is None, the lowest legal index is -size. Unknown and symbolic indices are not checked.
+    `least` is the lowest legal index; None stands for -size. Unknown and symbolic indices are not checked.
     """
     known = [index for index in indices if isinstance(index, int)]
     least_index = -size if least is None else least
@@ -82,8 +82,8 @@ def gather_1_data(call: Call) -> tuple[Element, ...] | None:
 def _check_element_indices(call: Call, least: int | None = None) -> None:
     """Raise Violation if the attribute `axis` (C1), the indices' shape (C2) or an index (C3) does not fit the data.
 
-    An unknown shape or index is not checked. `least` is the lowest legal index. If it is None, the lowest legal index
-    is -size.
+    An unknown shape or index is not checked. `least` is the lowest legal index; None stands for -size, with the size of
+    the data along the axis.
     """
     shape, indices = call.shape(0), call.shape(1)
     rank = call.rank(1) if shape is None else len(shape)
@@ -101,8 +101,11 @@ def _check_element_indices(call: Call, least: int | None = None) -> None:
 def gather_elements_11(call: Call) -> Shape:
     """Return the shape of the indices; if it is unknown, a size of None for each axis of the data.
 
-    Raises Unknown if neither rank is known. Raises Violation C1 if the axis does not fit the data, C2 if the shape of
-    the indices does not, C3 if an index does not.
+    Raises Unknown if neither rank is known. Raises Violation with one of these labels:
+
+    - C1 if the axis does not fit the data;
+    - C2 if the shape of the indices does not fit the data;
+    - C3 if an index is out of range.
     """
     _check_element_indices(call)
     indices = call.shape(1)
@@ -140,9 +143,9 @@ def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
 def gather_nd_11(call: Call) -> Shape:
     """Return the shape of the indices without the last size, followed by the shape of the slices that they select.
 
-    The last size is the length of an index tuple. An unknown length is taken to be 1 if the data has at most one axis
-    behind the batch axes. Raises Unknown if a rank is unknown, or if an unknown length may be above 1. Raises Violation
-    C2 if the batch axes of data and indices differ in size, C4 if an index is out of range.
+    The last size is the length of an index tuple. If the length is unknown, it is taken to be 1 if the data has at most
+    one axis behind the batch axes; otherwise, Unknown is raised. Raises Unknown, too, if a rank is unknown. Raises
+    Violation C2 if the batch axes of data and indices differ in size, C4 if an index is out of range.
     """
     shape = call.shape(0)
     indices = call.shape(1)
@@ -281,8 +284,11 @@ def scatter_9(call: Call) -> Shape:
     """Return the output shape of Scatter and ScatterElements, which is the shape of the data.
 
     If the rank of the data is unknown, indices or updates give the rank, and each size is None. Raises Unknown if no
-    rank is known. Raises Violation C1 if the axis does not fit the data, C2 if the shape of the indices does not, C3 if
-    an index does not. Before version 11, no index may be negative.
+    rank is known. Raises Violation with one of these labels:
+
+    - C1 if the axis does not fit the data;
+    - C2 if the shape of the indices does not fit the data;
+    - C3 if an index is out of range; before version 11, a negative index is.
     """
     # Before version 11 no index is negative.
     _check_element_indices(call, 0 if call.version < 11 else None)
@@ -420,8 +426,8 @@ def top_k_1(call: Call) -> list[Shape]:
     """Return the shape of X in which `axis` has the size k, twice: for the values and for the indices.
 
     The size is None if k is unknown. In version 1, k is an attribute; Violation without a label is raised if it is
-    absent. In later versions, k is the second input. `axis` was checked before. Raises Unknown if the rank of X is
-    unknown.
+    absent. In later versions, k is the second input. Whether `axis` is in range is not checked here. Raises Unknown if
+    the rank of X is unknown.
     """
     k = required_attribute(call, "k") if call.version == 1 else call.element(1)
     size = k if isinstance(k, int | Dim) else None

@@ -112,10 +112,11 @@ def space_to_depth_1(call: Call) -> Shape:
 
 @infer("Concat")
 def concat_1(call: Call) -> Shape:
-    """Return the shape of the inputs joined along `axis`; inputs of unknown rank count for nothing along other axes.
+    """Return the shape of the inputs joined along `axis`; along other axes, only inputs of known rank count.
 
     If an input's rank is unknown, the size along `axis` is None. Raises Unknown if no rank is known. Raises Violation
-    C1 if `axis` is out of range, C2 if shapes do not fit, and without a label if `axis` is absent from version 4 on.
+    C1 if `axis` is out of range, C2 if shapes do not fit. From version 4 on, raises Violation without a label if `axis`
+    is absent.
     """
     indices = [index for index in range(call.input_count) if call.has(index)]
     shapes = [call.shape(index) for index in indices]
@@ -130,7 +131,8 @@ def concat_1(call: Call) -> Shape:
 def _concat_axis(call: Call, rank: int) -> int:
     """Return the attribute `axis` counted from 0, by default 1 before version 4.
 
-    Raises Violation C1 if it is out of range for `rank`, and without a label if it is absent from version 4 on.
+    Raises Violation C1 if it is out of range for `rank`. From version 4 on, raises Violation without a label if it is
+    absent.
     """
     axis = call.attribute("axis")
     # The declared range has not been checked if the axis is absent or the rank of the first input unknown.

@@ -39,8 +39,11 @@ def scaler_1(call: Call) -> Shape:
 def linear_regressor_1(call: Call) -> Shape:
     """Return (rows of X, targets); a vector is one row, and the number of rows is None if it is unknown.
 
-    Raises Violation C2 if the attribute `targets` is below 1, if there is not one coefficient for each target and
-    feature, or if there are intercepts, but not one for each target.
+    Raises Violation C2 in these cases:
+
+    - the attribute `targets` is below 1;
+    - there is not one coefficient for each target and feature;
+    - there are intercepts, but not one for each target.
     """
     rows, features = count_rows_and_features(call)
     targets = call.attribute("targets")

@@ -19,8 +19,9 @@ from opset.schemas.constraints.violation import Violation
 def svm_regressor_1(call: Call) -> Shape:
     """Return (rows of X, 1); a vector is one row, and the number of rows is None if it is unknown.
 
-    With support vectors, there is a coefficient for each of them, and `support_vectors` has one number for each of them
-    and each feature. Without, there is a coefficient for each feature. Raises Violation C2 if other numbers are given.
+    With support vectors, `coefficients` must have one number for each vector, and `support_vectors` one for each vector
+    and feature. Without them, `coefficients` must have one number for each feature. Raises Violation C2 if a list has
+    another length.
     """
     rows, features = count_rows_and_features(call)
     supports = call.attribute("n_supports")

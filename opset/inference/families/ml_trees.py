@@ -23,8 +23,10 @@ def tree_ensemble_5(call: Call) -> Shape:
     """Return (rows of X, number of targets); the number of rows is None if it is unknown.
 
     The number of targets is the attribute `n_targets`, or without it the highest target of a leaf, plus 1. Raises
-    Violation C2 if attributes of nodes or leaves differ in length or hold an index out of range, C4 if X lacks a
-    feature that is compared.
+    Violation with one of these labels:
+
+    - C2 if attributes of nodes or leaves differ in length, or hold an index out of range;
+    - C4 if X lacks a feature that a node compares.
     """
     rows, features = count_rows_and_features(call)
     nodes, leaves = list_length(call, "nodes_featureids"), list_length(call, "leaf_targetids")
@@ -68,9 +70,12 @@ def tree_ensemble_regressor_1(call: Call) -> Shape:
     """Return (rows of X, number of targets); the number of rows is None if the rank of X is unknown.
 
     X of rank 1 is one row. The number of targets is `n_targets`, or without it the highest of `target_ids` plus 1, or 1
-    if there are no ids. Raises Violation C2 if the lists of nodes or of leaves differ in length, there are no nodes, or
-    `target_ids` has a number that is no target; C4 if X lacks a feature that is compared; C5 unless there are no base
-    values or one for each target.
+    if there are no ids. Raises Violation with one of these labels:
+
+    - C2 if the lists of nodes or of leaves differ in length, there are no nodes, or `target_ids` has a number that is
+      no target;
+    - C4 if X lacks a feature that a node compares;
+    - C5 if there are base values, but not one for each target.
     """
     rows, features = count_rows_and_features(call)
     count = call.attribute("n_targets")
@@ -84,8 +89,11 @@ def tree_ensemble_regressor_1(call: Call) -> Shape:
 def tree_ensemble_classifier_1(call: Call) -> list[Type]:
     """Return the types of the two outputs: a label for each row of X, and a float score for each row and label.
 
-    Raises Violation C2 if attributes of nodes or leaves differ in length or hold an index out of range, C4 if X lacks a
-    feature that is compared, C5 for a wrong number of base values.
+    Raises Violation with one of these labels:
+
+    - C2 if attributes of nodes or leaves differ in length, or hold an index out of range;
+    - C4 if X lacks a feature that a node compares;
+    - C5 if the number of base values is wrong.
     """
     element, labels = label_type_and_count(call, "classlabels_strings", "classlabels_int64s")
     rows, features = count_rows_and_features(call)
@@ -98,8 +106,12 @@ def tree_ensemble_classifier_1(call: Call) -> list[Type]:
 def _check_trees(call: Call, prefix: str, count: int, features: Size | None, base_counts: set[int]) -> None:
     """Raise Violation C2, C4 or C5 if the attributes of a tree ensemble before version 5 do not fit each other or X.
 
-    C2 means that lists of nodes or leaves differ in length, that there are no nodes, or that a leaf votes for a target
-    or class that does not exist; C4 that a feature does not exist; C5 a wrong number of base values.
+    The labels mean the following:
+
+    - C2: lists of nodes or leaves differ in length, there are no nodes, or a leaf votes for a target or class that does
+      not exist;
+    - C4: X lacks a feature that a node compares;
+    - C5: the number of base values is wrong.
 
     Args:
         call: the node.

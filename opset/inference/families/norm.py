@@ -19,12 +19,13 @@ def _shape_of_values(call: Call) -> KnownShape | None:
 
 @infer("BatchNormalization")
 def batch_normalization_1(call: Call) -> list[Shape | None]:
-    """Return the shape of Y, None if unknown, followed by four times the shape of the statistics, a mean or variance.
+    """Return the shape of Y (None if unknown), then four times the shape that each mean and variance has.
 
-    Versions before 7 that train with the attribute `spatial` 0 are an exception: unless X certainly has rank 2 or less,
-    only the shape of Y is returned, since the standard does not define the others. The reason is then added to
-    `call.doubts`, as it is if the rank of X is unknown. From version 14 on, raises Violation without a label if the
-    node has other outputs than Y, but does not train.
+    There is one exception: before version 7, the standard does not define the shape of means and variances if the node
+    trains with the attribute `spatial` 0. Only the shape of Y is then returned, unless X certainly has rank 2 or less,
+    and the reason is added to `call.doubts`. A reason is also added if the rank of X is unknown.
+
+    From version 14 on, raises Violation without a label if the node has other outputs than Y, but does not train.
     """
     x = _shape_of_values(call)
     if call.version >= 14 and call.attribute("training_mode") == 0 and (call.wants(1) or call.wants(2)):

@@ -21,9 +21,9 @@ _EXACT = 1 << 24  # up to here, floats add and multiply integers exactly in any 
 def _accumulate(fold: Fold, identity: int, call: Call) -> tuple[Element, ...] | None:
     """Return the elements of CumSum or CumProd in row-major order, or None if the input or the axis is unknown.
 
-    An element of the result is the total along the axis, up to and with the element in the same place. With the
-    attribute `exclusive`, this element does not count; with `reverse`, the total begins at the end. After an unknown
-    element, all totals are None.
+    An element of the result is the total along the axis, up to and including the element in the same place. With the
+    attribute `exclusive`, this element is not included. With `reverse`, the total begins at the end of the axis. After
+    an unknown element, all totals are None.
 
     Args:
         fold: `_sum` or `_product`.

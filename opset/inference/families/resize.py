@@ -72,12 +72,17 @@ def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
 def resize_11(call: Call) -> Shape:
     """Return the shape of X with sizes multiplied by the input `scales` and rounded down, or replaced by `sizes`.
 
-    The attribute `axes` selects these sizes, by default all. `sizes` may be changed to keep the aspect ratio, see
-    `_sizes_by_policy`. A size is None if it is unknown. Raises Unknown if the rank of X is unknown and no input shows
-    it.
+    The attribute `axes` selects these sizes, by default all. The attribute `keep_aspect_ratio_policy` may change the
+    new sizes so that all axes are scaled alike. A size is None if it is unknown. Raises Unknown if the rank of X is
+    unknown and no input shows it.
 
-    Raises Violation C1 unless there is one scale or size for each axis, C4 if strings or booleans would be averaged, C5
-    unless either scales or sizes are given, C6 for the input `roi`, C7 if a size of 0 would become another one.
+    Raises Violation with one of these labels:
+
+    - C1 unless there is one scale or size for each axis;
+    - C4 if strings or booleans would be averaged;
+    - C5 unless either `scales` or `sizes` is given;
+    - C6 if the input `roi` does not fit;
+    - C7 if a size of 0 would become another one.
     """
     if not call.has(2) and not call.has(3):
         raise Violation("C5", "0 scales and 0 sizes")
@@ -170,9 +175,9 @@ def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], poli
 def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
     """Return floor(size * span * scale) in single precision, at least 0; None if it is unknown or cannot be expressed.
 
-    `span` is the part of the axis that a crop leaves, 1.0 for all, None if unknown. A symbolic size can be multiplied
-    only without a crop, and only by a size or a simple fraction such as 0.5. Raises Violation without a label if a
-    factor or the product is beyond the range of single precision.
+    `span` is the part of the axis that a crop leaves, 1.0 for all, None if unknown. A symbolic size gives a result only
+    if there is no crop, and if the scale is a size or a simple fraction such as 0.5. Raises Violation without a label
+    if a factor or the product is beyond the range of single precision.
     """
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None

@@ -150,8 +150,8 @@ def window_counts(windows: SlidingWindows, sizes: Sequence[Size | None], ceil_mo
     Args:
         windows: how the windows move.
         sizes: the size of the data along each spatial axis, None if unknown.
-        ceil_mode: whether the number is rounded up; a last window that would start in the padding at the end is not
-            counted, as kernels of all versions do it.
+        ceil_mode: whether the number is rounded up. Even then, a last window that would start in the padding at the end
+            does not count, in any version of the operators.
 
     Raises:
         Violation: C4 if a window certainly does not fit into the padded data.

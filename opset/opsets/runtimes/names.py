@@ -19,6 +19,8 @@ SHOWN_UNKNOWN = 8
 SHOWN = 100
 """Characters of a name that a message repeats."""
 _NUMBERS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,7}")
+_PACKAGED = re.compile(rf"v?({_NUMBERS.pattern})(?:\.post[0-9]{{1,9}})?(?:\+[\w.-]{{1,99}})?", re.IGNORECASE | re.ASCII)
+"""A release with marks of a tag or a build, which do not make it another one: "v8.6", "1.17.3+cu118"."""
 _OTHER_FORM = re.compile(r"([^\s<>=~@]{1,100})[\s<>=~@]{1,3}v?([0-9][0-9.]{0,40})")
 """A name and a release that something other than "==" separates."""
 INSTALLED = "installed:"
@@ -268,6 +270,9 @@ def release_row(table: RuntimeTable, release: str, name: str = "") -> tuple[Runt
 
     Raises UsageError U101, which names the runtime as it was written (`name`), if it is older than all that are known.
     """
+    given = release
+    if packaged := _PACKAGED.fullmatch(release):
+        release = packaged[1]
     numbers = _significant(release)
     for row in table.releases:
         if row.release.lower() == release.lower() or (numbers and _significant(row.release) == numbers):
@@ -282,7 +287,7 @@ def release_row(table: RuntimeTable, release: str, name: str = "") -> tuple[Runt
             if newest
             else (f"is not known: taken as {row.release}")
         )
-        return row, (f"{release} {why}",)
+        return row, (f"{given} {why}",)
     help = f"known: {_release_list(table)}"
     if numbers and known:
         help = f"the oldest known one is {known[0].release}; {help}"

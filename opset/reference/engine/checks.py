@@ -16,7 +16,7 @@ from opset.reference.engine.programs import ABSENT, ProgramStep
 from opset.reference.limits import MAX_KEY, MAX_LEGAL
 from opset.reference.values import outline, type_of
 from opset.schemas.constraints.input_shapes import Match
-from opset.schemas.constraints.signature import arity_misfits, check_constraints, type_misfits
+from opset.schemas.constraints.signature import advise_signature, arity_misfits, check_constraints, type_misfits
 from opset.schemas.constraints.violation import Violation
 from opset.schemas.model import OpSchema, Parameter
 
@@ -30,7 +30,8 @@ def check_inputs(step: ProgramStep, inputs: Sequence[Any], location: str) -> Non
     types = [_input_type(step.schema, index, value) for index, value in enumerate(values)]
     misfits = [*arity_misfits(step.schema, types), *type_misfits(step.schema, types, bare_optionals=True)]
     if misfits:
-        raise RunError(Finding("R202", misfit.what, location, misfit.why) for misfit in misfits)
+        help = advise_signature(step.schema)
+        raise RunError(Finding("R202", misfit.what, location, misfit.why, help) for misfit in misfits)
 
 
 def _input_type(schema: OpSchema, index: int, value: Any) -> str | None:
@@ -128,7 +129,8 @@ def check_outputs(step: ProgramStep, result: Any, location: str) -> None:
         is_tensor = isinstance(value, np.ndarray | np.generic)
         if is_tensor or all(allowed_type.startswith("tensor(") for allowed_type in allowed):
             message = f"the output '{formal.name}' cannot be {type_}"
-            code = "R202" if is_tensor and not is_own else "R204"
+            is_requested = is_tensor and not is_own
+            code, help = ("R202", advise_signature(schema)) if is_requested else ("R204", help)
             raise RunError(Finding(code, message, location, f"{name} has {', '.join(allowed)}", help))
     if schema.outputs and len(results) > schema.max_output:
         why = f"{name} has {count_text(schema.max_output, 'output')}, and its kernel returns {len(results)} values"

@@ -13,7 +13,7 @@ from opset.opsets.registry import Registry
 from opset.reference import registration
 from opset.schemas import quirks
 from opset.schemas.constraints.input_shapes import Plan, plan_of
-from opset.schemas.constraints.signature import attribute_misfits
+from opset.schemas.constraints.signature import advise_signature, attribute_misfits
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name, normalize_domain
 
@@ -77,7 +77,7 @@ class ResolvedKernel:
             for misfit in attribute_misfits(self.schema, types):
                 if misfit.name not in _UNUSED:
                     unknown.discard(misfit.name)
-                    yield Finding("R202", misfit.what, location, misfit.why)
+                    yield Finding("R202", misfit.what, location, misfit.why, advise_signature(self.schema))
         for name in sorted(unknown):
             help = "leave it out" if self.schema is None else f"let the kernel take it by keyword: (x, *, {name})"
             yield Finding("R202", f"the kernel takes no attribute '{safe_text(name)}'", location, help=safe_text(help))

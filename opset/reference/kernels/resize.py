@@ -240,7 +240,7 @@ def _interpolate(x: Array, axis: Axis, at: Array, method: Method, context: Kerne
         for position in range(axis.output):
             context.check_time()
             part = x.take(neighbors[:, position], axis.number)
-            target = result.swapaxes(0, axis.number)[position]
+            target = result.swapaxes(0, axis.number)[position, ...]  # a view also of one element
             target += np.tensordot(part.swapaxes(0, axis.number), weights[:, position], (0, 0))
         return result
     trailing = [1] * (x.ndim - 1 - axis.number)

@@ -70,8 +70,8 @@ def _label_order(label: str) -> tuple[int, str]:
 def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, str]:
     """Return the texts of all constraints of a version by label, such as {"C1": "axis >= 0"}, sorted by label.
 
-    `stated` are the texts that the YAML states, by label. A constraint without one gets a text derived from its
-    conditions and from attributes that name it.
+    `stated` are the texts that the YAML states, by label. A constraint without such a text gets one that is derived
+    from its conditions, and from the attributes that name the constraint.
     """
     made: dict[str, list[str]] = {}
     for attribute in schema.attributes.values():

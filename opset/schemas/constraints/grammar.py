@@ -309,9 +309,9 @@ class _Parser:
         return tree
 
     def read_operands(self, word: str, read: Callable[[], T]) -> list[T]:
-        """Return the results of `read`: of one call, and of one more call after each following `word`, such as "or".
+        """Read operands that are joined by `word`, such as "or", and return them; there is at least one.
 
-        `read` reads an operand from the tokens that follow.
+        `read` reads one operand from the next tokens, and returns it.
         """
         operands = [read()]
         while self.accept(word):

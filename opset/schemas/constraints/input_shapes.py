@@ -106,7 +106,8 @@ def plan_of(schema: OpSchema) -> Plan | None:
 def names_of(check: Check) -> set[str]:
     """Return the names of inputs, attributes and sizes that the result of a check depends on.
 
-    The name of the check's subject is returned only for the kinds "values", "distinct" and "given".
+    The name of the check's subject is returned only for the kinds "values", "distinct" and "given". For the kind
+    "sizes", the names in the subject are returned, as this is an expression.
     """
     names = {name for _, name in terms_of((check.rule, check.premises))}
     if check.kind == SHAPE:
@@ -165,8 +166,8 @@ class Match:
     def check(self) -> None:
         """Check all constraints. Raises Violation for the first one that is certainly broken; an undecided one passes.
 
-        Sets `sizes` to the sizes for which names in shape patterns stand, such as {"N": 3}, and `runs` to the sizes for
-        which names of runs stand, such as {"D": (4, 5)} for `...D`.
+        Sets `sizes` to the sizes for which names in shape patterns stand, such as {"N": 3}. Sets `runs` to the sizes
+        for which names of several dimensions stand, such as {"D": (4, 5)} for `...D`.
         """
         self.runs = {name: tuple(value) for name in self.plan.runs if (value := self._attribute(name))}
         for check in self.plan.checks:

@@ -18,6 +18,7 @@ from opset.schemas.constraints.grammar import Expression, parse_range, terms_of
 from opset.schemas.constraints.violation import Violation
 from opset.schemas.constraints.wording import range_sentence
 from opset.schemas.model import SIGNATURE, SINGLE, UNBOUNDED, VARIADIC, Attribute, OpSchema, Parameter
+from opset.schemas.names import qualified_name
 
 INPUT_COUNT, OUTPUT_COUNT, MISSING_INPUT = "input count", "output count", "missing input"
 INPUT_TYPE, OUTPUT_TYPE, TIED_TYPES = "input type", "output type", "tied types"
@@ -41,6 +42,12 @@ class Misfit(NamedTuple):
     constraint: str = ""
     detail: str = ""
     """The bare fact about an attribute's value: "axis 2, rank 2"."""
+
+
+def advise_signature(schema: OpSchema) -> str:
+    """Return the advice for a node that does not fit a schema, with the command that shows it."""
+    operator = f"{qualified_name(schema.domain, schema.name)} {schema.since_version}"
+    return safe_text(f"correct the node or the imported version: opset show {operator} prints the signature")
 
 
 def arity_misfits(schema: OpSchema, given: Sequence[str | None], outputs: bool = False) -> Iterator[Misfit]:
@@ -219,8 +226,8 @@ def constraint_misfits(
     """Yield a misfit for each illegal attribute value that breaks a constraint.
 
     `values` are the values of the node's attributes by name. `ranks` are the ranks of its inputs in order, None if
-    unknown. An illegal value breaks a constraint only if the declaration of the attribute names one: some flags take
-    any number but 0 as true.
+    unknown. An illegal value is skipped if the declaration of the attribute names no constraint: for some flags, for
+    example, runtimes take any number but 0 as true.
     """
     return (misfit for misfit in value_misfits(schema, values, ranks) if misfit.constraint)
 

@@ -50,8 +50,8 @@ def check_graphs(
         outputs: The number of its outputs.
         graphs: The GraphProtos of the node by the names of their attributes.
         scans: `num_scan_inputs` of a Scan; if it is None, a Scan is not checked.
-        strict: Whether surplus outputs of a subgraph are wrong, as the standard says. If not, one branch of an If that
-            has enough outputs is sufficient, too.
+        strict: Whether surplus outputs of a subgraph are wrong, as the standard says. If False, it is also enough for
+            an If that one of its branches has enough outputs.
     """
     passed = passed_count(op_type, version, inputs)
     if passed is None:

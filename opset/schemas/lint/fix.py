@@ -66,7 +66,7 @@ def _is_unfinished(operator: Operator) -> bool:
 
 
 def is_unexplained(step: Transition) -> bool:
-    """Whether a version has an unchanged signature, and neither `meaning` nor `clarified` in its `change:` block."""
+    """Whether the newer version in `step` has the same signature, and no `meaning` or `clarified` in its `change:`."""
     return not step.difference and not step.change.meaning and not step.change.clarified
 
 

@@ -395,7 +395,7 @@ def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 
 def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Iterator[str]:
-    """Yield a message for each declaration about an attribute if the declaration does not fit the versions in `step`.
+    """Yield a message for each declaration about an attribute that does not fit the two versions in `step`.
 
     `name` is the attribute. `declared` has the declarations: `old`, `ignored`, `input` and so on. The names in `input`
     and `renamed` are not looked up.

@@ -37,10 +37,11 @@ def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 @LINT.rule("S243", Operator)
 def check_clauses(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S243 for each text at `stated` that is no clause of the standard, or one of a version too new.
+    """Yield a finding S243 for each text at the key `stated` that names no clause of the standard.
 
-    A clause is a section of a document, or a part of the text of a version. The version must not be newer than the
-    first one for which the example holds, or the last one for which the special case holds.
+    A clause is a section of a document, or a part of the text of a version. A clause of a version that is too new is a
+    finding, too. For an example, the version must not be newer than the first one for which the example holds; for a
+    special case, not newer than the last one.
     """
     for each in _grounded_texts(operator):
         if each.stated and (why := clause_fault(each.stated, operator.schemas, each.newest, operator.whole)):

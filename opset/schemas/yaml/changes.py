@@ -43,8 +43,8 @@ class TypeFields(Fields):
         """Return the types, sorted, for which a type expression such as "floats", or a list of them, stands.
 
         An unknown type expression is left out, with a finding if `self.complete`. For an empty list, or one with more
-        than MAX_TYPES types, a finding is added, and () is returned. If the node is the name of a set, the types of the
-        set are returned as they are.
+        than MAX_TYPES types, a finding is added, and () is returned. If the node is only the name of a set, its types
+        are returned in the order of the set.
         """
         if isinstance(node.value, str) and node.value in self.sets:
             return self.sets[node.value]

@@ -277,7 +277,7 @@ class Examples(Likeness):
         """Return the values in a YAML list; None for an absent value, which is null.
 
         For a wrong value, a finding is added, and None stands in its place. If `unknown`, the elements of a tensor may
-        be null: then it has a shape, and any elements are right.
+        be null, for elements that the example leaves open; it then needs a shape.
         """
         return tuple(None if each.value is None else self.read_content(each, unknown) for each in self.items(node))
 
@@ -285,7 +285,7 @@ class Examples(Likeness):
         """Return the value that a mapping {TYPE: CONTENT} stands for, such as {float: [1, 2]}.
 
         If it is wrong, a finding is added, and None or a value with substitutes is returned. If `unknown`, the elements
-        of a tensor may be null: then it has a shape, and any elements are right.
+        of a tensor may be null, for elements that the example leaves open; it then needs a shape.
         """
         fields = self.mapping(node)
         key = self.type_key(node, fields, ("shape",))
@@ -328,8 +328,8 @@ class Examples(Likeness):
         """Return the value of type `type_` that a node stands for, such as a list for "seq(tensor(float))".
 
         If the node is wrong, a finding is added, and None or a value with substitutes is returned. A sparse tensor is
-        wrong here. An unknown type gives None without a finding. If `unknown`, the elements of a tensor may be null:
-        then it has a shape, and any elements are right.
+        wrong here. An unknown type gives None without a finding. If `unknown`, the elements of a tensor may be null,
+        for elements that the example leaves open; it then needs a shape.
         """
         kind, _, inner = type_.removesuffix(")").partition("(")
         if kind == "tensor" and isinstance(node.value, dict):
@@ -397,7 +397,8 @@ class Examples(Likeness):
     def tensor(self, node: YamlNode, type_: str, shape: YamlNode | None, unknown: bool = False) -> ExampleValue:
         """Return a tensor of type `type_`; for wrong elements or a wrong number of them, add a finding.
 
-        Wrong elements are replaced by substitutes. If `unknown`, the elements may be null: then any elements are right.
+        Wrong elements are replaced by substitutes. If `unknown`, the elements may be null: the example leaves them
+        open.
 
         Args:
             node: The elements: a scalar or nested lists. With a `shape`, they are a flat list, or one element for all.
@@ -480,7 +481,7 @@ class Examples(Likeness):
 
     @staticmethod
     def _is_within(value: float, element: str) -> bool:
-        """Whether a number, finite or not, is in the range of a type of floats."""
+        """Whether a number is in the range of `element`, an element type of floats; True for NaN and infinities."""
         from opset.model.storage.encoding import encode  # which few examples need
 
         if not math.isfinite(value) or element not in NUMBERS:

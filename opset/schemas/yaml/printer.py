@@ -89,9 +89,10 @@ def _as_item(lines: list[str], indent: str = "") -> list[str]:
 
 
 def difference_lines(key: str, value: Any) -> list[str]:
-    """Return the YAML lines of one key of a version that has the key `like`, and so only keys that differ.
+    """Return the YAML lines of one key of a version that has the key `like`, and inherits all other keys.
 
-    Inputs, outputs, attributes and types are on one line if they fit; all else is written as by `entry_lines`.
+    The key is on one line if it fits and is inputs, outputs, attributes or types. In any other case, `entry_lines`
+    writes it.
     """
     line = f"  {key}: {flow(value)}"
     return [line] if key in _SIGNATURE and len(line) <= WIDTH else entry_lines(key, value)
@@ -161,8 +162,8 @@ def entry_lines(key: str, value: Any, indent: str = "  ") -> list[str]:
     the key: prose is folded, and each parameter is an item of a list. A key without a layout of its own is in flow
     style.
 
-    If `indent` is longer, the key is in a `change:` block, in which text is prose, and any other value in flow style.
-    An empty value is written in the same way, whatever the `indent`.
+    If `indent` is longer, the key is in a `change:` block: text is then prose, and any other value in flow style. An
+    empty value is written like this, too, even with two spaces.
     """
     lines = _BLOCKS.get(key, _entry)(key, value) if value and len(indent) == 2 else _nested_lines(key, value, indent)
     return [line.replace(_HELD, " ") for line in lines]

@@ -176,7 +176,10 @@ def read(data: bytes, findings: Findings, loader: Any = None, most: int = MAX_SI
 
 
 def _help_with_blanks(text: str, mark: Any) -> str:
-    """Return the advice to indent with blanks if the line at a mark, or the one before it, is not; else ""."""
+    """Return the advice to indent with blanks; "" if the line at a mark and the line before it are indented so.
+
+    `mark` is the place of an error in `text`, as PyYAML states it; if it is None, the result is "".
+    """
     lines = text.splitlines()[max(mark.line - 1, 0) : mark.line + 1] if mark else []
     for line in lines:
         if (first := line.lstrip(" ")[:1]).isspace():

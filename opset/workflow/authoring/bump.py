@@ -83,7 +83,7 @@ def compare_with_lock(name: str, domain: str | None = None, folder: Path | None 
 def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockComparison:
     """Compare the versions of an operator with the lock, and return which were edited and which are new.
 
-    A version with another hash in the lock was edited since its release. A version that the lock does not have is new.
+    A version was edited since its release if the lock has another hash for it. It is new if the lock does not have it.
     `lock` is the content of lock.json, `sets` are the type sets that the operator's file may name.
     """
     versions = lock.get(domain_name(operator.domain), {}).get(operator.name, {})
@@ -107,9 +107,11 @@ def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockCom
 def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> Iterator[OpSchema]:
     """Yield copies of an edited version with one part changed; one of them may be the version as it was released.
 
-    - Each type constraint gets each type set, its types in each other version, and its own types without one of them.
-    - Each attribute is removed, or replaced by the attribute in each other version.
-    - The last input or output is removed, or all of them are replaced by those in each other version.
+    There is a copy for each possible change of these kinds:
+
+    - One type constraint gets a type set, or its types in another version, or its own types without one of them.
+    - One attribute is removed, or replaced by the attribute in another version.
+    - The last input or output is removed, or all inputs or all outputs are replaced by those in another version.
     - One of the flags `deprecated` and `experimental` is reversed.
     """
     others = [each for each in operator.schemas if each.since_version != schema.since_version]
@@ -139,11 +141,11 @@ def bump(
 ) -> tuple[WrittenOperator, str]:
     """Add a version to an operator, or complete its unreleased version; return the written files and what was done.
 
-    The file of the operator is written, and for a completed version stubs of its written adapters, if they are missing.
-    The second result is one of these:
+    The file of the operator is written. For a completed version, a stub is written, too, for each adapter that its
+    `change:` block declares as written and that does not exist yet. The second result is one of these:
 
     - "added": a new version, a copy of the newest one, was added;
-    - "completed": the `change:` block of the unreleased version was written, or a stub;
+    - "completed": the `change:` block of the unreleased version, or a stub, was written;
     - "unchanged": the block was complete already;
     - "unedited": the unreleased version does not differ from the version before.
 
@@ -287,8 +289,8 @@ def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callabl
 def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """Return the bytes of an operator's file with the changes of its newest version in the `change:` block.
 
-    If the block then says all that it has to, two more things are done. Guidance for the author is removed. The version
-    before is shortened: its key `like` names the newest, and keys that both share are left out.
+    If the block is then complete, two more things are done. Guidance for the author is removed. The version before is
+    shortened: it gets the key `like` with the number of the newest version, and loses the keys that both share.
 
     The operator must have at least two versions. Raises UsageError U103 if comments or the layout would be lost.
     """

@@ -111,7 +111,7 @@ def _make_stub(
     suffix: str = "",
     **values: str,
 ) -> Stub:
-    """Return a stub made from a template; its name consists of operator, version and `suffix`: "thin_2_up".
+    """Return a stub made from a template; its function is named by operator, version and `suffix`: "thin_2_up".
 
     Args:
         decorator: The name of the decorator that registers it, such as "kernel".

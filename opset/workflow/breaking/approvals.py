@@ -47,10 +47,10 @@ class Approval(NamedTuple):
     is_domain: bool = False
 
     def matches(self, each: Break) -> bool:
-        """Return whether the entry is about a finding; False for every notice.
+        """Return whether the entry is about the finding `each`; False if the finding is a notice.
 
         Both must have the same rule, the same message, and the same operator or domain. The finding's version must be
-        one of the entry's. The last day of the entry does not matter.
+        one of the entry's. Whether the entry has expired does not matter.
         """
         name = f"{domain_name(each.domain)}.{each.operator}" if each.operator else domain_name(each.domain)
         versions = self.versions or (0,)

@@ -108,8 +108,8 @@ def _withdrawn_raised(pair: VersionPair) -> Iterator[RuleFinding]:
 def _siblings_differ(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield findings on operators of one family that had the same types before, and differ now.
 
-    Types are those that inputs and outputs of the newest version allow. The operators of such a group are compared with
-    the types that most of them allow now. Operators that only one state has, or that are withdrawn in either, are left
+    Types are those that inputs and outputs of the newest version allow. Each finding names operators that now allow
+    other types than most of their group. Operators that only one state has, or that are withdrawn in either, are left
     out.
     """
     groups: dict[Any, list[Key]] = {}

@@ -262,7 +262,7 @@ def _parse_change(data: Mapping[str, Any] | None) -> Change | None:
 
 
 def _parse_docs(data: Mapping[str, Any]) -> Docs:
-    """Return the prose of a version in the JSON of `opset docs`.
+    """Return the prose of a version, such as descriptions and formula, from the JSON of `opset docs`.
 
     Raises ValueError, KeyError, TypeError or AttributeError if the data is malformed.
     """

@@ -42,7 +42,8 @@ def _domain_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
 def _operator_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for each operator that only the older state has; operators of removed domains are left out.
 
-    If a new operator of the domain has the same signature and version, the finding names it as the likely new name.
+    If a new operator of the domain has the same signature and version, the finding gives its name as the likely new
+    one.
     """
     for key, operator in comparison.old.operators.items():
         if key in comparison.new.operators or key[0] not in comparison.new.domains:
@@ -68,8 +69,8 @@ def _version_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
 def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
     """Yield a finding for each version that seems to have another number now.
 
-    Only the older state has the old number, and only the newer state has a version with the new number and the same
-    signature.
+    This is so if only the older state has the old number, only the newer state has the new number, and both versions
+    have the same signature.
     """
     for old, new in operators.version_renumbering.items():
         restore = operators.old.restore or "restore the number"

@@ -220,7 +220,8 @@ class StateComparison:
     def version_pairs(self) -> tuple[VersionPair, ...]:
         """All pairs of versions to compare, of operators that may differ.
 
-        A version of both states is compared with itself, a new version with the one before it in the newer state.
+        A version that both states have is paired across the states. A new version is paired with the one before it in
+        the newer state.
         """
         return tuple([pair for each in self.changed_operators for pair in _version_pairs(each)])
 
@@ -242,7 +243,8 @@ class StateComparison:
         """Return the newest released version of the operator's domain in the old state; 0 if none is released.
 
         `key` is (domain, name) of the operator. If the old state has only some operators (`partial`), the result is the
-        newest version of this operator, released or not; the old state must have it, or KeyError is raised.
+        newest version of this operator, released or not. Raises KeyError if the old state does not have the operator
+        then.
         """
         if self.partial:
             return self.old.operators[key].newest.since
@@ -270,9 +272,9 @@ class StateComparison:
     def is_in_development(self, finding: Break) -> bool:
         """Return whether a finding is about a version that is not released yet, so that it may be edited or removed.
 
-        Such a version is in the old state, but not in its lock. A finding about a whole operator (version 0) counts if
-        none of its versions is released. The result is False if not `locked`, or if the old state lacks the operator or
-        version.
+        Such a version is in the old state, but not in its lock. For a finding about a whole operator (version 0), the
+        result is True if none of the operator's versions is released. The result is False if not `locked`, or if the
+        old state lacks the operator or version.
         """
         key = finding.domain, finding.operator
         old = self.old.operators.get(key)
@@ -286,8 +288,8 @@ class StateComparison:
 def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
     """Yield the pairs of versions of an operator to compare.
 
-    A version of both states is compared with itself, unless it is the same Python object in both and so cannot have
-    been edited. A new version is compared with the version before it; the oldest one has none.
+    A version that both states have is paired across the states, unless it is the same Python object in both, and so
+    cannot have been edited. A new version is paired with the version before it, if there is one.
     """
     old, new = operators.old, operators.new
     before = None

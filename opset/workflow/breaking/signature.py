@@ -178,8 +178,8 @@ def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each of the properties choices, range and kind that differs in an attribute of both versions.
 
     These decide its legal values. A renamed attribute is compared with its old self. Choices in another order are no
-    difference. Choices that name type constraints are none either if each old one was replaced, at its position, by the
-    constraint that also replaces it as the `type` of an input or output.
+    difference. Choices may name type constraints. They are no difference if an input or output changed from each old
+    constraint to the new one at its position.
     """
     back = {new: old for old, new in pair.renamed_attributes.items()}
     for name, new in pair.new.schema.attributes.items():
@@ -279,7 +279,7 @@ def _change_word(fewer: bool, more: bool) -> str:
 
 
 def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
-    """Return the numbers that the range `text` allows, of those that are tried, as a set of (number, rank).
+    """Return the numbers that the range `text` allows, among the numbers that are tried, as a set of (number, rank).
 
     `both` are the older and the newer range. Each of their bounds is tried, and so are the numbers 0.5 above and below.
     A bound may depend on the rank of an input, as in rank(X) - 1, so each is tried at every rank below MOST_RANK.
@@ -354,8 +354,9 @@ def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield findings on inputs and outputs whose types must be equal now and could differ before, or the reverse.
 
     Two types must be equal if both name the same type constraint. Each finding names one input or output, and all later
-    ones that are now tied to it, or no longer are. A pair is left out if its types cannot differ: both versions allow
-    only the same one type for both, or none. Inputs and outputs that were added or removed are left out, too.
+    ones whose types must now equal its type, or no longer must. Inputs and outputs that were added or removed are left
+    out. A pair whose types cannot differ is left out, too. For this, only types that both versions allow count: one of
+    the two has no such type, or both have only one, the same.
     """
     old, new = _parameters(pair)
     both = [key for key in new if key in old]

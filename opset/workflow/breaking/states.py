@@ -234,8 +234,8 @@ def standard_state() -> State:
 def release_state(release: Release, present: State) -> State:
     """Return the state of a release of the standard: the present operators, with versions up to the release's opsets.
 
-    What they contain is read from the present files. The state has the lock of the standard, which tells the signatures
-    as they were released.
+    The content of these versions is read from the present files, and may have been edited since. The state also has the
+    lock of the standard, which has the hashes of the signatures as they were released.
 
     Args:
         release: The release of onnx.

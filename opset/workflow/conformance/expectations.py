@@ -110,13 +110,13 @@ def compare_expectations(
 ) -> ExpectationReport:
     """Compare the results of a run with a list of expected disagreements, and return an ExpectationReport.
 
-    A case that the list names must have the result of its entry. Each other result of the cases of a name or pattern is
-    one finding T226, about the first such case. There is no finding for a case whose result the standard leaves open,
-    or for an entry with the result "varies". Names and patterns without a case are listed as unused. Cases that the
-    list does not name are ignored.
+    Each entry lists names of cases or patterns for names, and the result that these cases must have. For each name or
+    pattern, there is one finding T226 for each other result, about the first case with this result. There is no finding
+    for a case whose result the standard leaves open, or for an entry with the result "varies". Names and patterns
+    without a case are listed as unused. Cases that no entry lists are ignored.
 
     Args:
-        expectations: Entries of the list. If several name a case, the first one counts.
+        expectations: Entries of the list. If several entries list a case, the first one counts.
         results: Results of the run.
         file: Path of the list, for findings.
     """

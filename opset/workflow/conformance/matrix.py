@@ -210,8 +210,8 @@ def read_report(path: str) -> dict[str, str]:
 def compare_results(results: Sequence[Result], before: Mapping[str, str]) -> ResultChanges:
     """Return the cases whose results are worse or better than in an earlier run; `before` has its results by name.
 
-    A good result is best; "refused" and "accepted" are next; all other results are worst. Results of equal rank count
-    as the same. A case that only one of the runs has is left out.
+    Results have three ranks: good results, then "refused" and "accepted", then all others. A change within a rank is
+    neither better nor worse. A case that only one of the runs has is left out.
     """
     ranks = dict.fromkeys(RESULTS, 2) | dict.fromkeys(GOOD, 0) | dict.fromkeys((REFUSED, ACCEPTED), 1)
     changed = ResultChanges([], [])

@@ -295,8 +295,8 @@ class _WorkerRunner:
     def _final_answer(self, answer: Answer) -> Answer:
         """Return the answer to report for the present case: `answer`, unless the case was run again after a crash.
 
-        If the second run ends otherwise, the result is still a crash: its reason has the first crash and the kind of
-        `answer`.
+        If the second run did not crash, the result is still a crash; its reason states the first crash and how the
+        second run ended.
         """
         if self._crash is None or answer.kind == "crash":
             return answer

@@ -204,10 +204,12 @@ class OnnxRuntime(WorkerRuntime):
         onnxruntime.set_default_logger_severity(4)
 
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
-        """Run a model, and return its outputs in the form of a message's header, as the method of WorkerRuntime does.
+        """Run a model on onnxruntime, and return its outputs in the form of a message's header.
 
-        The method of WorkerRuntime explains the parameters. Raises NotRun if onnxruntime refuses the model, so that its
-        error contains one of the texts in REFUSALS. Other errors of onnxruntime are raised unchanged.
+        `model` are the bytes of the ModelProto, `inputs` has (name, value) of each input, `data` the bytes of the
+        inputs' tensors. The bytes of the outputs' tensors are appended to `found`. Raises NotRun if onnxruntime refuses
+        the model: its error then contains one of the texts in REFUSALS. Other errors of onnxruntime are raised
+        unchanged.
         """
         try:
             return super().outputs(model, inputs, data, found)
@@ -219,8 +221,9 @@ class OnnxRuntime(WorkerRuntime):
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
         """Run a model on one thread, and return its outputs as arrays.
 
-        If an output or a value in `feeds` is of a type that numpy lacks, such as bfloat16, all are passed as OrtValues,
-        and the outputs are OrtValues. Raises NotRun if a value in `feeds` cannot be one, and errors of onnxruntime.
+        If an output or a value in `feeds` is of a type that numpy lacks, such as bfloat16, all inputs are passed as
+        OrtValues, and the outputs are OrtValues. Raises NotRun if a value in `feeds` cannot become an OrtValue; errors
+        of onnxruntime are raised unchanged.
         """
         options = self._module.SessionOptions()
         options.log_severity_level = 4
@@ -392,7 +395,8 @@ def requests(stream: BinaryIO) -> Iterator[tuple[dict[str, Any], bytes]]:
     """Yield (header, bytes of tensors) of each message in a stream, until the stream ends.
 
     A message begins with two lengths. If the stream ends before them or within them, nothing more is yielded. If it
-    ends later, the header is no JSON, and ValueError is raised, or the yielded bytes are too few.
+    ends within the header, ValueError is raised. If it ends within the bytes of tensors, fewer bytes are yielded than
+    the message announced.
     """
     while len(head := stream.read(LENGTHS.size)) == LENGTHS.size:
         header, data = LENGTHS.unpack(head)

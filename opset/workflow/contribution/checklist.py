@@ -72,7 +72,8 @@ def checks() -> list[Rule[Evidence]]:
 def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None) -> list[ChecklistItem]:
     """Check a version of an operator, and return all items of the checklist with the evidence for each.
 
-    Some items are only for withdrawn versions, or only for others; for any other version, they are "not applicable".
+    Some items apply only to withdrawn versions, and some only to other versions. An item that does not apply to this
+    version is "not applicable".
 
     Args:
         version: The version under review.

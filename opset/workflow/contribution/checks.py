@@ -348,7 +348,8 @@ def check_upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
 
     - MISSING for each example whose outputs change, or on which an adapter fails;
     - PASSED once, if any example keeps its outputs;
-    - one if no example is converted: NOT_APPLICABLE for an adapter that is declared impossible, else MISSING;
+    - if no example is converted, one piece of evidence: NOT_APPLICABLE if the adapter is declared impossible, else
+      MISSING;
     - NOT_APPLICABLE for the first version of the operator.
     """
     if version.transition is None:
@@ -364,7 +365,8 @@ def check_downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
 
     - MISSING for each example whose outputs change, or on which an adapter fails;
     - PASSED once, if any example keeps its outputs;
-    - one if no example is converted: NOT_APPLICABLE for an adapter that is declared impossible, else MISSING;
+    - if no example is converted, one piece of evidence: NOT_APPLICABLE if the adapter is declared impossible, else
+      MISSING;
     - NOT_APPLICABLE for the first version of the operator, and for a withdrawn one.
     """
     if version.transition is None:
@@ -382,7 +384,8 @@ def _conversion_results(
 
     - MISSING for each example whose outputs change, or on which an adapter fails;
     - PASSED once, if any example keeps its outputs;
-    - one if no example is converted: NOT_APPLICABLE for an adapter that is declared impossible, else MISSING.
+    - if no example is converted, one piece of evidence: NOT_APPLICABLE if the adapter is declared impossible, else
+      MISSING.
 
     Refused conversions are only counted in the reason. `declared` is how the `change:` block says that the adapter is
     made: "derived", "written" or "impossible: REASON".
@@ -535,7 +538,7 @@ def check_replacement(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield one piece of evidence: PASSED if the text `doc` of the version has the name of its replacement as a word.
 
-    Otherwise, and if the version has no replacement, it is MISSING.
+    It is MISSING if the text does not have this name, or if the version has no replacement.
     """
     if version.schema.replacement and re.search(rf"\b{re.escape(version.schema.replacement)}\b", version.docs.doc):
         yield Evidence(PASSED, f"'doc' names {version.schema.replacement}", version.place_of("doc"))

@@ -164,7 +164,8 @@ class ReviewedVersion:
     def has_line(self, place: str) -> bool:
         """Return whether `place`, path:line:column in the operator's file, is in the block of this version.
 
-        The path is not compared. Lines below all versions, such as examples, count to the last version of the file.
+        The path is not compared. A line below all versions, such as one of the examples, counts as part of the last
+        version in the file.
         """
         lines = sorted((node.line for node in self.operator.root.value["versions"].value), reverse=True)
         line = int(place.split(":")[-2])

@@ -57,8 +57,8 @@ def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
     A type is tried with an example that has it, or else with an example that is cast to it. The evidence is
 
     - MISSING for each type that the kernel does not compute, or computes with other values;
-    - OPEN for each type constraint with types that no example can be cast to, and again if its types were computed
-      but not compared;
+    - OPEN for each type constraint with types that no example has or can be cast to;
+    - OPEN, too, for each type constraint with types that the kernel computes, but whose values cannot be compared;
     - PASSED once, if at least one type was tried with success;
     - NOT_APPLICABLE if there is no kernel, or if no input has a type constraint.
     """
@@ -112,8 +112,8 @@ def _example_of_type(version: ReviewedVersion, indices: Iterable[int], type_: st
 def _try_type(version: ReviewedVersion, indices: Sequence[int], type_: str) -> CastResult:
     """Run the kernel on each example with outputs, its inputs at `indices` cast to a type, and return the CastResult.
 
-    Examples that cannot be cast to the type are left out. An output of another type than `type_` is a fault, and ends
-    the trial. Another value in an output is a fault only if no example has outputs that agree.
+    Examples that cannot be cast to the type are left out. It is a fault, and ends the trial, if an output that should
+    have the type has another one. Wrong values in outputs are a fault only if there is no example whose outputs agree.
     """
     refused = wrong = ""
     computed = compared = False

@@ -105,7 +105,7 @@ def pick_cases(
 
 
 def _domain_labels(registry: Registry) -> dict[str, str]:
-    """Return the prefix of case names by domain, in lower case: `{"": "", "com.acme": "acme_"}`.
+    """Return the prefix that names of test cases have, by domain, in lower case: `{"": "", "com.acme": "acme_"}`.
 
     The prefix is the last word of the domain. If another domain has the same last word, the prefix is all words of the
     domain: "com_acme_". Upper and lower case do not count as different.

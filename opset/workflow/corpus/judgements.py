@@ -77,7 +77,7 @@ def _disagreeing_versions(
 def digest(examples: Iterable[Example], versions: Iterable[OpSchema]) -> str:
     """Return a hash (12 hex digits) that changes if examples or the numbers of versions change, in content or in order.
 
-    All keys of an example count but its prose and the keys `stated` and `chosen`.
+    All keys of an example count, except its prose and the keys `stated` and `chosen`.
     """
     plain = [each._replace(doc="")._asdict() for each in examples]
     values = [[value for key, value in each.items() if key not in STATUSES] for each in plain]

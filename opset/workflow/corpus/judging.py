@@ -26,9 +26,9 @@ LIMITS = Limits(max_steps=1_000_000, max_bytes=1 << 30, timeout=60)
 def case_tolerance(example: Example, expected: Sequence[Any]) -> tuple[dict[str, float], str]:
     """Return the tolerances of a test case by name, "rtol" and "atol", and the reason for them as text.
 
-    If the example states a tolerance, both are this number. Otherwise, the least exact element type among `expected`,
-    the expected outputs, decides: `rtol` is usual for it, and `atol` a thousandth of it. Both are 0.0 if all element
-    types are exact, such as integers.
+    If the example states a tolerance, both are this number. Otherwise, `rtol` is the usual tolerance of the least exact
+    element type among `expected`, the expected outputs, and `atol` is a thousandth of `rtol`. Both are 0.0 if all
+    element types are exact, such as integers.
     """
     if example.tolerance is not None:
         return {"rtol": example.tolerance, "atol": example.tolerance}, "stated by the example"
@@ -60,8 +60,8 @@ class Judge:
     def judge_example(self, schema: OpSchema, example: Example) -> list[str]:
         """Return the names of this package's implementations that confirm an example, such as ["kernel"].
 
-        Further names are "function body of opset 13" and "lowering at version 13". The result is [] if no
-        implementation computes the example.
+        Further names are "function body of opset 13" and "lowering at version 13"; a lowering is an adapter that
+        expresses the node by other operators. The result is [] if no implementation computes the example.
 
         The kernel confirms an example by computing its outputs. If the example breaks a constraint, the kernel confirms
         it by refusing the inputs for this constraint. Function bodies and lowerings are run only if the example states
@@ -99,10 +99,11 @@ class Judge:
         return True
 
     def _agreeing_implementations(self, schema: OpSchema, example: Example) -> Iterator[str]:
-        """Yield the names of the function bodies and lowerings that confirm an example: "function body of opset 13".
+        """Yield the names of the function bodies and lowerings that confirm an example: "lowering at version 13".
 
-        A function body or lowering is left out if it cannot express the example's node, or if a package that it needs
-        is missing. Raises OpsetError T212 if one contradicts the example.
+        A lowering is an adapter that expresses the node by other operators. A function body or lowering is left out if
+        it cannot express the example's node, or if a package that it needs is missing. Raises OpsetError T212 if one
+        contradicts the example.
         """
         for name, converted in self._expressions(schema, example):
             if converted.model is None:

@@ -89,10 +89,11 @@ def check_claims(runner: ExampleRunner, schema: OpSchema, report: Examination) -
     """Test the claims of a version's `change:` block on its examples, and add the results to a report.
 
     Each claim is one test. It fails with the finding T108 if an example contradicts it. It is skipped if a kernel is
-    missing or no example shows it, and else passes. A claim that no example shows, or only in part, gets a note.
+    missing, or if no example tests the claim. Otherwise, it passes. A claim that no example tests, or that examples
+    test only in part, gets a note in the report.
 
-    The first version, and one without the block, have no claims. An adapter that is declared as "written" and is
-    missing is a failed test with the finding T110.
+    The first version, and one without the block, have no claims. If an adapter is declared as "written", but does not
+    exist, this is a failed test with the finding T110.
     """
     versions = runner.registry.versions(schema.name, schema.domain)
     position = versions.index(schema)
@@ -140,7 +141,7 @@ class ClaimTests:
         self._converted: dict[str, Any] = {}
 
     def claims(self) -> Iterator[Claim]:
-        """Return an iterator of the claims of the `change:` block that examples can test, in the order of the guide."""
+        """Return an iterator of the claims of the `change:` block that examples can test, in a fixed order."""
         return (claim for claim in self._entries() if CLAIMS.by_code[claim.key].applies(claim))
 
     def _entries(self) -> Iterator[Claim]:
@@ -249,11 +250,11 @@ class ClaimTests:
     def contradiction(
         self, example: Example, converted: Any, results: Sequence[Any], others: Iterable[Sequence[Any] | None]
     ) -> str:
-        """Return how outputs with the value of a claim differ from an example's outputs; "" if the claim may hold.
+        """Return how `results` differ from an example's outputs and so contradict a claim; "" if the claim may hold.
 
-        A difference counts only if the example's outputs can be had without the value: from `converted`, or among
-        `others`. Otherwise, something other than the claim may be wrong, and the result is "". Raises RunError if a
-        limit is exceeded, BudgetExceeded if the runner's budget is used up.
+        A difference counts only if `converted` computes the example's outputs, or if they are among `others`.
+        Otherwise, something other than the claim may be wrong, and the result is "". Raises RunError if a limit is
+        exceeded, BudgetExceeded if the runner's budget is used up.
 
         Args:
             example: Example of the older version.
@@ -383,8 +384,9 @@ class ClaimTests:
 def states_old_value(claim: Claim) -> bool:
     """Return whether a claim `old: value` has to be tested.
 
-    It is tested if the YAML states the value, or if the adapter up is derived: then conversion relies on a value that
-    is not stated, the attribute's default. It is never tested if the attribute was renamed, or was removed.
+    It is tested if the YAML states the value. It is also tested if the adapter up is derived: conversion then relies on
+    the value even if it is not stated, but the attribute's default. It is never tested if the attribute was renamed, or
+    was removed.
     """
     tests = claim.tests
     if claim.name not in tests.newer.attributes or tests.change.attributes[claim.name].renamed:
@@ -463,11 +465,11 @@ def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("old", Claim, applies=states_old_value)
 def check_old(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield one result for `old: value`, the claim that with this value the newer version does what the older one did.
+    """Yield one result for the claim `old: value`: with this value, the newer version computes what the older one did.
 
-    Each example of the older version is converted to the newer, gets the value, and must give the same outputs.
-    Examples that set the attribute in the older version are not used. The result notes a doubt if other values give the
-    same outputs in all examples, unless the claim is limited by `only_for`.
+    Each example of the older version is converted to the newer one, gets the value for the attribute, and must give the
+    same outputs. Examples that set the attribute in the older version are not used. If other values give the same
+    outputs in all examples, too, the result notes this as a doubt, unless `only_for` limits the claim.
     """
     tests = claim.tests
     name = claim.name
@@ -612,11 +614,12 @@ def check_negative(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("emulate", Claim)
 def check_emulate(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield one result for the claim `emulate: {new: old}`, such as `{float16: float}`.
+    """Yield one result for the claim `emulate: {new: old}`: computing in `old` gives the outputs of the type `new`.
 
-    Each example of the type `new` is computed twice: as it is, and with these inputs cast to `old` and outputs cast
-    back. An example contradicts the claim if outputs are not the same to the last digit. Examples that cannot be
-    computed are left out; if none remains, the result says that nothing tests the claim.
+    An example of the claim is `{float16: float}`. Each example of the type `new` is computed twice: as it is, and with
+    inputs of this type cast to `old` and outputs cast back. An example contradicts the claim if outputs are not the
+    same to the last digit. Examples that cannot be computed are left out; if none remains, the result says that nothing
+    tests the claim.
     """
     tests = claim.tests
     new = claim.name

@@ -70,8 +70,8 @@ def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> lis
     for which the example holds:
 
     - the operator's first and last version;
-    - if other operators can express the operator, the number below its first version. The number 0 stands for these
-      operators at the same opset.
+    - if other operators can express the operator, the opset before its first version. The opset 0 stands for a
+      conversion that keeps the opsets and replaces the operator by these others.
     """
     numbers = [each.since_version for each in runner.registry.versions(schema.name, schema.domain)]
     at = numbers.index(schema.since_version)
@@ -91,8 +91,9 @@ def _check_conversion(
     """Convert an example to version `target` and back; add one test to a report: whether its outputs stay the same.
 
     A failure is the finding T107 for other outputs, T109 for an exceeded limit, T110 for an adapter that raises an
-    error. A refused way back is no failure. The test is skipped if the example holds at `target`, too, but the kernel
-    there does not compute it. It is also skipped if the conversion is refused, which is added to `report.refused`.
+    error. It is no failure if the conversion back is refused. The test is skipped if the example holds at `target`,
+    too, but the kernel there does not compute it. It is also skipped if the conversion to `target` is refused; the
+    refusal is added to `report.refused`.
     """
     other = runner.registry.schema(schema.name, target, schema.domain)
     if other is not None and not example_versions(example, (other.since_version,)):
@@ -215,16 +216,20 @@ class BodyRoutes(Routes):
     """Routes by which the converter expresses the nodes of one operator by its function body, and keeps all others."""
 
     def __init__(self, registry: Registry, schema: OpSchema, opset: int) -> None:
-        """Create the routes for the operator `schema`; `opset`, of ai.onnx, decides which function body is used."""
+        """Create the routes, which tell the converter how to treat nodes, for the operator `schema`.
+
+        `opset`, a version of ai.onnx, decides which function body of the operator replaces its nodes.
+        """
         super().__init__(registry)
         self._step = RouteStep(
             schema, schema, opset, derive_adapter(schema, schema, Change()), lower_by_body, "", True, lowers=True
         )
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        """Return a Route: CONVERT for nodes of the operator whose function body is tested, KEEP for all others.
+        """Return a Route, which says whether the converter changes the nodes of an operator.
 
-        `op_type` and `domain` name the operator of the nodes; `versions` and `opsets` do not matter.
+        It is CONVERT for the operator whose function body is tested, and KEEP for all others. `op_type` and `domain`
+        name the operator of the nodes; `versions` and `opsets` do not matter.
         """
         schema = self._step.source
         verdict = Verdict.CONVERT if (op_type, domain) == (schema.name, schema.domain) else Verdict.KEEP
@@ -338,7 +343,7 @@ def _body_difference(runner: ExampleRunner, example: Example, model: Any, expect
 def _body_finding(runner: ExampleRunner, schema: OpSchema, example: Example, opset: int, why: str) -> Finding:
     """Return the finding T106: the function body that `schema` has at `opset` does not compute the example.
 
-    `why` is the reason.
+    `why` is the reason: how the outputs differ, or why the body cannot be read.
     """
     what = f"the function body at opset {opset} does not compute the example '{example.name}'"
     message = f"{version_name(schema)}: {what}"

@@ -29,10 +29,10 @@ Structure = Any
 def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
     """Test whether inference agrees with an example of a version, and add the result to a report.
 
-    Inference runs with the sizes of inputs as numbers, and again with names (dim_params) in their place; a function of
-    users also with types alone. All runs are one test, and only the first finding is added. Outputs that are not fully
-    known are added to `report.gaps`. If inference does not see a broken constraint, this is added to `report.unseen`.
-    The test is skipped if inference has no rule for the version.
+    Inference runs with the sizes of inputs as numbers, and again with names (dim_params) in their place. An inference
+    function of a user is also tried on inputs of unknown rank. All runs are one test, and only the first finding is
+    added. Outputs that are not fully known are added to `report.gaps`. If inference does not see a broken constraint,
+    this is added to `report.unseen`. The test is skipped if inference has no rule for the version.
     """
     if why := runner.why_not_inferred(schema):
         report.skip("inference", why)
@@ -99,8 +99,13 @@ class _InferenceRun:
     def __init__(self, runner: ExampleRunner, schema: OpSchema, example: Example, form: str) -> None:
         """Create a run without results.
 
-        `form` is how inputs are given, in findings and gaps: VALUES (as constants), SYMBOLIC (sizes as dim_params, but
-        integers and flags as constants) or OPEN (only sizes, as dim_params).
+        `form` says how the model that `check` gets has the inputs; it decides the help of findings, and whether `gaps`
+        and `unseen` are recorded. It is one of
+
+        - VALUES: as constants;
+        - SYMBOLIC: sizes as dim_params; integers and flags, in a second try all small tensors, as constants;
+        - OPEN: sizes as dim_params, no constants;
+        - UNRANKED: types alone.
         """
         self.runner = runner
         self.schema = schema
@@ -196,7 +201,7 @@ class _InferenceRun:
     def _finding(self, code: str, what: str, why: str, help: str = "") -> Finding:
         """Return a finding about the example; `what` is the end of its message: "… the example 'plain' {what}".
 
-        In another form than VALUES, the form takes the place of `help`.
+        `help` is used only in the form VALUES. In any other form, the help says in which form inputs were given.
         """
         message = f"{version_name(self.schema)}: the example '{self.example.name}' {what}"
         if self.form == UNRANKED:

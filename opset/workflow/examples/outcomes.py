@@ -51,16 +51,16 @@ class RecordingRoutes(Routes):
     def __init__(self, registry: Registry, events: set[Event]) -> None:
         """Create the routes of a registry; an Event is added to `events` for each call of a written adapter.
 
-        Lowerings by function bodies are not recorded.
+        A written adapter is a Python function. Replacing nodes by function bodies is not recorded.
         """
         super().__init__(registry)
         self._events = events
 
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
-        """Return the step that Routes finds, with its adapter replaced by one that also adds an Event for each call.
+        """Return the conversion step that Routes finds, with an adapter that also adds an Event for each call.
 
-        A step without an adapter, a step whose adapter replaces nodes by a function body, a Refusal and None are
-        returned as they are.
+        A step takes nodes of an operator from one version to the next. A step without an adapter, a step whose adapter
+        replaces nodes by a function body, a Refusal and None are returned as they are.
         """
         step = super()._find_step(domain, op_type, version, final)
         if isinstance(step, RouteStep) and step.adapter not in (None, lower_by_body):
@@ -96,9 +96,10 @@ class RecordingRoutes(Routes):
 def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
     """Convert the examples of a version by its adapters, and return an Event for each call of one of its adapters.
 
-    Each example is converted to every target that the adapters reach. An example with an Event that no earlier one has
-    is also converted to the nearest targets with less known about its inputs. This is done for up to MOST_VARIED
-    examples. The result is empty if no written adapter or lowering converts the version.
+    Each example is converted to every target that the adapters reach. If this yields an Event that no earlier example
+    yielded, the example is also converted to the nearest targets in forms in which less is known about its inputs. At
+    most MOST_VARIED examples are converted in this way. The result is empty if no written adapter or lowering converts
+    the version.
     """
     calls: set[Event] = set()
     routes = RecordingRoutes(registry, calls)
@@ -212,8 +213,8 @@ def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[t
     """Yield (target, is near) for each target to which written adapters convert nodes of a version.
 
     A target is another opset of the operator's domain, or the lowering of the operator; function bodies do not count.
-    It is near if the first adapter on the way reaches it. Nothing is yielded if no adapter is written. An adapter that
-    cannot be loaded leaves out its targets.
+    It is near if the first adapter on the way reaches it. Nothing is yielded if no adapter is written. If the first
+    adapter on a way cannot be loaded, the targets on this way are left out.
     """
     name, domain = schema.name, schema.domain
     oldest = min(each.since_version for each in registry.versions(name, domain))
@@ -288,9 +289,8 @@ def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) ->
 def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequence[str], known: str) -> Any:
     """Return a copy of an example's model, `whole`, in which less is known about the inputs called `names`.
 
-    Their values are never known. `known` says what else is: SIZES, all sizes; OPEN_SIZES, the rank, with a name for
-    each size; TYPE, only the element type; NOTHING, no fact. For NOTHING, a node of an unknown operator makes the
-    value.
+    Their values are not known. `known` says which facts are: SIZES, all sizes; OPEN_SIZES, the rank, with a name for
+    each size; TYPE, only the element type; NOTHING, none. For NOTHING, a node of an unknown operator makes the value.
     """
     model = pb.ModelProto()
     model.CopyFrom(whole)

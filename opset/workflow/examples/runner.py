@@ -271,7 +271,7 @@ class ExampleRunner:
         return path if at is None else f"{path}:{at.line}"
 
     def has_key(self, schema: OpSchema, *keys: str) -> bool:
-        """Return whether a version's YAML has the key to which `keys` lead; if not, its value is a default."""
+        """Return whether a version's YAML has the key to which `keys` lead, so that its value is no default."""
         return _find_key(self._document(schema)[1], schema.since_version, keys)[1]
 
     def _document(self, schema: OpSchema) -> tuple[str, YamlNode | None]:

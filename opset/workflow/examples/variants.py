@@ -29,8 +29,9 @@ LARGE = 7
 def check_variants(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
     """Convert variants of an example of a user's operator, and add to a report those whose outputs change.
 
-    The kernel says what a variant gives; a variant that it does not compute, or that is not converted, says nothing.
-    The first failure at each target is a finding T107 or T110, and counts as a test.
+    The outputs that the kernel computes for a variant are the right ones. A variant that it does not compute, or whose
+    conversion is refused, is left out. The first failure at each target is a finding T107 or T110, and counts as a
+    failed test. No test is counted for a target without failure.
     """
     if runner.registry.is_standard(schema.name, schema.domain) or why_no_values(runner, schema, example):
         return
@@ -44,7 +45,10 @@ def check_variants(runner: ExampleRunner, schema: OpSchema, example: Example, re
 
 
 def variants_of(schema: OpSchema, example: Example) -> Iterator[tuple[str, Example]]:
-    """Yield an example with another type of inputs, or another value of an attribute, after words for what differs."""
+    """Yield (words, variant) for each variant of an example; `words` say how it differs, such as "of float16".
+
+    A variant has another type of inputs, or another value of one attribute.
+    """
     for name, types in schema.types.items():
         for type_ in types:
             variant = example_of_type(schema, example, name, type_)
@@ -70,7 +74,8 @@ def _conversion_findings(
 ) -> list[Finding]:
     """Return [finding] if an adapter fails on a variant on the way to `target`, or changes its outputs; else [].
 
-    A converted model that cannot be computed says nothing: examples show that kernels work.
+    The result is also [] if the kernel does not compute the variant, if the conversion is refused, or if the converted
+    model cannot be computed: only examples test whether kernels work.
     """
     try:
         expected = runner.outputs(schema, variant)

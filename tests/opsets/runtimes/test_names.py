@@ -202,6 +202,27 @@ def test_a_release_that_is_not_known_is_told_with_those_that_are():
 
 
 @pytest.mark.parametrize(
+    ("release", "taken", "note"),
+    [
+        ("v8.6", "8.6", ""),
+        ("8.6.0.post1", "8.6", ""),
+        ("8.6+cu118", "8.6", ""),
+        ("8.6.1.6+cuda-12.0", "8.6", "8.6.1.6+cuda-12.0 is not known: taken as 8.6"),
+        ("V99.1", "11.5", "V99.1 is newer than those that are known: taken as 11.5"),
+    ],
+)
+def test_marks_of_tags_and_builds_make_no_other_release(release, taken, note):
+    runtime = find_runtime(f"tensorrt=={release}")
+    assert (runtime.release, [each for each in runtime.notes if " taken as " in each]) == (taken, [note] * bool(note))
+
+
+@pytest.mark.parametrize("release", ["8.6rc1", "8.6.dev1", "8.6+", "vv8.6", "8.6+a b", "v"])
+def test_other_words_are_no_release(release):
+    with pytest.raises(UsageError, match="accepts is not known"):
+        find_runtime(f"tensorrt=={release}")
+
+
+@pytest.mark.parametrize(
     ("name", "message"),
     [
         ("tensorrt", ""),

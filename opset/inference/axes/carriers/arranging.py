@@ -45,9 +45,9 @@ def reshape(step: AxisStep) -> Place | None:
 def _resolves_to(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> bool:
     """Whether a Reshape to the sizes `wanted` puts the resized axis at `place` in its output, whatever the new size is.
 
-    The shape of the output is computed twice, with a variable as the new size: from `wanted`, and from `place`. The
-    result is True if both are equal. With `zero_is_zero`, a 0 in `wanted` means the size 0, and not the input's size.
-    Raises Blocked if the output's shape is unknown.
+    Two shapes of the output are computed with a variable as the new size: the one that `wanted` gives, and the one that
+    has the axis at `place`. The result is True if they are equal. With `zero_is_zero`, a 0 in `wanted` means the size
+    0, and not the input's size. Raises Blocked if the output's shape is unknown.
     """
     try:
         found = resolve_reshape(step.shape_after(0), wanted, zero_is_zero)
@@ -127,9 +127,9 @@ def unsqueeze(step: AxisStep) -> Place:
 def squeeze(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Squeeze.
 
-    Raises Blocked if the node names the axis among those that it removes. Without named axes, the node removes each
-    axis of size 1. It is then blocked unless the old size is 1, and the axis is merged with others, which make it
-    longer than 1.
+    Raises Blocked if the node names the axis among those that it removes. If the node names no axes, it removes each
+    axis of size 1. Blocked is then raised, too, with one exception: the old size is 1, and the axis is merged with
+    others into an axis whose size is a number other than 1.
     """
     step.require_shared(1)
     place = step.data_place()
