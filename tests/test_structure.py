@@ -147,6 +147,11 @@ def test_changes_in_bodies():
          [("input 0", "'k'", "'x'")]),
     ]  # fmt: skip
     assert comparison.nodes == (5, 5, 4, 0, 1, 0, 0)
+    both = BRANCHES.replace("If (c)", "If (d)").replace("bool c", "bool c, bool d").replace("Log (k)", "Cos (k)")
+    assert [each.details for each in compared(BRANCHES, both).changes if each.kind == "node"] == [
+        [("input 0", "'c'", "'d'")],
+        [("operator", "Log", "Cos")],
+    ]
     renamed = BRANCHES.replace("q", "other").replace("k", "kept")
     assert compared(BRANCHES, renamed).changes == []
     gone = compared(BRANCHES, BRANCHES[: BRANCHES.index("y = If")] + "y = Exp (k) }")

@@ -110,10 +110,10 @@ def extract(
         ConversionError: C601 if the inputs do not determine the outputs, C602 if the part has no certain meaning.
         InferenceError: I401 if `limits` do not suffice.
         ModelError: The model is malformed.
-        UsageError: U103 if no value has one of the names.
+        UsageError: U103 if no value has one of the names, or the list of outputs is empty.
     """
     loaded = load(model, allow_external_roots=list_paths(allow_external_roots))
-    wanted = Wanted(inputs, outputs, add_outputs, graph, function)
+    wanted = Wanted(_once(inputs), _once(outputs), _once(add_outputs), graph, function)
     return extract_part(loaded, wanted, registry_with(schemas), limits).model.as_given()
 
 
@@ -137,11 +137,19 @@ def extract_part(model: Model, wanted: Wanted, registry: Registry, limits: Limit
         if wanted == Wanted(add_outputs=wanted.add_outputs):
             help = "name outputs, inputs, or both: --inputs a,b --outputs y"
             raise UsageError(Finding("U103", "no part is named", help=help))
+        if wanted.outputs is not None and not _list_names(wanted.outputs, ()):
+            help = "name values, or leave the list out: the outputs are those of the graph then"
+            raise UsageError(Finding("U103", "the list of outputs is empty", help=help))
         body, inputs, outputs = _find_body(index, wanted)
         return _Cut(model, index, inference, body, inputs, outputs).extraction()
     except BudgetExceeded as exhausted:
         finding = Finding("I401", "the inference was stopped", why=exhausted.why, help=ALLOW_MORE)
         raise InferenceError(finding) from None
+
+
+def _once(names: Names) -> Names:
+    """Return names that may be read more than once."""
+    return names if names is None or isinstance(names, str) else [*names]
 
 
 def _list_names(names: Names, known: Collection[str]) -> list[str]:

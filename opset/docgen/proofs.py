@@ -66,10 +66,10 @@ def lowering_key(domain: str, operator: str, since: int) -> str:
 
 
 def kind_of(parts: Iterable[ProofPart]) -> str:
-    """Return the kind of several statements together: "symbolic" if one has this kind, else the weakest of their kinds.
+    """Return the kind of a whole proof: "symbolic" if one of its parts has this kind, else the weakest kind.
 
-    KINDS has the kinds, strongest first. Statements of the kind "refused" count only if there are no others. The result
-    for no statements is "refused".
+    KINDS has the kinds, strongest first. Parts of the kind "refused" count only if there are no others. If there are no
+    parts, the result is "refused".
     """
     kinds = {part.kind for part in parts} - {"refused"}
     if "symbolic" in kinds:

@@ -154,10 +154,10 @@ class RuntimeFacts:
     def _shared_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
         """Return the kernels of an operator by since_version, for a runtime that has the kernels of another runtime.
 
-        Each value is a list with an entry for each release in `listed`: the entry of the other runtime's release that
-        the release contains. An entry is a tuple of Taken, which has the types and limits of a kernel; it is () if the
-        release has no kernel. If the other runtime knows operators only by name, ALL is the only key of the dict.
-        The argument `key` is (domain, operator).
+        Each value is a list with an entry for each release in `listed`. An entry is a tuple of Taken, each with the
+        types and limits of a kernel; it is () if there is no kernel. The entry is taken from the facts of the other
+        runtime, at the release whose kernels this release has. If the other runtime knows operators only by name, ALL
+        is the only key of the dict. The argument `key` is (domain, operator).
         """
         base = self._base
         assert base is not None
@@ -204,8 +204,8 @@ class RuntimeFacts:
     ) -> list[tuple[Taken, ...]]:
         """Return the kernels that serve versions of an operator, in a list with an entry for each release in `listed`.
 
-        An entry is a tuple of Taken, which has the types and limits of a kernel. Kernels are joined if one kernel could
-        take the same nodes.
+        An entry is a tuple of Taken, which has the types and limits of a kernel; it is () if no kernel serves. Two
+        kernels become one Taken if they have the same limits, and the same types for all parameters but at most one.
 
         Args:
             kernels: The kernels, each with the positions in `listed` of the releases that have it.

@@ -49,10 +49,10 @@ class Quirk(NamedTuple):
 
     @property
     def becomes_standard(self) -> bool:
-        """Whether the standard has the quirk's operator, with the same meaning, right after the quirk's last opset.
+        """Whether the standard has the quirk's operator, with the same meaning, from opset `last` + 1 on.
 
-        An example is LayerNormalization, in the standard from opset 17 on. False if the quirk is not about an operator
-        that comes from another domain.
+        An example is LayerNormalization of com.microsoft: up to opset 16, nodes use it in the standard's domain, which
+        has it from opset 17 on. False if `origin` is "": the quirk is then about no operator of another domain.
         """
         return bool(self.origin) and self.stand_in == (self.operators[0], self.last + 1)
 

@@ -85,14 +85,14 @@ class Selection:
         return named
 
     def path_as_given(self, text: str) -> str:
-        """Return a path, or a place such as PATH:LINE:COLUMN, with the folder as the user gave it."""
+        """Return a path, or a place such as PATH:LINE:COLUMN, in which the folder is written as the user gave it."""
         for named, given in self.given.items():
             if text.startswith(f"{named}{os.sep}"):
                 return str(given / text.removeprefix(f"{named}{os.sep}"))
         return text
 
     def places_as_given(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Return the findings, with places in the folders as the user gave them."""
+        """Return the findings; in their places, folders are written as the user gave them."""
         return [finding._replace(place=self.path_as_given(finding.place)) for finding in findings]
 
     def report_depth(self, paths: Iterable[Path]) -> None:

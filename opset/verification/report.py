@@ -133,6 +133,7 @@ def _measure_words(each: OutputComparison) -> str:
             and each.relative > each.rtol
         ):
             words += " or of the median"
+        words += f", {each.atol:.1e} absolute" if each.atol is not None else ""
         words += f", sums of {each.longest_sum:,}" if each.longest_sum > 1 else ""
     if each.nan_before or each.nan_after:
         words += f"; NaN in {each.nan_before:,} and {each.nan_after:,} of {each.elements:,}"

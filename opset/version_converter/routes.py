@@ -261,8 +261,14 @@ class Routes:
         """Return the next transition of an operator from opset `version` towards opset `final`, which may be older.
 
         With `final` 0, the transitions lead down to the operator's lowering. Returns None if there is no further
-        transition, and a Refusal if no node can cross the next one. Raises SchemaError S233 to S236 if a function body
-        in a user's domain has faults.
+        transition. A transition that no node can cross is returned with the reason in its field `impossible`. Returns a
+        Refusal instead of a transition:
+
+        - C101 if there is no operator at `version`;
+        - C105 if it needs an adapter or lowering that may be among hooks of the user that were not run;
+        - C201 if the operator has no lowering.
+
+        Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
         """
         key = (domain, op_type, version, self.last_in_force(domain, op_type, final))
         if key not in self._steps:
@@ -272,9 +278,7 @@ class Routes:
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
         """Return the next transition of an operator from opset `version` towards opset `final`; nothing is cached.
 
-        With `final` 0, the transitions lead down to the operator's lowering. Returns None if there is no further
-        transition. Returns a Refusal if the operator does not exist at `version`, or if no node can cross the next
-        transition. Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
+        The result is that of `step`, and so are the errors that are raised.
         """
         source = self.registry.schema(op_type, version, domain)
         schemas = self.registry.versions(op_type, domain)

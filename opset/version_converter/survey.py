@@ -431,7 +431,8 @@ class FormsConversion(BodyConversion):
     ) -> None:
         """Take a body, its opsets by domain, and its forms: each stands for all nodes that convert alike.
 
-        `fit` says whether all nodes without attributes fit their operators, so that these nodes need no check.
+        `fit` is the result of `Validity.plain_nodes_fit` for the body. If it is True, nodes without attributes are not
+        checked, except those with an absent input.
         """
         super().__init__(context, body, versions)
         self._nodes, self._fit = forms, fit

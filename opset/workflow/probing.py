@@ -276,10 +276,10 @@ def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema
 def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[str, Trial]]:
     """Yield (type, trial) for each type of the type constraint `parameter`: a copy of `trial` with values of this type.
 
-    If an input has the constraint, the trial itself is yielded first, with its own type.
+    If an input has the constraint, the trial itself is yielded first, with its own type; no copy has that type.
 
-    If only an output has the constraint, its type follows from the attribute that names an element type, so that both
-    are changed. Nothing is yielded unless the operator has exactly one such attribute.
+    If only an output has the constraint, its type follows from the attribute that names an element type, and each copy
+    sets both. Only tensor types are yielded then, and nothing unless the operator has exactly one such attribute.
     """
     places = (*zip(trial.inputs, _type_constraints(schema.inputs, len(trial.inputs)), strict=True),)
     old = next((each.type for each, name in places if name == parameter and each.type), "")

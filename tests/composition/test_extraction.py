@@ -220,6 +220,14 @@ def test_scales_that_an_annotation_names_come_along():
     assert not opset.extract(model, ["a"], ["b"]).graph.quantization_annotation  # the part does not compute y
 
 
+def test_names_may_be_anything_that_yields_them():
+    """A generator is used up once; the values are in the last body that is looked at."""
+    found = opset.extract(whole(), iter(["a"]), iter(["b"]), function="Scale")
+    assert found == opset.extract(whole(), ["a"], ["b"], function="Scale")
+    assert opset.extract(whole(), add_outputs=iter(["a"])) == opset.extract(whole(), add_outputs=["a"])
+    assert opset.extract(whole(), outputs=iter(["p"])) == opset.extract(whole(), outputs=["p"])
+
+
 @pytest.mark.parametrize(
     ("asked", "code", "words"),
     [
@@ -229,6 +237,8 @@ def test_scales_that_an_annotation_names_come_along():
         ({"outputs": "b", "function": "Scal"}, "U103", "has no function 'Scal'.*com.example.Scale"),
         ({"outputs": "p", "graph": "nowhere"}, "U103", "has no graph 'nowhere'"),
         ({}, "U103", "no part is named"),
+        ({"inputs": ["x"], "outputs": []}, "U103", "the list of outputs is empty"),
+        ({"outputs": ""}, "U103", "the list of outputs is empty"),
         ({"add_outputs": "a", "outputs": "y"}, "U103", "added to the whole model"),
     ],
 )

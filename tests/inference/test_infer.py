@@ -179,6 +179,17 @@ def test_an_attribute_of_a_call_reaches_graphs_inside_of_the_body():
 STALE = ("t = Transpose (x)  y = Relu (t)", "main (float[2, 3] x) => (float[?, ?] y) <float[2, 3] t>")
 
 
+def test_a_derivative_by_a_value_of_unknown_type_has_no_known_type():
+    text = """<ir_version: 8, opset_import: ["": 17, "own": 1, "ai.onnx.preview.training": 1]>
+        g (float[2] x) => (float[2] d, e) {
+            u = own.Unknown (x)
+            y = Mul (x, x)
+            d, e = ai.onnx.preview.training.Gradient <xs = ["x", "u"], y = "y"> (x, u)
+        }"""
+    found = infer(parser.parse_model(text))
+    assert not found.findings and str(found.type("d")) == "float[2]" and found.type("e").element is None
+
+
 def test_stale_value_info_is_told_with_both_sides():
     found = infer(model(*STALE))
     (finding,) = found.findings

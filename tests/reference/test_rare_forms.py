@@ -1,10 +1,13 @@
 """Forms of nodes that no example of an operator has, beside what they compute."""
 
+import math
+
 import numpy as np
 import pytest
 
 from opset.reference.kernels.ml_encoding import _format_value
 from opset.reference.kernels.text import _join
+from opset.reference.numerics.ml_scores import probit
 from tests.reference.test_limits import computed
 from tests.reference.test_refusals import TREES
 
@@ -40,6 +43,8 @@ LONG = np.array([[2**30 + 1, 0]])
          [np.array([[[3, 3]]], np.float16), np.array([[[1, 1]]])]),
         ("ConvTranspose", [LINE, ONES], {"output_shape": [1, 1, 3]}, [floats([[1, 3, 2]])]),
         ("ConvTranspose", [LINE, ONES], {"output_shape": [3]}, [floats([[1, 3, 2]])]),
+        ("Resize", [np.array([2**53 + 1]), None, floats(2)], {"mode": "nearest", "antialias": 1},
+         [np.array([2**53 + 1] * 2)]),
         ("Normalizer", [np.zeros((0, 2), np.float64)], {"domain": ML, "version": 1, "norm": "L1"},
          [np.zeros((0, 2), np.float32)]),
     ],
@@ -73,6 +78,15 @@ def test_scores_of_two_classes_by_way_of_probit():
     )
     assert [*labels] == [3, 3]
     assert np.allclose(scores, [[0.6745, -0.6745], [0, 0]], atol=1e-4)
+
+
+def test_probit_is_right_far_from_the_middle():
+    p = np.array([[2.0**-149, 1e-40, 1e-10, 0.3, 0.5, 1 - 2.0**-24]])
+    have = probit(p)
+    assert np.allclose([0.5 * math.erfc(-x / math.sqrt(2)) for x in have[0]], p, rtol=1e-12)
+    assert have[0, 4] == 0 and have[0, 1] < -13.31
+    ends = probit(np.array([0, 1, -0.1, 1.1, np.nan]))
+    assert np.array_equal(ends, [-np.inf, np.inf, np.nan, np.nan, np.nan], equal_nan=True)
 
 
 def test_texts_of_bytes_are_joined():

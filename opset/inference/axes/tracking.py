@@ -84,7 +84,7 @@ class Tracking:
         for an input without it.
 
         Raises:
-            Blocked: nothing is known of the subgraph.
+            Blocked: nothing is known of the subgraph, or the size of one of its inputs along the axis is not known.
             TrackingStopped: a node in the subgraph stands in the way.
         """
         scope = self.scope.subgraphs.get((index, attribute))

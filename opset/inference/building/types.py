@@ -105,7 +105,7 @@ def shape_of_dims(dims: Sequence[int]) -> Shape | None:
 
 
 def sequence(inner: Type | None) -> Type:
-    """Return the type of sequences whose elements have the type `inner`, None if unknown.
+    """Return the type of sequences whose elements have the type `inner`, or an unknown type if `inner` is None.
 
     A size in `inner` that may differ between elements has to be None.
     """

@@ -52,7 +52,7 @@ class Value:
 
     @property
     def place(self) -> str:
-        """The location of the node, as messages show it: "graph 'g', node 'up1' (Resize)"."""
+        """The location of the node that has this output, as messages show it: "graph 'g', node 'up1' (Resize)"."""
         return self.body.location(self.index)
 
     @property

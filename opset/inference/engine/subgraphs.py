@@ -123,13 +123,13 @@ class SubgraphInference:
     def _enter_input(self, inner: Scope, value: Any, index: int, request: GraphRequest) -> None:
         """Record the type and elements of one input of a subgraph in the scope `inner`.
 
-        The type is the combination of the requested and the stated type; a contradiction is stored in
-        `inner.conflicts`.
+        The type is the combination of the requested and the stated type. For an input in `request.varied`, it is the
+        requested type alone, and the stated shape is ignored. A contradiction is stored in `inner.conflicts`.
 
         Args:
             inner: the scope of the subgraph.
             value: the ValueInfoProto of the input.
-            index: the index of the input in `request`; one beyond the last if the rule passes nothing for it.
+            index: the index of the input in `request`; if the rule passes nothing for it, the first index past the end.
             request: the types and elements that the rule passes.
         """
         name = value.name

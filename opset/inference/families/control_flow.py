@@ -412,17 +412,18 @@ def _limit_iterations(condition: Constant | None, most: Size | None, least: int)
     """Return how often a Loop with a condition runs, and the least number of times that it certainly runs.
 
     The first number is None if it is unknown. The condition before the first iteration is taken to be true. By the
-    condition that the body returns, the numbers are these:
+    condition that the body returns, the result is this:
 
-    - if it is always true, both numbers are those by M;
-    - if it is always false, there is at most one iteration;
-    - if it is unknown, the first number is known only if M is 1.
+    - if it is always true: `most` and `least`;
+    - if it is always false: the smaller of `most` and 1, or 1 if M is absent, or None if M is unknown; and the smaller
+      of `least` and 1;
+    - if it is unknown: 1 if M is 1, else None; and the smaller of `least` and 1.
 
     Args:
         condition: the body's first output, which decides whether there is another iteration; None if its elements are
             unknown.
-        most: the number of iterations that the input M allows, None if unknown.
-        least: the least number of iterations that M makes certain.
+        most: the number of iterations that the input M allows, None if M is unknown or absent.
+        least: the least number of iterations that M makes certain: 0 if M is unknown, 1 if it is absent.
     """
     holds = None if condition is None else condition.values
     if holds == (True,):

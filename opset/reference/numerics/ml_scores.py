@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from opset.reference.numerics.arrays import Array
-from opset.reference.numerics.error_function import erf
 
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 """In the order of the numbers that TreeEnsemble has for them."""
@@ -41,19 +40,14 @@ def logistic(scores: Array) -> Array:
 
 
 def probit(p: Array) -> Array:
-    """Return the x at which the standard normal distribution function is p; NaN outside of 0 to 1.
+    """Return the x at which the standard normal distribution function is p; NaN outside of 0 to 1."""
+    from statistics import NormalDist  # which imports much, and few models need it
 
-    A rational first guess in sqrt(-2 log(p)) (Abramowitz and Stegun, 26.2.23, within 4.5e-4), then three steps of
-    Halley's method on the distribution function, each of which triples the number of right digits.
-    """
-    tail = np.minimum(p, 1 - p)
-    t = np.sqrt(-2 * np.log(tail))
-    x = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
-    x = np.where(p < 0.5, -x, x)
-    for _ in range(3):
-        error = (0.5 * (1 + erf(x / np.sqrt(2))) - p) * np.sqrt(2 * np.pi) * np.exp(x * x / 2)
-        x = x - error / (1 + x * error / 2)
-    return np.where(p == 0, -np.inf, np.where(p == 1, np.inf, x))
+    result = np.full(p.shape, np.nan)
+    result[p == 0], result[p == 1] = -np.inf, np.inf
+    inside = (p > 0) & (p < 1)
+    result[inside] = [*map(NormalDist().inv_cdf, p[inside].tolist())]
+    return result
 
 
 def class_labels(strings: Sequence[str | bytes] | None, integers: Sequence[int] | None) -> Array:

@@ -113,9 +113,9 @@ def combine(function: Callable[..., Any], values: Sequence[Any], algebra: Algebr
 
 
 def decide(results: Iterable[bool | None], decisive: bool) -> bool | None:
-    """Return whether any of the results is True (`decisive` is True), or whether all are True (`decisive` is False).
+    """Return whether one of several results is True, if `decisive` is True; if it is False, whether all are True.
 
-    A result of None is undecided. Returns None if the other results leave the answer open.
+    A result of None is undecided. Returns None if the answer depends on such a result.
     """
     is_undecided = False
     for result in results:

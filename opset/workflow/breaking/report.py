@@ -162,9 +162,11 @@ def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
 
 
 def text_lines(report: ComparisonReport, style: Callable[[str, str], str] = lambda text, kind: text) -> list[str]:
-    """Return a report as lines of text for a terminal, the gravest findings first, and at most SHOWN of each severity.
+    """Return a report as lines of text for a terminal, the gravest findings first.
 
-    `style(text, severity)` returns the beginning of a finding in color; by default, nothing is colored.
+    Findings that differ only in version, place and help are shown as one. Of these, at most SHOWN of each severity are
+    shown; a line has the number of the others. `style(text, kind)` returns the beginning of a finding in color: `kind`
+    is its severity, or "approved" if it was approved. By default, nothing is colored.
     """
     lines: list[str] = []
     for severity in SEVERITIES:

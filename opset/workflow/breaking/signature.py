@@ -354,9 +354,9 @@ def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield findings on inputs and outputs whose types must be equal now and could differ before, or the reverse.
 
     Two types must be equal if both name the same type constraint. Each finding names one input or output, and all later
-    ones whose types must now equal its type, or no longer must. A pair is left out if its types cannot differ: of the
-    types that both versions allow for the two, there is only one, or one of the two has none. Inputs and outputs that
-    were added or removed are left out, too.
+    ones whose types must now equal its type, or no longer must. Inputs and outputs that were added or removed are left
+    out. A pair whose types cannot differ is left out, too. For this, only types that both versions allow count: one of
+    the two has no such type, or both have only one, the same.
     """
     old, new = _parameters(pair)
     both = [key for key in new if key in old]

@@ -76,8 +76,8 @@ def check_uses(version: ReviewedVersion) -> Iterator[Evidence]:
 def _unused_attributes(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
     """Yield (message, path:line:column) for each attribute that no example sets, and each choice that no example uses.
 
-    An example with outputs that leaves an attribute out uses the default. Nothing is yielded for choices of element
-    types, or for an unset attribute that a `change:` block declares as ignored.
+    If an example that breaks no constraint leaves an attribute out, it uses the default. Nothing is yielded for choices
+    of element types, or for an unset attribute that a `change:` block declares as ignored.
     """
     steps = version.operator.transitions
     ignored = {name for step in steps for name, each in step.change.attributes.items() if each.ignored}

@@ -57,8 +57,8 @@ def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
     A type is tried with an example that has it, or else with an example that is cast to it. The evidence is
 
     - MISSING for each type that the kernel does not compute, or computes with other values;
-    - OPEN for each type constraint with types that no example can be cast to, and again if its types were computed
-      but not compared;
+    - OPEN for each type constraint with types that no example has or can be cast to;
+    - OPEN, too, for each type constraint with types that the kernel computes, but whose values cannot be compared;
     - PASSED once, if at least one type was tried with success;
     - NOT_APPLICABLE if there is no kernel, or if no input has a type constraint.
     """

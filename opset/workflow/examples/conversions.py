@@ -70,8 +70,8 @@ def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> lis
     for which the example holds:
 
     - the operator's first and last version;
-    - if other operators can express the operator, the opset before its first version. If this number is 0, the
-      conversion replaces the operator by these others at the same opset.
+    - if other operators can express the operator, the opset before its first version. The opset 0 stands for a
+      conversion that keeps the opsets and replaces the operator by these others.
     """
     numbers = [each.since_version for each in runner.registry.versions(schema.name, schema.domain)]
     at = numbers.index(schema.since_version)

@@ -99,8 +99,13 @@ class _InferenceRun:
     def __init__(self, runner: ExampleRunner, schema: OpSchema, example: Example, form: str) -> None:
         """Create a run without results.
 
-        `form` is how inputs are given, in findings and gaps: VALUES (as constants), SYMBOLIC (sizes as dim_params, but
-        integers and flags as constants) or OPEN (only sizes, as dim_params).
+        `form` says how the model that `check` gets has the inputs; it decides the help of findings, and whether `gaps`
+        and `unseen` are recorded. It is one of
+
+        - VALUES: as constants;
+        - SYMBOLIC: sizes as dim_params; integers and flags, in a second try all small tensors, as constants;
+        - OPEN: sizes as dim_params, no constants;
+        - UNRANKED: types alone.
         """
         self.runner = runner
         self.schema = schema

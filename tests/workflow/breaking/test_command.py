@@ -308,6 +308,16 @@ def test_a_revision_has_its_own_type_sets_beside_those_of_the_standard(repositor
     assert rules("HEAD") == ["B182", "B131"]
 
 
+def test_a_revision_of_a_copy_of_the_standard_has_all_its_type_sets(repository):
+    Path("schemas/types.yaml").write_text("floats: [double, float]\n")
+    Path("schemas/ai.onnx").mkdir()
+    Path("schemas/ai.onnx/Thin.yaml").write_text(THIN.replace("[double, float]", "floats"))
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "two")
+    told = "2 operators of ai.onnx, com.acme at HEAD beside now: no breaks, no warnings, no notices\n"
+    assert against("HEAD").stdout.endswith(told)
+
+
 @pytest.mark.parametrize(("link", "to"), [("com.acme/Thick.yaml", "Thin.yaml"), ("com.example", "com.acme")])
 def test_a_link_in_a_revision_is_not_followed(repository, link, to):
     os.symlink(to, f"schemas/{link}")

@@ -50,18 +50,19 @@ def slice_(step: AxisStep) -> Place | None:
 def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int, whole: Size) -> None:
     """Change the end of a Slice along the resized axis to the largest integer if it is the old size of the axis.
 
-    The Slice then takes all slices at any size. Nothing is changed if the end takes all slices already.
+    The Slice then takes all slices at any size. The integer is the largest one of the type of `ends`. Nothing is
+    changed if the end takes all slices already: it is the new size, or at least 2**31 - 1.
 
     Args:
         step: the Slice.
         place: the place of the resized axis in the data.
         ends: the ends that the node states.
         position: the position of the axis in `ends`.
-        whole: the size of the axis in the resized model.
+        whole: the new size of the axis.
 
     Raises:
-        Blocked: the end takes only a part of the axis; or the end and the old size are 1, so that it may mean the first
-            slice or all.
+        Blocked: the end is neither of these nor the old size; or the end and the old size are 1, so that it may mean
+            the first slice or all.
     """
     end = ends[position]
     if equal(end, whole) is True or (isinstance(end, int) and end >= FAR):
