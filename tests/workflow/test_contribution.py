@@ -288,6 +288,16 @@ def test_a_type_that_the_kernel_does_not_compute_is_missing(folder):
     assert passed.why == "2 types in examples, 0 with examples cast to them"
 
 
+def test_a_kernel_of_no_operator_is_no_fault_of_another(folder):
+    path = folder / "com.acme" / KERNELS
+    stub = '\n\n@kernel("Thick"SINCE, domain="com.acme")\ndef thick(x):\n    return x\n'
+    path.write_text(path.read_text() + stub.replace("SINCE", ""))
+    assert [each.state for each in found(candidate(folder, "Thin"), "computed")] == ["passed"]
+    path.write_text(path.read_text() + stub.replace("Thick", "Thin").replace("SINCE", ", since=9"))
+    missing, _ = found(candidate(folder, "Thin"), "computed")
+    assert missing.why.startswith("the kernel of com.acme.Thin 9 (@kernel) is never called: ")
+
+
 def test_a_kernel_that_gives_another_type_does_not_compute_it(folder):
     for name, old, new in ((THIN, example("half"), ""), (KERNELS, r"start::step\]", "start::step] * np.float32(1)")):
         path = folder / "com.acme" / name
