@@ -111,7 +111,7 @@ EDITS = [
     ("adapters", "Thin", ADAPTERS, r"@down.*", "", MISSING, "9", "down: written, and there is none"),
     ("upgrade", "Thin", ADAPTERS, r"\+ 1\)", "+ 2)", MISSING, "71", "1 -> 2: every_second computes something else"),
     ("upgrade", "Thin", ADAPTERS, r"op.copy\(node, skip.*\n\n\n", "op.Shape(node.input(0))\n\n\n", MISSING, "71",
-     "1 -> 2: every_second computes something else"),
+     "1 -> 2: an adapter fails on every_second: the adapter of Thin returns"),
     ("upgrade", "Thin", ADAPTERS, r"\+ 1\)", "/ 0)", MISSING, "71", "1 -> 2: an adapter fails on every_second"),
     ("downgrade", "Thin", ADAPTERS, r"- 1\)", "+ 1)", MISSING, "74", "2 -> 1: all computes something"),
     ("downgrade", "Thin", ADAPTERS, r'if node.attr\("start"\)', "if True", MISSING, "70", "no example is converted"),
