@@ -388,7 +388,9 @@ def points_of_mix(folder, name, *edits):
         assert before in text
         text = text.replace(before, after)
     path.write_text(text)
-    return [(each.state, each.why) for each in found(candidate(folder, "Mix"), name)]
+    evidence = found(candidate(folder, "Mix"), name)
+    assert all(re.fullmatch(r"(.+:\d+:\d+)?", each.place) for each in evidence)
+    return [(each.state, each.why) for each in evidence]
 
 
 WITHOUT_FLOATS = [

@@ -195,6 +195,7 @@ NOT_RUN = [
     (13, "MaxPool <kernel_shape = [2, 2, 2, 2]> (x)", (1, 1, 3, 3, 3, 3)),
     (13, "GlobalAveragePool (x)", (1, 1, 3, 3, 3, 3)),
     (20, "GridSample <mode = 'cubic'> (x, grid)", (1, 1, 3, 3, 3)),
+    (9, "Upsample <mode = 'linear'> (x, up)", (2,)),
 ]
 
 
@@ -231,6 +232,30 @@ def test_what_onnxruntime_does_not_run_is_refused(version, node, shape):
         run_in_onnxruntime(model, {name: np.zeros(each, np.float32) for name, each in shapes.items()})
     (refusal,) = opset.plan(model, runtime="onnxruntime==1.31").refusals
     assert refusal.code == "C209" and "takes " in refusal.why
+
+
+@pytest.mark.parametrize(("first", "second"), [("float", "float16"), ("float16", "float")])
+@pytest.mark.parametrize(
+    ("node", "shapes"),
+    [("RMSNormalization (x, z)", ["2, 3", "3"]), ("Attention (x, x, z)", ["1, 2, 3, 4", "1, 2, 3, 4"])],
+)
+def test_functions_of_onnxruntime_that_mix_types_are_expressed_otherwise(node, shapes, first, second):
+    model = parser.parse_model(
+        f'<ir_version: 10, opset_import: ["": 23]> m ({first}[{shapes[0]}] x, {second}[{shapes[1]}] z) => '
+        f"({second if 'RMS' in node else first}[{shapes[0]}] y) {{ y = {node} }}"
+    )
+    rng = np.random.default_rng(4)
+    types = {"float": np.float32, "float16": np.float16}
+    feeds = {
+        name: rng.standard_normal([*map(int, shape.split(","))]).astype(types[element])
+        for name, element, shape in zip("xz", (first, second), shapes, strict=True)
+    }
+    with pytest.raises(Exception, match="bound to different types"):
+        run_in_onnxruntime(model, feeds)
+    after = opset.convert(model, runtime="onnxruntime==1.31")
+    (expected,), (got,) = opset.ReferenceEvaluator(model).run(None, feeds), run_in_onnxruntime(after, feeds)
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got, expected, 2e-3, 1e-3)
 
 
 def run_in_onnxruntime(model, feeds):
