@@ -1,5 +1,6 @@
 """Kernels of one's own: a kernels.py beside the YAML of a domain, and the decorator in Python."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import textwrap
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from onnx import parser
 
@@ -103,6 +105,21 @@ def test_its_errors_name_node_and_constraint(tmp_path):
     source = KERNELS.replace('Violation("C1", f"factor {factor:g}")', 'Violation("C9", "")')
     error = failure([folder_of(tmp_path, source)], "y = com.example.Scale <factor = -1.0> (x)")
     assert (error.message, error.why) == ("Scale breaks C9", "C9: its inputs are tensor(float)[2]")
+
+
+def test_what_a_file_prints_goes_to_stderr(tmp_path):
+    source = KERNELS.replace("    return x", "    print('seen', factor)\n    print(file=None)\n    return x")
+    folder = folder_of(tmp_path / "schemas", f"print('read')\n{source}")
+    (folder / "com.example" / "inference.py").write_text(
+        "from opset.extend import infer\n\n@infer('Scale', domain='com.example')\n"
+        "def scale(call):\n    print('inferred', call.shape(0))\n    return call.shape(0)\n"
+    )
+    file = tmp_path / "model.onnx"
+    file.write_bytes(model().SerializeToString())
+    done = run("run", file, "--set", "x=[1, 2]", "--schemas", folder, "--format", "json")
+    assert json.loads(done.stdout)["outputs"] and done.stderr == "read\nseen 2.0\n\n"
+    done = run("infer", file, "--schemas", folder, "-o", "-")
+    assert onnx.load_from_string(done.stdout_bytes).graph.node and "inferred (2,)\n" in done.stderr
 
 
 def test_a_domain_without_yaml_may_have_kernels(tmp_path):
