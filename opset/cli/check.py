@@ -228,13 +228,17 @@ def check_file(source: Input, settings: CheckSettings, call: VerbCall, registry:
 
         repaired = repair_model(model, registry, options, settings.codes, settings.casts)
         model, findings = repaired.model, repaired.left
+        context = CheckContext(model, registry, options)
         result = replace(result, mended_count=len(repaired.mended), mended=repaired.mended[:KEPT])
         if settings.diff:
             result = replace(result, diff=_difference(given, model, source, notes))
         elif not call.can_skip_writing(model is not given):
             path = call.write_result(model, source, SUFFIX, notes)
     else:
-        findings = check_context(CheckContext(model, registry, options), settings.codes)
+        context = CheckContext(model, registry, options)
+        findings = check_context(context, settings.codes)
+    if settings.full and findings and not context.is_inferable and any(code[0] == "I" for code in settings.codes):
+        notes.append("types and shapes were not compared: nothing is inferred before these errors are mended")
     if settings.runtime is not None:
         findings += _find_lacks(model, settings, call, registry, notes)
     errors = sum(each.severity == "error" for each in findings) + findings.omitted_errors

@@ -111,6 +111,9 @@ def command(
         for target, each in zip(selection.targets, checked, strict=True):
             locked += lock_versions(target.folder, each.operators)
         findings = FindingList(hold)
+    elif lock:
+        notes = [*notes, "nothing was locked, since there are findings"]
+        sys.stderr.write(f"note: {notes[-1]}\n")
     unlocked = [
         f"{domain_name(operator.domain)}.{operator.name}:{since}" for one in checked for operator, since in one.unlocked
     ]

@@ -1,5 +1,6 @@
 """Kernels of one's own: a kernels.py beside the YAML of a domain, and the decorator in Python."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import textwrap
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from onnx import parser
 
@@ -105,6 +107,21 @@ def test_its_errors_name_node_and_constraint(tmp_path):
     assert (error.message, error.why) == ("Scale breaks C9", "C9: its inputs are tensor(float)[2]")
 
 
+def test_what_a_file_prints_goes_to_stderr(tmp_path):
+    source = KERNELS.replace("    return x", "    print('seen', factor)\n    print(file=None)\n    return x")
+    folder = folder_of(tmp_path / "schemas", f"print('read')\n{source}")
+    (folder / "com.example" / "inference.py").write_text(
+        "from opset.extend import infer\n\n@infer('Scale', domain='com.example')\n"
+        "def scale(call):\n    print('inferred', call.shape(0))\n    return call.shape(0)\n"
+    )
+    file = tmp_path / "model.onnx"
+    file.write_bytes(model().SerializeToString())
+    done = run("run", file, "--set", "x=[1, 2]", "--schemas", folder, "--format", "json")
+    assert json.loads(done.stdout)["outputs"] and done.stderr == "read\nseen 2.0\n\n"
+    done = run("infer", file, "--schemas", folder, "-o", "-")
+    assert onnx.load_from_string(done.stdout_bytes).graph.node and "inferred (2,)\n" in done.stderr
+
+
 def test_a_domain_without_yaml_may_have_kernels(tmp_path):
     assert result([folder_of(tmp_path, schema="")], "y = com.example.Scale <factor = 3.0> (x)") == [3, 6]
 
@@ -154,6 +171,10 @@ def test_registries_do_not_see_the_kernels_of_each_other(tmp_path):
         assert result([first]) == [2, 4]
         assert result([second]) == [20, 40]
         assert failure([bare]).why == "com.example Scale 1 has no kernel"
+        assert failure([bare]).help == "register one: opset explain evaluating"
+        schema = SCALE.replace("  types:", "  function: [{opset: 7, nodes: 'Y = Abs (X)'}]\n  types:", 1)
+        lowered = "; or put its function body in its place: opset lower --ops com.example.Scale"
+        assert failure([folder_of(tmp_path / "body", None, schema=schema)]).help.endswith(lowered)
 
 
 def test_a_file_is_run_once_and_again_when_it_changed(tmp_path):

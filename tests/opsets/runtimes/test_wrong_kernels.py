@@ -18,6 +18,7 @@ WRONG = {
         (17, "DFT <axis = 2, onesided = 1> (u)"),
     ],
     "onnxruntime==1.24": [(17, "DFT <axis = 2, inverse = 1, onesided = 1> (u)")],
+    "onnxruntime==1.31": [(17, "DFT <axis = 2, inverse = 1, onesided = 1> (u, length)")],
     "openvino==2025.4": [(13, "ReduceL1 <axes = [2], keepdims = 0> (x)")],
     "openvino==2023.3": [(18, "ReduceMax <keepdims = 0> (x, axis)")],
 }  # fmt: skip
@@ -35,13 +36,13 @@ RIGHT = [
 
 def model_of(version, node):
     nodes = [f"y = {node}".replace("'", '"')]
-    if "(u)" in node:
+    if "(u" in node:
         nodes.insert(0, "u = Reshape (x, five)")
     if "none" in node:
         nodes.insert(0, "none = Constant <value = float[0] {}> ()")
     return parser.parse_model(
         f'<ir_version: 8, opset_import: ["": {version}]> m (float[1,2,6,8] x) => (float[a] y)'
-        "<int64[4] sizes = {1, 2, 3, 4}, int64[1] axis = {2}, int64[5] five = {1, 2, 6, 8, 1}>"
+        "<int64[4] sizes = {1, 2, 3, 4}, int64[1] axis = {2}, int64[5] five = {1, 2, 6, 8, 1}, int64 length = {14}>"
         f"{{ {'  '.join(nodes)} }}"
     )
 
