@@ -673,3 +673,9 @@ def test_colour_is_for_terminals_that_want_it_and_models_for_none(refused, monke
     monkeypatch.delenv("TERM")
     monkeypatch.setenv("NO_COLOR", "1")
     assert style_text("x", "red", Terminal()) == "x"
+
+
+def test_the_guide_names_each_status():
+    guide = (Path(__file__).parents[2] / "docs" / "converting.md").read_text(encoding="utf-8")
+    section = guide.partition("## As JSON")[2].partition("\n## ")[0]
+    assert [status for status in WORDS if f"`{status}`" not in section] == []
