@@ -32,7 +32,7 @@ from opset.cli.inputs import (
     roots_option,
     stamp_of,
 )
-from opset.cli.journal import Journal, ReportFiles, Revive, digest_of_options, report_option
+from opset.cli.journal import Journal, ReportFiles, Revive, digest_of_call, report_option
 from opset.cli.limits import limits_options, parse_size
 from opset.cli.progress import Progress
 from opset.cli.records import (
@@ -278,8 +278,7 @@ def process_files(
     with ExitStack() as stack:
         journal = None
         if call.reports.journal is not None:
-            context = click.get_current_context()
-            journal = Journal(call.reports.journal, digest_of_options(context.info_name or "", context.params))
+            journal = Journal(call.reports.journal, digest_of_call(click.get_current_context(), call.known))
             stack.callback(journal.close)
         return _Batch(models, call, verb, reporting, journal, stack).run(work, settings, writes)
 
@@ -428,12 +427,13 @@ class _Batch:
             product.end(whole)
         if self.call.form != "text" or self.call.quiet:
             return
-        if len(self.models) != 1:
+        if len(self.models) != 1 or resumed:
             counts = [f"{self.statuses[each]:,} {word}" for each, word in words.items() if self.statuses[each]]
             number = count_text(len(self.models), "model")
             self.stream.write(f"{number}{': ' * bool(counts)}{', '.join(counts)}\n")
             if resumed:
-                self.stream.write(f"  {resumed:,} of them were in {safe_text(self.call.reports.journal)} already\n")
+                were = "was" if resumed == 1 else "were"
+                self.stream.write(f"  {resumed:,} of them {were} in {safe_text(self.call.reports.journal)} already\n")
             if self.is_brief:
                 self.stream.writelines(f"{line}\n" for line in total_lines(totals, SHOWN))
         if self.call.reports.page is not None:
