@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from opset.cli import batch
 from opset.cli.configuration import MAX_BYTES, MAX_FOLDERS
+from opset.cli.convert import WORDS
 from opset.cli.records import finding_of_json
 from opset.errors import FindingList
 from opset.version_converter.report import (
