@@ -19,7 +19,8 @@ runtimes.json: {"runtimes": [[runtime, release, lowest opset, highest opset, hig
 how, source], …]}. Rows of onnxruntime in it win over what the other files say of opsets and IR versions, for every
 provider.
 
-Entries that are equal in consecutive releases become one, with `since` and `until`. Kernels of one version that
+What was measured of faults is in the YAML alone, and stays as it is there. Entries that are equal in consecutive
+releases become one, with `since` and `until`. Kernels of one version that
 differ in the types of one parameter become one entry; types that are no cross product stay several entries.
 """
 
@@ -30,13 +31,13 @@ import itertools
 import json
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import onnx
+import yaml
 
-from judges.runtime_faults import faults_of
 from opset.opsets.registry import default_registry
 from opset.opsets.runtimes.compiled import FOLDER
 from opset.opsets.runtimes.keys import ENTRY_KEYS, RELEASE_KEYS, TABLE_KEYS
@@ -230,8 +231,8 @@ class Importer:
             document["operators"] = merge_releases(known, corrected, releases)
         if name == CPU:
             document["functions"] = _functions()
-        if operators and (faults := faults_of(name, known)):
-            document["faults"] = faults
+        if operators:
+            document["faults"] = _listed_faults(name, known)
         return document
 
     def _told(self, releases: Mapping[str, Any], release: str) -> dict[str, Any]:
@@ -514,6 +515,31 @@ def merge_boxes(boxes: Iterable[Types]) -> list[Types]:
                 grouped[rest] = each
         tables = list(grouped.values())
     return sorted(tables, key=json.dumps)  # type: ignore[return-value]
+
+
+def _listed_faults(name: str, releases: Sequence[str]) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Return the faults that the file of a runtime lists for some releases, oldest first; {} if there is no file."""
+    path = FOLDER / f"{name}.yaml"
+    listed = yaml.safe_load(path.read_text(encoding="utf-8")).get("faults", {}) if path.exists() else {}
+    return {
+        domain: {operator: found for operator in faults if (found := [*_faults_within(faults[operator], releases)])}
+        for domain, faults in listed.items()
+    }
+
+
+def _faults_within(faults: Iterable[Mapping[str, Any]], releases: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the faults that one of the releases has; `since` and `until` are of these."""
+    keys = {release: release_sort_key(release) for release in releases}
+    for fault in faults:
+        since, until = (release_sort_key(fault[key]) if key in fault else None for key in ("since", "until"))
+        have = [
+            release
+            for release, key in keys.items()
+            if (since is None or since <= key) and (until is None or key <= until)
+        ]
+        if have:
+            ends = {"since": have[0], "until": have[-1]}
+            yield {key: ends.get(key, value) for key, value in fault.items()}
 
 
 def document_text(document: Mapping[str, Any]) -> str:

@@ -34,6 +34,8 @@ NOTHING, DERIVED, WRITTEN, IMPOSSIBLE = "nothing to do", "derived", "written", "
 _WORK_TEXTS = {DERIVED: "derived from the change", WRITTEN: "by hand-written code"}
 _CAST_LIKE = 15
 """The first opset that has CastLike; a body for an older one has Cast in its place when it is written."""
+_WORD = re.compile(r"-?\w+")
+"""A key of a map that is shown without quotes."""
 
 
 def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
@@ -315,7 +317,10 @@ def brief_type(type_: str) -> str:
 
 
 def value_text(value: Any) -> str:
-    """Return a default or another plain value as text: `none`, `1e-05`, `[1, 2]`, `"a b"`, `NOTSET`."""
+    """Return a default or another plain value as text: `none`, `1e-05`, `[1, 2]`, `"a b"`, `NOTSET`, `{1: 0.5}`.
+
+    A tensor inside a sequence or a map is its elements, with type and shape if these do not follow: `float[0, 2] []`.
+    """
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -324,6 +329,15 @@ def value_text(value: Any) -> str:
         return _float_text(value)
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(value_text, value))}]"
+    if isinstance(value, Mapping) and "content" in value:
+        shape, content = value["shape"], value["content"]
+        text = value_text(content)
+        is_clear = not shape or (isinstance(content, list) and all(shape))
+        return text if is_clear else f"{brief_type(value['type'])}{shape} {text}"
+    if isinstance(value, Mapping):
+        keys = (str(key) if _WORD.fullmatch(str(key)) else value_text(key) for key in value)
+        entries = [f"{key}: {value_text(each)}" for key, each in zip(keys, value.values(), strict=True)]
+        return f"{{{', '.join(entries)}}}"
     return f'"{value}"' if isinstance(value, str) and not value.isidentifier() else str(value)
 
 

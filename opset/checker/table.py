@@ -190,6 +190,11 @@ class CheckContext:
         """The files of external data, None if the model did not come from a path."""
         return DataFiles(self.model.folder) if self.model.folder is not None else None
 
+    @property
+    def is_inferable(self) -> bool:
+        """Whether the types and shapes of the model can be inferred: it can be read, and `options.full` asks for it."""
+        return self._readable is not None
+
     @cached_property
     def inference(self) -> Inference | None:
         """The inference of the model; None if nothing is inferred, or the model cannot be read."""

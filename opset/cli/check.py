@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -24,7 +24,10 @@ from opset.errors import CODES, KEPT, SHOWN, Finding, FindingList, ModelError, S
 from opset.model import Model
 from opset.opsets.registry import Registry
 from opset.plain_text import count_text, style_text, table_lines
-from opset.schemas.names import domain_name
+from opset.schemas.names import domain_name, normalize_domain
+
+if TYPE_CHECKING:
+    from opset.version_converter import Target
 
 SUFFIX = "mended"
 DOCUMENT = ".onnxopset"
@@ -151,11 +154,30 @@ def command(
 def _check_runtime(settings: CheckSettings, call: VerbCall) -> None:
     """Raise UsageError U101 once for a runtime that is not known, and not for each model; nothing is started."""
     from opset.opsets.runtimes.names import INSTALLED
-    from opset.version_converter import target_of
 
     assert settings.runtime is not None
     if not settings.runtime.startswith(INSTALLED):
-        target_of(None, runtime=settings.runtime, registry=call.known.registry(), targets=settings.files)
+        registry = call.known.registry()
+        _find_target(settings, registry, registry.domains[""])
+
+
+def _find_target(settings: CheckSettings, registry: Registry, version: int) -> Target:
+    """Return the target of the runtime: the version of a model at `version` if it is not known what the runtime takes.
+
+    Raises UsageError U101 if the runtime is not known, or if it takes no version that has schemas.
+    """
+    from opset.opsets.runtimes import find_runtime
+    from opset.version_converter import target_of
+
+    assert settings.runtime is not None
+    try:
+        return target_of(None, runtime=settings.runtime, registry=registry, targets=settings.files)
+    except UsageError:
+        if find_runtime(settings.runtime, settings.files).opsets[""] != (None, None):
+            raise
+        newest = registry.domains[""]
+        to = version if 0 < version <= newest else newest  # another version is no model, as the rules tell
+        return target_of(to, runtime=settings.runtime, registry=registry, targets=settings.files)
 
 
 def _check_choice(settings: CheckSettings, call: VerbCall) -> None:
@@ -206,13 +228,17 @@ def check_file(source: Input, settings: CheckSettings, call: VerbCall, registry:
 
         repaired = repair_model(model, registry, options, settings.codes, settings.casts)
         model, findings = repaired.model, repaired.left
+        context = CheckContext(model, registry, options)
         result = replace(result, mended_count=len(repaired.mended), mended=repaired.mended[:KEPT])
         if settings.diff:
             result = replace(result, diff=_difference(given, model, source, notes))
         elif not call.can_skip_writing(model is not given):
             path = call.write_result(model, source, SUFFIX, notes)
     else:
-        findings = check_context(CheckContext(model, registry, options), settings.codes)
+        context = CheckContext(model, registry, options)
+        findings = check_context(context, settings.codes)
+    if settings.full and findings and not context.is_inferable and any(code[0] == "I" for code in settings.codes):
+        notes.append("types and shapes were not compared: nothing is inferred before these errors are mended")
     if settings.runtime is not None:
         findings += _find_lacks(model, settings, call, registry, notes)
     errors = sum(each.severity == "error" for each in findings) + findings.omitted_errors
@@ -268,10 +294,11 @@ def _find_lacks(
     which nothing is known are added to `notes`.
     """
     from opset.description.report import notes_on_domains
-    from opset.version_converter import convert_model, target_of
+    from opset.version_converter import convert_model
     from opset.version_converter.survey import Survey
 
-    target = target_of(None, runtime=settings.runtime, registry=registry, targets=settings.files)
+    version = next((each.version for each in model.proto.opset_import if normalize_domain(each.domain) == ""), 0)
+    target = _find_target(settings, registry, version)
     assert target.runtime is not None
     lacks = FindingList()
     try:
@@ -287,7 +314,9 @@ def _find_lacks(
         lacks.append(Finding("C401", "the check for the runtime was stopped", "model", exhausted.why, ALLOW_MORE))
         return lacks
     if not conversion.refusals:
-        help = f"rewrite it for the runtime: opset convert --for {safe_text(settings.runtime)}"
+        lowest, highest = target.runtime.opsets[""]
+        to = f" --to {lowest}" if lowest == highest else ""  # which it may not be known to take
+        help = f"rewrite it for the runtime: opset convert --for {safe_text(settings.runtime)}{to}"
         return FindingList((lack._replace(help=help) for lack in lacks), lacks.omitted, lacks.omitted_errors)
     refused = {refusal.place for refusal in conversion.refusals}
     told = FindingList(lack for lack in lacks if lack.place not in refused)

@@ -23,6 +23,9 @@ from opset.errors import CODES, Finding, FindingList, NodeLocation, escape_text
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
+_POSITION = re.compile(r"(?:^|:)([0-9]{1,9})(?::([0-9]{1,9}))?$", re.ASCII)
+
+
 class SarifStream:
     """The findings of all models as a SARIF log (OASIS SARIF 2.1.0): one run, a result for each finding."""
 
@@ -69,6 +72,8 @@ def _sarif_result(report: ModelReport[Any], finding: Finding, rule: int) -> dict
             "artifactLocation": {"uri": quote_uri(_path(report.input).encode("utf-8", "surrogateescape"))}
         }
     }
+    if position := _position(finding, report.input):
+        location["physicalLocation"]["region"] = dict(zip(("startLine", "startColumn"), position, strict=False))
     if finding.place:
         logical: dict[str, Any] = {"fullyQualifiedName": escape_text(finding.place)}
         if isinstance(finding.place, NodeLocation):
@@ -100,8 +105,10 @@ class GithubStream:
             place = f"{finding.place}: " if finding.place else ""
             title = f"{finding.code} {CODES.get(finding.code, '')}"
             text = _command_text(place + _message(finding))
-            file = _command_text(_path(finding.file or report.input), ":,")
-            self._stream.write(f"::{finding.severity} file={file},title={_command_text(title, ':,')}::{text}\n")
+            path = finding.file or report.input
+            file = _command_text(_path(path), ":,")
+            where = "".join(f",{name}={n}" for name, n in zip(("line", "col"), _position(finding, path), strict=False))
+            self._stream.write(f"::{finding.severity} file={file}{where},title={_command_text(title, ':,')}::{text}\n")
 
     def end(self, whole: BatchReport) -> None:
         """Write nothing more."""
@@ -173,7 +180,18 @@ def write_findings(findings: Iterable[Finding], form: str, stream: IO[str], abou
 
 def _file_of_place(place: str) -> str:
     """Return the file of a place such as schemas/com.acme/Scale.yaml:3:5."""
-    return re.sub(r"(:\d+){1,2}$", "", place) or "."
+    return _POSITION.sub("", place) or "."
+
+
+def _position(finding: Finding, file: str) -> tuple[int, ...]:
+    """Return the line and column of a place in a file, such as 3:5 or Scale.yaml:3:5, or the line of Scale.yaml:3.
+
+    Returns () if the place is in another file, or is none of a line.
+    """
+    found = None if isinstance(finding.place, NodeLocation) else _POSITION.search(finding.place)
+    if found is None or found.string[: found.start()] not in ("", file):
+        return ()
+    return tuple(int(each) for each in found.groups() if each)
 
 
 def fingerprint(finding: Finding) -> str:

@@ -1,9 +1,10 @@
 """The report of a call as a file of JSON lines, one for each model, from which a later call goes on where it stopped.
 
 Each line is written at once. A line counts again if path, size and time of modification of its model are the same, and
-options and version of the call, and if its result is still there. While a model is worked on, the journal has a line
-that says so: after a kill, a file that was written since then is known to be a result, and may be written again. At the
-end, the file has one line for each model, in the order of the models, whatever happened on the way.
+so are options and version of the call and the other files that it reads, and if its result is still there. While a
+model is worked on, the journal has a line that says so: after a kill, a file that was written since then is known to be
+a result, and may be written again. At the end, the file has one line for each model, in the order of the models,
+whatever happened on the way.
 """
 
 from __future__ import annotations
@@ -20,15 +21,18 @@ from typing import Any, NamedTuple
 import click
 
 from opset import __version__
-from opset.cli.inputs import STREAM, Input, Stamp
+from opset.cli.configuration import Folders, read_project
+from opset.cli.inputs import STREAM, Input, Stamp, parse_input, stamp_of
 from opset.cli.output import SCHEMA_VERSION
 from opset.errors import Finding, UsageError
 from opset.reports.files import SUFFIXES
 
 CALL = "call"
 STARTED = "started"
-BESIDE = frozenset({"inputs", "jobs", "quiet", "verbose", "form", "reports", "shard", "executor", "force"})
+BESIDE = frozenset({"jobs", "quiet", "verbose", "form", "reports", "shard", "executor", "force"})
 """Options that do not change the report on a model."""
+READ = (".yaml", ".py", ".pb")
+"""The ends of the names of files that are read in folders of operators, and of values."""
 
 
 _HEADS = (b'{"call": "', b'{"schema_version": ')
@@ -163,6 +167,35 @@ class Journal:
         return b"".join(parts)
 
 
+def digest_of_call(context: click.Context, known: Folders) -> str:
+    """Return a digest of what the report on a model follows from beside the model.
+
+    That is the version, the verb, its options, and the state of the files that they and the configuration name. A model
+    from stdin beside the first one has no state, so that no other call has the digest.
+    """
+    models, *others = [each.name for each in context.command.params if isinstance(each, click.Argument)]
+    options = {name: value for name, value in context.params.items() if name != models}
+    project = read_project()
+    beside = [str(options[name]) for name in others if name is not None]
+    paths = [*beside, *options.get("files", ()), *options.get("data", ()), *known.trusted, *known.data]
+    paths += [project.folder / each for each in project.lists["targets"]]
+    states: list[Any] = [state for path in paths for state in _states_below(os.fspath(path))]
+    if any(parse_input(path).path == STREAM for path in beside):
+        states.append(time.time_ns())
+    return digest_of_options(context.info_name or "", {**options, "project": project.lists, "states": states})
+
+
+def _states_below(path: str, depth: int = 2) -> Iterator[tuple[str, Stamp]]:
+    """Yield the path and the state of a file, or of files in a folder and the folders in it that are read there."""
+    if not os.path.isdir(path):
+        yield path, stamp_of(Input(path))
+        return
+    for entry in sorted(os.listdir(path)) if os.access(path, os.R_OK) else ():
+        inside = os.path.join(path, entry)
+        if entry.endswith(READ) or (depth > 1 and os.path.isdir(inside)):
+            yield from _states_below(inside, depth - 1)
+
+
 def digest_of_options(verb: str, options: Mapping[str, Any]) -> str:
     """Return a digest of the version, the verb, and those options of a call that change the report on a model."""
     chosen = {name: options[name] for name in sorted(options) if name not in BESIDE}
@@ -219,13 +252,18 @@ def _parse_report_files(ctx: click.Context, param: click.Parameter, paths: Seque
     return ReportFiles(*journals or (None,), *pages)
 
 
-report_option = click.option(
-    "--report",
-    "reports",
-    multiple=True,
-    callback=_parse_report_files,
-    metavar="FILE",
-    help="FILE.html: also write the report as a page to look at. Another FILE: write a line of JSON for each model "
-    "to it; a further call goes on where this one stopped.",
-)
+def report_option(pages: bool) -> Callable[[Any], Any]:
+    """Return the option `--report` of a verb that has pages to look at, or has none."""
+    lines = "rite a line of JSON for each model to the file; a further call goes on where this one stopped."
+    page = "FILE.html: also write the report as a page to look at. Another FILE: w"
+    return click.option(
+        "--report",
+        "reports",
+        multiple=True,
+        callback=_parse_report_files,
+        metavar="FILE",
+        help=f"{page if pages else 'W'}{lines}",
+    )
+
+
 Revive = Callable[[Mapping[str, Any]], Any]

@@ -214,9 +214,9 @@ def _content_text(value: Any) -> str:
         return "none"
     if not isinstance(value, dict) or "content" not in value:
         return shorten(value_text(value))
-    type_ = value["type"].removeprefix("tensor(").removesuffix(")") if value["shape"] is not None else value["type"]
     shape = value["shape"]
-    return shorten(f"{type_}{'' if shape is None else shape} {value_text(value['content'])}")
+    kind = value["type"] if shape is None else f"{brief_type(value['type'])}{shape}"
+    return shorten(f"{kind} {value_text(value['content'])}")
 
 
 def shorten(text: str) -> str:

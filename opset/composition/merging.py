@@ -325,7 +325,7 @@ class _Joining:
         tensors = [*external.tensors(second.proto)] if second.model.has_segments else []
         pairs = [(each, segment) for each in tensors for segment in second.model.take_segments(each)]
         model = first.model.with_segments(first.proto, pairs)
-        model.folder = folder
+        model.folder, model.sources = folder, (*model.sources, *second.model.sources)
         self._join_messages(first.proto, second.proto, shared)
         return Merging(
             model.with_proto(first.proto, changed=True),

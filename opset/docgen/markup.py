@@ -62,20 +62,22 @@ def inline(text: str) -> Markup:
     return Markup(reader().renderInline(visible)) if len(text) <= LONGEST_PROSE else escape(visible)
 
 
-def sections(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (heading, HTML id, plain text) for each section of a Markdown page.
+@lru_cache(maxsize=1024)
+def sections(text: str) -> tuple[tuple[str, str, str], ...]:
+    """Return (heading, HTML id, plain text) for each section of a Markdown page. Cached.
 
     The part before the first heading comes first; its heading and id are "". The page's title begins no section. In the
     text, each paragraph, item and line of code is one line. A table is one line that has each of its words once.
     """
     tokens = reader().parse(escape_invisible(text))
     _finish_headings(tokens, True)
+    found: list[tuple[str, str, str]] = []
     heading, anchor = "", ""
     words: list[str] = []
     start = 0
     for number, token in enumerate(tokens):
         if token.type == "heading_open" and token.tag != "h1":
-            yield heading, anchor, "".join(words)
+            found.append((heading, anchor, "".join(words)))
             heading, anchor, words = _plain_words(tokens[number + 1]), str(token.attrGet("id")), []
         elif token.type == "inline" and tokens[number - 1].type != "heading_open":
             words += _plain_words(token), "\n" if tokens[number - 1].type == "paragraph_open" else " "
@@ -85,7 +87,7 @@ def sections(text: str) -> Iterator[tuple[str, str, str]]:
             start = len(words)
         elif token.type == "table_close":
             words[start:] = [" ".join(dict.fromkeys("".join(words[start:]).split())), "\n"]
-    yield heading, anchor, "".join(words)
+    return (*found, (heading, anchor, "".join(words)))
 
 
 def _plain_words(token: Token) -> str:

@@ -176,7 +176,7 @@ def _guide_pages() -> Iterator[IndexPage]:
         groups.setdefault(guide.group, []).append({**found, "note": guide.summary})
         words = guide.text.partition("\n")[2]
         body = text.html(words, _resolve_link, page=True)
-        titles = [(title, anchor) for title, anchor, _ in text.sections(guide.text) if anchor]
+        titles = [(title, anchor) for title, anchor, _ in text.sections(words) if anchor]
         contents = [link(title, f"#{anchor}") for title, anchor in titles] if len(titles) > 2 else []
         trail = [link("Guides", "index.html")]
         yield index_page(

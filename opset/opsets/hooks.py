@@ -194,6 +194,7 @@ class Layer(NamedTuple):
         """Run a file as a module, and keep its hooks. Raises the layer's error, and keeps none, if it fails."""
         module = sys.modules[name] = ModuleType(name)  # dataclasses, among others, look their module up
         module.__file__ = str(path)
+        vars(module)["print"] = _print_beside  # stdout may be where a model or a report goes
         file = _File(self, path, source, {})
         token = _running.set(file)
         try:
@@ -304,6 +305,11 @@ def versions_of(kind: str, table: Table) -> frozenset[tuple[str, str, int]]:
 def unregister(kind: str, domain: str, operator: str) -> None:
     """Remove the hooks that were registered in Python for an operator, as a test does with its own."""
     _TABLE.pop((kind, normalize_domain(domain), operator), None)
+
+
+def _print_beside(*values: object, file: Any = None, **options: Any) -> None:
+    """Print values as `print` does, but to stderr if no file is given."""
+    print(*values, file=sys.stderr if file is None else file, **options)
 
 
 def _unwrap(function: Function) -> Function:

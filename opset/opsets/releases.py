@@ -114,10 +114,15 @@ def release_with(opset: int) -> Release:
     return next(row for row in reversed(RELEASES) if row.opset <= opset)
 
 
-def opset_beside(opsets: Mapping[str, int]) -> int:
+def opset_beside(opsets: Mapping[str, int], ir_version: int = 0) -> int:
     """Return the opset of ai.onnx that goes with opsets of other domains.
 
-    It is the newest one that needs no later IR version than the first release that has those versions.
+    It is the newest one that needs no later IR version than the first release that has those versions. If all domains
+    are users' own, it is the newest one that needs no later IR version than `ir_version`.
     """
-    has = [r for r in RELEASES if all(r.opset_of(d) >= version for d, version in opsets.items() if is_released(d))]
-    return max((r.opset for r in has if r.ir == has[0].ir), default=RELEASES[-1].opset)
+    versions = {domain: version for domain, version in opsets.items() if is_released(domain)}
+    has = [each for each in RELEASES if all(each.opset_of(domain) >= versions[domain] for domain in versions)]
+    if not has:
+        return RELEASES[-1].opset
+    highest = has[0].ir if versions else max(has[0].ir, ir_version)
+    return max(each.opset for each in has if each.ir <= highest)

@@ -18,7 +18,7 @@ from typing import Final, Protocol
 from opset.budget import Limits
 from opset.child_process import ChildProcess, death_text
 from opset.errors import Finding, UsageError, quote, safe_text
-from opset.inference.engine.binding import open_dim_names
+from opset.inference.engine.binding import free_dim_names
 from opset.model import Model
 from opset.opsets.registry import Registry
 from opset.verification.report import DIFFERENT
@@ -112,7 +112,7 @@ class Differs:
         converted = convert_model(model, self._target, self._registry, {}, self._limits).model
         if converted is None:
             return False
-        dims = {name: self._dims.get(name, SIZE) for name in open_dim_names(model)}
+        dims = {name: self._dims.get(name, SIZE) for name in free_dim_names(model)}
         settings = VerificationSettings(seeds=SEEDS, dims=dims, limits=self._limits)
         return verify_models(model, converted, settings, self._registry).verdict == DIFFERENT
 

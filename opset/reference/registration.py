@@ -9,7 +9,8 @@ decorator, and holds for every version from `since` on (without it, from the fir
 It takes the node's inputs in order, None for one that is left out, and the attributes of the version by keyword, with
 their defaults, None if there is none. It returns one value, or a tuple of several outputs; outputs that the node
 does not name may be omitted at the end or be None. If it has a keyword parameter `context`, that is the
-`KernelContext`: which outputs are needed, limits, random numbers. Inputs may be read-only and are never changed.
+`KernelContext`: which outputs are needed, limits, random numbers. Inputs are never changed; those of a user's kernel
+are read-only.
 
 - a tensor is a numpy array (types that numpy lacks: ml_dtypes; strings: objects), a sequence a list, an optional its
   value or None, a map a dict;
@@ -29,7 +30,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Protocol
 
 from opset.errors import RunError
@@ -113,15 +114,19 @@ class GradientContext(KernelContext, Protocol):
 class Kernel(Hook):
     """A kernel, the attributes that it takes (any, if `any_attributes`), and whether it takes the `context`.
 
-    If `any_type`, types of outputs are not checked.
+    If `any_type`, types of outputs are not checked; if `is_own`, the kernel is of a user, and each of its results is.
+    `required` is the number of inputs that it has no default for.
     """
 
     attributes: frozenset[str]
     any_attributes: bool
     takes_context: bool
     any_type: bool
+    is_own: bool
+    required: int
 
 
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 LAYER = Layer("kernels.py", "opset.reference.kernels", "kernel", RunError, "R201", "opset explain evaluating")
 
 
@@ -146,15 +151,42 @@ def _describe_kernel(function: Function, origin: str, is_generator: bool, *, any
     """Return a function as a Kernel, by its keyword parameters."""
     parameters = inspect.signature(function).parameters.values()
     keywords = {parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY}
+    is_own = not Hook(function, origin, is_generator).is_ours
     return Kernel(
-        function,
+        _guard(function) if is_own else function,
         origin,
         is_generator,
         frozenset(keywords - {"context"}),
         any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters),
         "context" in keywords,
         any_type,
+        is_own,
+        sum(each.kind in _POSITIONAL and each.default is each.empty for each in parameters),
     )
+
+
+def _guard(function: Function) -> Function:
+    """Return a user's kernel as a function that gives it read-only inputs, since other nodes may read them, too."""
+
+    @wraps(function)
+    def call(*inputs: Any, **keywords: Any) -> Any:
+        """Call the kernel."""
+        return function(*map(_read_only, inputs), **keywords)
+
+    return call
+
+
+def _read_only(value: Any) -> Any:
+    """Return an array as a read-only view, a list or dict as a copy with such views, and any other value as it is."""
+    if isinstance(value, list):
+        return [*map(_read_only, value)]
+    if isinstance(value, dict):
+        return {key: _read_only(each) for key, each in value.items()}
+    if not hasattr(value, "setflags"):
+        return value
+    view = value.view()
+    view.setflags(write=False)
+    return view
 
 
 def gradient(*operators: str, since: int = 0) -> Callable[[Function], Function]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from opset.budget import Limits
 from opset.errors import ModelError
-from opset.inference.engine.binding import bind_dims, open_dim_names
+from opset.inference.engine.binding import bind_dims, free_dim_names
 from opset.inference.engine.result import Inference
 from opset.model import proto as pb
 from opset.model.arrays import array_of
@@ -75,7 +75,7 @@ class Drawing:
         defaults = {tensor.name for tensor in graph.initializer}
         defaults |= {tensor.values.name for tensor in graph.sparse_initializer}
         self._needed = {value.name for value in graph.input} - defaults
-        self.open_sizes = sorted(open_dim_names(self._model))
+        self.open_sizes = sorted(free_dim_names(self._model))
         self._sum: tuple[str, str, str] | None = None
         """The dimensions of the last sizes that were tried, if one was made the sum of the others."""
         self._known: dict[tuple[int, ...], tuple[Model, Inference | None, dict[str, Demand]]] = {}

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from opset.budget import BudgetExceeded
 from opset.errors import OpsetError, brief_name, quote, safe_text
-from opset.model.attributes import attribute_type
+from opset.model.attributes import attribute_type, attribute_value
 from opset.model.graph.index import FreshNames, FunctionKey
 from opset.model.graph.walking import function_key, subgraphs
 from opset.opsets.faults import RAISED, describe_exception, raise_interrupt
 from opset.opsets.hooks import origin_of
 from opset.opsets.registry import Registry
-from opset.schemas.constraints.signature import node_misfits
+from opset.schemas.constraints.signature import constraint_misfits, node_misfits
 from opset.schemas.names import normalize_domain
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -70,7 +71,7 @@ def call_adapter(call: AdapterCall) -> Result:
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise Refusal("C105", f"{what} returns {brief_name(repr(result))}, which names no outputs", HELP)
     if is_own:
-        for fault in (*_name_faults(call, names), *_signature_faults(call)):
+        for fault in chain(_name_faults(call, names), _signature_faults(call), _type_faults(call, names)):
             raise Refusal("C105", f"{what} {fault}", HELP)
     return result
 
@@ -147,7 +148,21 @@ def _signature_faults(call: AdapterCall) -> Iterator[str]:
                 yield f"makes a {brief_name(made.op_type)}, which does not exist at version {version}"
             else:
                 types = {attr.name: None if attr.ref_attr_name else attribute_type(attr) for attr in made.attribute}
-                for misfit in node_misfits(schema, made.input, made.output, types):
+                values = {attr.name: attribute_value(attr) for attr in made.attribute if not attr.ref_attr_name}
+                misfits = node_misfits(schema, made.input, made.output, types), constraint_misfits(schema, values)
+                for misfit in chain(*misfits):
                     yield f"makes a {made.op_type} that is not valid: {misfit.what}, {misfit.why}"
         for _, graph in subgraphs(made):
             pending += [(inner, call.final.get(normalize_domain(inner.domain), 0)) for inner in graph.node]
+
+
+def _type_faults(call: AdapterCall, names: Sequence[str]) -> Iterator[str]:
+    """Yield the end of a message for each value that an adapter returns for an output of another type.
+
+    `names` are the names that the adapter returned. Only types that the model states are compared.
+    """
+    facts = call.facts
+    for name, output in zip(names, call.node.outputs, strict=False):
+        stated = facts.stated_type(output) if output and name != output else None
+        if stated is not None and (type_ := facts.type(name)) not in (None, stated):
+            yield f"returns {quote(name)}, which is {type_}, for the output {quote(output)}, which is {stated}"

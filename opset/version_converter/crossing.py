@@ -16,7 +16,6 @@ from opset.model.attributes import stated_integer
 from opset.model.elements import element_name
 from opset.model.graph.index import Body, Operator
 from opset.model.graph.walking import count_operators, list_as_input, state_type, subgraphs
-from opset.opsets import releases
 from opset.schemas import quirks
 from opset.schemas.constraints.signature import constraint_misfits, type_misfits
 from opset.schemas.model import Change, OpSchema
@@ -29,7 +28,7 @@ from opset.version_converter.replacement import bind_outputs
 from opset.version_converter.result import Action
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 from opset.version_converter.routes import RouteStep, VersionChange, another_target
-from opset.version_converter.validity import check_element_types, check_fit
+from opset.version_converter.validity import check_casts, check_element_types, check_fit
 
 if TYPE_CHECKING:
     from opset.version_converter.availability import Judgement
@@ -116,11 +115,11 @@ class Crossing:
     def _final(self) -> int:
         """The opset of ai.onnx for new nodes: the target's, else the body's, else the model's.
 
-        If none of them imports ai.onnx, it is the opset that was released with the target's other domains.
+        If none of them imports ai.onnx, it is the one that goes with the target's other domains and IR version.
         """
         context = self._context
         opset = context.opsets.get("") or self._versions.get("") or context.index.opsets.get("")
-        return opset or releases.opset_beside(context.opsets)
+        return opset or context.opset_beside
 
     def cross_transitions(self, index: int, change: VersionChange) -> list[Any] | None:
         """Return the nodes that replace the node at `index` of the body, None if it stays as it is.
@@ -620,6 +619,8 @@ class Crossing:
             same = None if step.derived.type_restrictions else step.source.name
             if op.form not in context.valid:
                 self._check_types([entry for entry in made if entry[0].op_type != same])
+                if step.derived.emulate:
+                    check_casts(made, context.registry)
             if op.form:
                 context.valid.add(op.form)
         return made

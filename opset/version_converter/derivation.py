@@ -446,7 +446,7 @@ def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str],
         if not node.has(name):
             default = node.schema.attributes[name].default
             if default is not None and default != old:
-                raise Refusal("C204", f"'{name}' is {default} by default; before version {since} nothing does that")
+                raise Refusal("C204", f"'{name}' is {default} by default; version {since} has no such attribute")
             continue
         value = node.attr(name)
         if not is_old_value(value, old):

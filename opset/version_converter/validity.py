@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from opset.errors import safe_text
 from opset.model.attributes import attribute_type, attribute_value
-from opset.model.elements import ELEMENTS, NUMBERS
+from opset.model.elements import ELEMENTS, NUMBERS, element_name
 from opset.model.graph.index import Body, Operator
 from opset.opsets.registry import Registry
 from opset.schemas import quirks
@@ -158,6 +158,23 @@ def check_element_types(body: Body, index: int, facts: ValueFacts, final: int) -
         if element is not None and element.opset > final:
             why = f"there is no element type {element.name} at opset {final}; it came with {element.opset}"
             raise Refusal("C202", why, f"convert to {element.opset} or newer")
+
+
+def check_casts(nodes: Sequence[tuple[Any, int]], registry: Registry) -> None:
+    """Raise Refusal C202 if a new node is a Cast to a type that Cast does not have at the node's opset.
+
+    `nodes` are pairs of a NodeProto and the opset of its domain.
+    """
+    for node, version in nodes:
+        if (node.op_type, node.domain) != ("Cast", ""):
+            continue
+        values = {each.name: attribute_value(each) for each in node.attribute}
+        having = [each for each in registry.versions("Cast") if not [*constraint_misfits(each, values)]]
+        if not any(each.since_version <= version for each in having):
+            why = (
+                f"it is cast to {element_name(values['to'])}, which Cast does not have at version {version} of ai.onnx"
+            )
+            raise Refusal("C202", why, f"convert to ai.onnx {having[0].since_version} or newer, too" if having else "")
 
 
 def _check_signature(fit: Fit, body: Body, index: int, registry: Registry) -> dict[str, Any]:

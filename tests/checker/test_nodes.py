@@ -38,6 +38,7 @@ def test_optional_inputs_before_a_variadic_one_are_left_out():
          "{ q = Neg (x) }>", []),
         ("y = If (c) <then_branch = a () => (float[2] p, float[2] r) { p = Neg (x) r = Neg (x) }, else_branch = b () "
          "=> (float[2] q) { q = Neg (x) }>", ["G328"]),
+        ("y = Scan <num_scan_inputs = 5> (x)", ["G326"]),  # which has no graph to count the inputs of
     ],
 )  # fmt: skip
 def test_graphs_have_the_outputs_that_their_node_takes(node, code):

@@ -2,6 +2,7 @@
 
 import io
 import json
+from pathlib import Path
 from xml.etree import ElementTree
 
 import onnx
@@ -182,6 +183,15 @@ def test_a_runtime_adds_what_it_does_not_take(models):
     assert "error[C209] onnxruntime-cpu 1.16 takes ai.onnx at most 19" in result.stdout
     assert "opset convert --for onnxruntime==1.16" in result.stdout
     assert run("check", "good.onnxtxt", "--for", "onnxruntime==1.16").exit_code == 0
+    # which opsets this runtime takes is not known, only which operators
+    assert run("check", "good.onnxtxt", "--for", "tract==0.21").exit_code == 0
+    (models / "lacks.onnxtxt").write_text(
+        '<ir_version: 8, opset_import: ["": 13]> g (float[2] a) => (float[2] b) { b = Celu (a) c = Unique (a) }'
+    )
+    (report,) = run_json("check", "lacks.onnxtxt", "--ignore", "W", "--for", "tract==0.21")["models"]
+    assert [(each["code"], each["help"]) for each in report["errors"]] == [
+        ("C209", "rewrite it for the runtime: opset convert --for tract==0.21 --to 13")
+    ]
     text = '<ir_version: 8, opset_import: ["": 17, "org.x": 1]> g (float[2] a) => (float[2] b) { b = org.x.Relu (a) }'
     (models / "foreign.onnxtxt").write_text(text)
     (report,) = run_json("check", "foreign.onnxtxt", "--for", "onnxruntime==1.16")["models"]
@@ -261,6 +271,21 @@ def test_a_version_that_no_node_contradicts_may_not_exist(models):
     result = run("convert", "torn.onnxtxt", "--to", 18, "--assume-opset", "auto")
     assert (result.exit_code, [*models.glob("torn*")]) == (1, [models / "torn.onnxtxt"])
     assert "error[C106] no version of ai.onnx fits: at each one, some node is not valid" in result.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--fix", "-o", "mended.onnxtxt"]])
+def test_a_model_before_whose_errors_nothing_is_inferred_has_a_note(options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[3] y) { z = Neg (READ)  y = Abs (x) }'
+    Path("m.onnxtxt").write_text(text.replace("READ", "nowhere"))
+    note = "note: types and shapes were not compared: "
+    done = run("check", "m.onnxtxt", *options)
+    assert "error[M112]" in done.stdout and "I101" not in done.stdout and note in done.stdout
+    for without in (["--no-inference"], ["--select", "M"]):
+        assert note not in run("check", "m.onnxtxt", *without).stdout
+    Path("m.onnxtxt").write_text(text.replace("READ", "x"))
+    done = run("check", "m.onnxtxt")
+    assert "error[I101]" in done.stdout and note not in done.stdout
 
 
 def test_a_model_is_mended_where_it_is_said(folder):

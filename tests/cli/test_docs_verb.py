@@ -98,7 +98,7 @@ def test_what_is_wrong_with_a_call(acme, folder):
     assert "error[U102] the folder is in use" in (result := docs()).stderr and result.exit_code == 2
     assert docs("--force").exit_code == 0 and (folder / "site/mine").exists()
     assert run("docs", "-o", "schemas/com.acme/Operator0.yaml").exit_code == 2
-    assert "error[U103] the folder to write to has no name" in docs("-o", "").stderr
+    assert "error[U103] the folder to write to has no name" in run("docs", "-o", "", "--schemas", "schemas").stderr
 
 
 def test_hooks_run_where_they_are_trusted_alone(folder):

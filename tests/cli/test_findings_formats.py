@@ -104,9 +104,12 @@ def test_suites_of_junit():
     [
         ([], "", []),
         ([], "a", []),
-        ([Finding("G311", "no", "b/C.yaml:3:5", help="x")], "", ["b/C.yaml"]),
-        ([Finding("G311", "no", "b/C.yaml:3", help="x")], "", ["b/C.yaml"]),
-        ([Finding("G311", "no", "b/C.yaml:3:5:7", help="x")], "", ["b/C.yaml:3"]),
+        ([Finding("G311", "no", "b/C.yaml:3:5", help="x")], "", ["b/C.yaml,line=3,col=5"]),
+        ([Finding("G311", "no", "b/C.yaml:3", help="x")], "", ["b/C.yaml,line=3"]),
+        ([Finding("G311", "no", "b/C.yaml:3:5:7", help="x")], "", ["b/C.yaml:3,line=5,col=7"]),
+        ([Finding("M301", "no", "3:5", help="x")], "m.onnxtxt", ["m.onnxtxt,line=3,col=5"]),
+        ([Finding("G311", "no", NodeLocation("graph 'a:3'", NODE.at), help="x")], "m.onnx", ["m.onnx"]),
+        ([Finding("G311", "no", "value_info 'a:3'", help="x")], "m.onnx", ["m.onnx"]),
         ([Finding("G311", "no", help="x")], "", ["."]),
         ([Finding("G311", "no", "b/C.yaml:3:5", help="x")], "a", ["a"]),
         ([Finding("G311", "no", "b:3", help="x").in_file("d"), Finding("G311", "nor", help="x")], "a", ["a", "d"]),
@@ -117,6 +120,22 @@ def test_where_findings_of_no_model_are(findings, about, lines):
     write_findings(findings, "github", stream, about)
     files = [line.partition("file=")[2].partition(",title=")[0] for line in stream.getvalue().splitlines()]
     assert files == [each.replace(":", "%3A") for each in lines]
+
+
+@pytest.mark.parametrize(
+    ("place", "region"),
+    [
+        ("C.yaml:3:5", {"startLine": 3, "startColumn": 5}),
+        ("C.yaml:3", {"startLine": 3}),
+        ("3:5", {"startLine": 3, "startColumn": 5}),
+        ("D.yaml:3:5", None),
+        ("opset_import", None),
+    ],
+)
+def test_a_result_of_sarif_has_the_line_of_its_file(place, region):
+    log = json.loads(written("sarif", report("C.yaml", Finding("S101", "no", place, help="x"))))
+    (location,) = log["runs"][0]["results"][0]["locations"]
+    assert location["physicalLocation"].get("region") == region
 
 
 @pytest.mark.parametrize(

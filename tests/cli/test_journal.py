@@ -6,11 +6,13 @@ from pathlib import Path
 
 import click
 import pytest
+from onnx import TensorProto
 
 from opset.cli import cli
 from opset.cli.inputs import Input, Stamp
 from opset.cli.journal import Journal, ReportFiles, _parse_line, _parse_report_files, digest_of_options
 from opset.errors import UsageError
+from tests.cli.commands import run
 
 DATA = '{"input": "%s", "output": null, "errors": [], "status": "clean"%s}'
 STAMP = Stamp(3, 4)
@@ -90,7 +92,7 @@ def test_a_line_of_a_journal_has_each_key():
 
 
 def test_options_that_change_a_report():
-    beside = "inputs jobs quiet verbose form reports shard executor force".split()
+    beside = "jobs quiet verbose form reports shard executor force".split()
     assert {*beside} <= {each.name for each in cli.get_command(None, "convert").params}
     options = dict.fromkeys((*beside, "to", "verify"), "one")
     first = digest_of_options("convert", options)
@@ -101,6 +103,99 @@ def test_options_that_change_a_report():
     assert len({first, *others}) == 5
     assert digest_of_options("a", {"b": Path("c")}) == digest_of_options("a", {"b": "c"})
     assert digest_of_options("a", {"b": {"c": 1}}) != digest_of_options("a", {"b": {"c": 2}})
+
+
+MODEL = '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) { h = %s (x)  y = Exp (h) }'
+YAML = """operator: Twice
+family: numbers
+versions:
+- since: 1
+  doc: Doubles each element.
+  inputs:
+  - {name: X, type: T, doc: values}
+  outputs:
+  - {name: Y, type: T, doc: results}
+  types:
+    T: [%s]
+  shape: same(X)
+"""
+PYTHON = "# adapters\n"
+RUNTIME = "{runtime: npu, releases: [{release: '1', opset: [7, %d], ir: 8, how: documented}]}"
+PROJECT = '[tool.opset]\nschemas = ["own"]\ntargets = ["npu.yaml"]\nignore = ["%s"]\n'
+JOINED = "merge a.onnxtxt b.onnxtxt --connect y=x -o c.onnxtxt"
+PART = "extract a.onnxtxt -o part.onnxtxt --outputs y"
+VERIFIED = "convert a.onnxtxt --to 18 --verify --data values -o d.onnxtxt"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "name", "content", "passed_over"),
+    [
+        (JOINED, JOINED, "b.onnxtxt", MODEL % "Neg", False),
+        (JOINED, JOINED, "c.txt", "another file", True),
+        (PART, f"{PART} --inputs h", "", "", False),
+        (
+            "check a.onnxtxt --schemas own",
+            "check a.onnxtxt --schemas own",
+            "own/com.acme/Twice.yaml",
+            YAML % "int64",
+            False,
+        ),
+        ("check a.onnxtxt --schemas own", "check a.onnxtxt --schemas own", "own/com.acme/adapters.py", PYTHON, False),
+        ("check a.onnxtxt --schemas own", "check a.onnxtxt --schemas own", "own/com.acme/notes.txt", "x", True),
+        ("check a.onnxtxt", "check a.onnxtxt", "own/com.acme/Twice.yaml", YAML % "int64", False),
+        ("info a.onnxtxt --runtime npu", "info a.onnxtxt --runtime npu", "npu.yaml", RUNTIME % 13, False),
+        ("check a.onnxtxt", "check a.onnxtxt", "pyproject.toml", PROJECT % "W103", False),
+        (VERIFIED, VERIFIED, "values/input_0.pb", TensorProto(data_type=1, dims=[2], float_data=[1, -2]), False),
+    ],
+)
+def test_a_model_is_passed_over_if_nothing_that_its_report_follows_from_changed(
+    first, second, name, content, passed_over, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "a.onnxtxt": MODEL % "Relu",
+        "b.onnxtxt": MODEL % "Abs",
+        "own/com.acme/Twice.yaml": YAML % "float",
+        "npu.yaml": RUNTIME % 17,
+        "pyproject.toml": PROJECT % "W101",
+        "values/input_0.pb": TensorProto(data_type=1, dims=[2], float_data=[1, 2]),
+    }
+
+    def write(path, content):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_bytes(content.encode() if isinstance(content, str) else content.SerializeToString())
+
+    for path, text in files.items():
+        write(path, text)
+    assert run(*first.split(), "--report", "out.jsonl").exit_code == 0
+    before = Path("out.jsonl").read_text()
+    if name:
+        write(name, content)
+        os.utime(name, ns=(1, 1))
+    again = run(*second.split(), *["--force"] * (" -o " in second), "--report", "out.jsonl")
+    assert again.exit_code == 0
+    assert (Path("out.jsonl").read_text() == before) == passed_over
+    assert ("1 of them was in out.jsonl already" in again.stdout) == passed_over
+
+
+def test_a_second_model_from_stdin_is_never_passed_over(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.onnxtxt").write_text(MODEL % "Relu")
+    for operator in "Neg", "Abs":
+        call = [
+            "merge",
+            "a.onnxtxt",
+            "text:-",
+            "--connect",
+            "y=x",
+            "-o",
+            "c.onnxtxt",
+            "--force",
+            "--report",
+            "out.jsonl",
+        ]
+        assert run(*call, stdin=MODEL % operator).exit_code == 0
+        assert operator in (tmp_path / "c.onnxtxt").read_text()
 
 
 def test_files_of_reports_by_their_suffix():

@@ -732,6 +732,8 @@ def test_models_are_merged_as_onnx_merges_them():
         assert ours.graph.name == theirs.graph.name.replace("Extracted from ", "").replace("{", "").replace("}", "")
         assert ours.producer_name == theirs.producer_name
         assert_same(*(opset.ReferenceEvaluator(each).run(None, feeds) for each in (ours, theirs)))
+    part = compat.compose.merge_models(first, second, [("b", "d")], inputs=["b"], outputs=["e"])
+    assert ([each.name for each in part.graph.input], [each.op_type for each in part.graph.node]) == (["b"], ["Relu"])
     prefixed = compat.compose.merge_models(first, first, [("b", "a")], prefix1="p/", prefix2="q/")
     other = onnx.compose.merge_models(first, first, [("b", "a")], prefix1="p/", prefix2="q/")
     assert {value.name for value in prefixed.graph.output} == {value.name for value in other.graph.output}

@@ -19,6 +19,11 @@ from opset.output_folder import size_text
 from opset.schemas.yaml.keys import DETERMINISM
 
 
+def inner(content, shape=None):
+    """A tensor in a sequence, as plain data."""
+    return {"type": "tensor(float)", "shape": [len(content)] if shape is None else shape, "content": content}
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -26,6 +31,10 @@ from opset.schemas.yaml.keys import DETERMINISM
         (0.10000000149011612, "0.1"), (1 / 3, "0.3333333333333333"), (1.234567e300, "1.234567e+300"),
         (1.23456789e300, "1.23456789e+300"), (16777217.0, "16777217.0"), (math.nan, "nan"), (-math.inf, "-inf"),
         ([1, [None, 2.5]], "[1, [none, 2.5]]"), ((), "[]"), ("NOTSET", "NOTSET"), ("a b", '"a b"'), ("", '""'),
+        ([inner([1]), inner([2, 3])], "[[1], [2, 3]]"), ([inner(0.5, [])], "[0.5]"),
+        ({"1": 0.5, "a b": "c"}, '{1: 0.5, "a b": c}'),
+        ([inner([], [0, 2]), inner(1.5, [2])], "[float[0, 2] [], float[2] 1.5]"),
+        ({"values": [5], "indices": [0]}, "{values: [5], indices: [0]}"),
     ],
 )  # fmt: skip
 def test_values(value, text):

@@ -92,14 +92,22 @@ def test_the_result_of_a_private_model_is_private(tmp_path):
         "m.onnx -o copy/",
         "m.onnx -o moved/ --external-data move",
         "m.onnx -o whole/ --external-data inline",
+        "m.onnx -o whole.onnxtxt --external-data inline",
     ):
         own(attack("convert", *arguments.split(), "--to", "13", cwd=tmp_path), 0)
     with (tmp_path / "private.onnx").open("rb") as stdin:
         own(attack("convert", "-", "--to", "13", "-o", "piped.onnx", stdin=stdin, cwd=tmp_path))
+    public = '<ir_version: 8, opset_import: ["": 11]> p (float[2, 3] x) => (float[2, 3] y) { y = Relu (x) }'
+    (tmp_path / "public.onnxtxt").write_text(public)
+    (tmp_path / "public.onnxtxt").chmod(0o644)
+    for output in "joined.onnx", "joined.onnxtxt":
+        pair = "public.onnxtxt", "private.onnx", "--connect", "y=x"
+        own(attack("merge", *pair, "-o", output, cwd=tmp_path), 0)
     assert {name: oct(mode(tmp_path / name)) for name in listing(tmp_path)} == {
         "m.onnx": "0o644", "weights.bin": "0o640", "private.onnx": "0o600", "private-opset13.onnx": "0o600",
         "copy/m-opset13.onnx": "0o644", "copy/weights.bin": "0o640", "moved/m-opset13.onnx": "0o644",
-        "moved/m-opset13.onnx.data": "0o640", "whole/m-opset13.onnx": "0o640", "piped.onnx": "0o600",
+        "moved/m-opset13.onnx.data": "0o640", "whole/m-opset13.onnx": "0o640", "whole.onnxtxt": "0o640",
+        "piped.onnx": "0o600", "public.onnxtxt": "0o644", "joined.onnx": "0o600", "joined.onnxtxt": "0o600",
     }  # fmt: skip
 
 

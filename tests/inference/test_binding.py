@@ -6,7 +6,8 @@ import pytest
 from onnx import parser
 
 import opset
-from opset.inference.engine.binding import bind_dims, open_dim_names
+from opset.errors import UsageError
+from opset.inference.engine.binding import bind_dims, free_dim_names, open_dim_names
 
 RESIZE = """<ir_version: 7, opset_import: ["": 11]>
     main (float[batch, 2, side, ?] x) => (float[?, ?, ?, ?] y) {
@@ -109,3 +110,41 @@ def test_a_variable_is_bound_wherever_it_is_stated():
     assert [sizes(value) for value in (low, bound.graph.output[1], other.output[0])] == [[2], ["K"], ["L"]]
     assert sizes(bind_dims(model, {"N": 2}).proto.graph.input[2]) == ["N - 3"]  # no size is negative
     assert bind_dims(model, {}) is model
+
+
+@pytest.mark.parametrize(
+    ("dims", "bound"),
+    [
+        ({"2*N": 6}, [[6, "M"], [3], [0]]),
+        ({"N - 3": 4}, [[14, "M"], [7], [4]]),
+        ({"N - 3": 4, "2*N": 14, "N": 7}, [[14, "M"], [7], [4]]),
+        ({"3*M": 6}, [["2*N", "M"], ["N"], ["N - 3"]]),
+    ],
+)
+def test_an_expression_binds_its_variable(dims, bound):
+    inputs = bind_dims(opset.load(parser.parse_model(NESTED)), dims).proto.graph.input
+    inner = inputs[0].type.sequence_type.elem_type
+    found = [[dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in inner.tensor_type.shape.dim]]
+    assert [*found, *map(sizes, inputs[1:3])] == bound
+
+
+@pytest.mark.parametrize(
+    ("dims", "message"),
+    [
+        ({"2*N": 7}, "the size '2*N' is not 7"),
+        ({"2*N": 6, "N": 4}, "the size '2*N' is not 6 where 'N' is 4"),
+        ({"2*N": 6, "N - 3": 1}, "the size 'N - 3' is not 1 where 'N' is 3"),
+    ],
+)
+def test_an_expression_has_no_other_size_than_its_variable_gives(dims, message):
+    with pytest.raises(UsageError) as caught:
+        bind_dims(opset.load(parser.parse_model(NESTED)), dims)
+    assert (caught.value.code, caught.value.message) == ("U103", message)
+    assert caught.value.help == "set 'N' alone: the size follows"
+
+
+def test_sizes_that_are_free_are_no_expressions():
+    assert free_dim_names(opset.load(parser.parse_model(NESTED))) == {"N", "M"}
+    text = 'g (float["1", "batch-size", ?] x) => (float[?, ?, ?] y) { y = Neg (x) }'
+    text = f'<ir_version: 8, opset_import: ["": 18]> {text}'
+    assert free_dim_names(opset.load(parser.parse_model(text))) == {"1", "batch-size", "x.2"}

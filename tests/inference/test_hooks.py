@@ -170,6 +170,7 @@ def test_a_result_that_is_no_shape_is_told(tmp_path, value, why):
     (finding,) = result(tmp_path, functions=functions).findings
     assert finding.code == "I302" and "node number 0 (Scale)" in finding.place and why in finding.why
     assert finding.message == "the inference function of Scale 1 returns no shape for output 0"
+    assert finding.help.startswith("return a shape, ")
 
 
 def test_whole_numbers_of_numpy_are_sizes(tmp_path):

@@ -70,6 +70,8 @@ def test_ir_version_of_an_opset():
 def test_the_newest_opset_that_goes_with_others_and_the_release_of_one():
     given = [{}, {ML: 1}, {ML: 2}, {ML: 3}, {ML: 99}, {TRAINING: 1}, {ML: 2, TRAINING: 1}, {"com.acme": 7}]
     assert [opset_beside(each) for each in given] == [8, 8, 11, 18, 28, 14, 14, 8]
+    assert [opset_beside(each, 10) for each in given] == [22, 8, 11, 18, 28, 14, 14, 22]
+    assert [opset_beside({}, ir_version) for ir_version in (0, 3, 4, 7, 99)] == [8, 8, 9, 14, 28]
     assert [release_with(each).name for each in (1, 9, 13, 99)] == ["1.0", "1.4.1", "1.8.1", RELEASES[-1].name]
 
 

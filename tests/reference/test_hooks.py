@@ -1,5 +1,6 @@
 """Kernels of one's own: a kernels.py beside the YAML of a domain, and the decorator in Python."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import textwrap
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from onnx import parser
 
@@ -105,6 +107,21 @@ def test_its_errors_name_node_and_constraint(tmp_path):
     assert (error.message, error.why) == ("Scale breaks C9", "C9: its inputs are tensor(float)[2]")
 
 
+def test_what_a_file_prints_goes_to_stderr(tmp_path):
+    source = KERNELS.replace("    return x", "    print('seen', factor)\n    print(file=None)\n    return x")
+    folder = folder_of(tmp_path / "schemas", f"print('read')\n{source}")
+    (folder / "com.example" / "inference.py").write_text(
+        "from opset.extend import infer\n\n@infer('Scale', domain='com.example')\n"
+        "def scale(call):\n    print('inferred', call.shape(0))\n    return call.shape(0)\n"
+    )
+    file = tmp_path / "model.onnx"
+    file.write_bytes(model().SerializeToString())
+    done = run("run", file, "--set", "x=[1, 2]", "--schemas", folder, "--format", "json")
+    assert json.loads(done.stdout)["outputs"] and done.stderr == "read\nseen 2.0\n\n"
+    done = run("infer", file, "--schemas", folder, "-o", "-")
+    assert onnx.load_from_string(done.stdout_bytes).graph.node and "inferred (2,)\n" in done.stderr
+
+
 def test_a_domain_without_yaml_may_have_kernels(tmp_path):
     assert result([folder_of(tmp_path, schema="")], "y = com.example.Scale <factor = 3.0> (x)") == [3, 6]
 
@@ -154,6 +171,10 @@ def test_registries_do_not_see_the_kernels_of_each_other(tmp_path):
         assert result([first]) == [2, 4]
         assert result([second]) == [20, 40]
         assert failure([bare]).why == "com.example Scale 1 has no kernel"
+        assert failure([bare]).help == "register one: opset explain evaluating"
+        schema = SCALE.replace("  types:", "  function: [{opset: 7, nodes: 'Y = Abs (X)'}]\n  types:", 1)
+        lowered = "; or put its function body in its place: opset lower --ops com.example.Scale"
+        assert failure([folder_of(tmp_path / "body", None, schema=schema)]).help.endswith(lowered)
 
 
 def test_a_file_is_run_once_and_again_when_it_changed(tmp_path):
@@ -415,7 +436,9 @@ def test_a_kernel_of_any_attributes_gets_defaults(tmp_path):
         ("None", "R204", "there is no output 'Y'"),
         ("(None, x)", "R204", "there is no output 'Y'"),
         ("[x]", "R204", "the output 'Y' cannot be seq(tensor(float))"),
-        ("x > 0", "R202", "the output 'Y' cannot be tensor(bool)"),
+        ("x.view(__import__('numpy').rec.recarray)", "R204", "the output 'Y' is no plain array"),
+        ("__import__('numpy').ma.masked_array(x, [1, 0])", "R204", "the output 'Y' is no plain array"),
+        ("x > 0", "R204", "the output 'Y' cannot be tensor(bool)"),
     ],
 )
 def test_a_kernel_that_does_not_return_what_its_operator_has(returned, code, says, tmp_path):
@@ -423,6 +446,56 @@ def test_a_kernel_that_does_not_return_what_its_operator_has(returned, code, say
     caught = failure([folder_of(tmp_path, source)])
     assert (caught.code, caught.message) == (code, says)
     assert caught.place == "graph 'g', node number 0 (Scale)"
+    assert caught.help == f"correct the kernel, {tmp_path}/com.example/kernels.py:3, or its YAML"
+
+
+def test_a_kernel_cannot_change_values_that_other_nodes_read(tmp_path):
+    change = KERNELS.replace("return x * factor", "x *= factor; return x")
+    body = "z = Abs (x)  y = com.example.Scale (z)  other = Neg (z)"
+    caught = failure([folder_of(tmp_path / "array", change)], body)
+    assert caught.code == "R204" and "read-only" in caught.why and "kernels.py:7" in caught.why
+    change = KERNELS.replace("return x * factor", "x.append(x[0]); return x[1] * factor")
+    body = "e = SequenceEmpty () s = SequenceInsert (e, x) t = SequenceInsert (s, x) y = com.example.Scale (t)"
+    schema = SCALE.replace("types: {T: [float]}", "types: {T: [float], S: [seq(tensor(float))]}")
+    folders = [folder_of(tmp_path / "list", change, schema=schema.replace("X, type: T", "X, type: S"))]
+    text = f'<ir_version: 10, opset_import: ["": 21, "com.example": 1]> g (float[2] x) => (int64 n) {{ {body} '
+    evaluator = ReferenceEvaluator(parser.parse_model(f"{text} n = SequenceLength (t) }}"), schemas=folders)
+    assert evaluator.run(None, {"x": X})[0] == 2
+
+
+@pytest.mark.parametrize("body", ["y = com.example.Scale (x)", 'y = com.example.Scale (x, "")'])
+def test_inputs_that_are_left_out_are_none(body, tmp_path):
+    schema = SCALE.replace("doc: values}]", "doc: values}, {name: Z, type: T, optional: true, doc: more}]")
+    source = KERNELS.replace("scale(x, *, factor)", "scale(x, z, *, factor)").replace("x * factor", "x * (z is None)")
+    assert result([folder_of(tmp_path, source, schema=schema)], body) == [1, 2]
+
+
+def test_what_a_kernel_that_runs_a_graph_returns_is_looked_at(tmp_path):
+    schema = SCALE.replace("    factor: {type: float, default: 2.0, ", "    body: {type: graph, required: true, ")
+    schema = schema.replace("  constraints: {C1: factor > 0}\n", "")
+    source = """
+        from opset.extend import kernel
+
+        @kernel("Scale", domain="com.example")
+        def scale(x, *, body):
+            outputs = yield body, [x]
+            return RETURNED
+    """
+    body = "y = com.example.Scale <body = b (float[2] a) => (float[2] c) { c = Neg (a) }> (x)"
+    folders = [folder_of(tmp_path / "list", source.replace("RETURNED", "outputs"), schema=schema)]
+    caught = failure(folders, body)
+    assert (caught.code, caught.message) == ("R204", "the output 'Y' cannot be seq(tensor(float))")
+    folders = [folder_of(tmp_path / "array", source.replace("RETURNED", "outputs[0]"), schema=schema)]
+    assert result(folders, body) == [-1, -2]
+
+
+def test_a_result_is_looked_at_in_each_run(tmp_path):
+    evaluator = ReferenceEvaluator(
+        model(), schemas=[folder_of(tmp_path, KERNELS.replace("return x * factor", "return x if x[0] else x > 0"))]
+    )
+    assert evaluator.run(None, {"x": X})[0].tolist() == [1, 2]
+    with pytest.raises(RunError, match="cannot be tensor\\(bool\\)"):
+        evaluator.run(None, {"x": X * 0})
 
 
 PARTS = """\
@@ -451,11 +524,11 @@ def scale(x):
 @pytest.mark.parametrize(
     ("outputs", "returned", "code", "says"),
     [
-        ("y, z", "x, x", "R202", "the output 'Z' cannot be tensor(float)"),
+        ("y, z", "x, x", "R204", "the output 'Z' cannot be tensor(float)"),
         ("y, z", "x, None", "R204", "there is no output 'Z'"),
         ("y, z", "(x,)", "R204", "there is no output 'Z'"),
         ("y, z", "x, [x > 0]", "R204", "the output 'Z' cannot be seq(tensor(bool))"),
-        ("y, , l", "x, None, x > 0", "R202", "the output 'L' cannot be tensor(bool)"),
+        ("y, , l", "x, None, x > 0", "R204", "the output 'L' cannot be tensor(bool)"),
     ],
 )
 def test_each_output_of_a_kernel_is_looked_at(outputs, returned, code, says, tmp_path):

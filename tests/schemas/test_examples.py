@@ -305,6 +305,7 @@ HELPS = {
     "unknown key": ["did you mean outputs?", MISSING],
     "since": ["its versions are 1, 3"],
     "unknown attribute": ["did you mean size or sparse?"],
+    "attribute of another version": ["an example holds for all versions from 'since' to 'until': since: 3"],
     "type of another version": ["an example holds for all versions from 'since' to 'until'"],
     "{flot: 1}": ["did you mean float or float16 or bfloat16?"],
     "{seq(float): [1], shape: [1]}": ["write {value: …, shape: …} for a tensor inside"],
@@ -318,6 +319,16 @@ def test_what_helps_is_told(name, tmp_path):
     with pytest.raises(SchemaError) as caught:
         load(tmp_path, BROKEN[name][0])
     assert [each.help for each in caught.value.findings if each.help] == HELPS[name]
+
+
+def test_an_attribute_that_is_gone_ends_an_example(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "tests.schemas.test_examples.HEAD", HEAD.replace("body: null", "old: {type: int, doc: old}, body: null")
+    )
+    with pytest.raises(SchemaError) as caught:
+        load(tmp_path, "- {name: a, since: 1, attributes: {name: x, old: 1}, outputs: [null]}\n")
+    (finding,) = caught.value.findings
+    assert finding.help == "an example holds for all versions from 'since' to 'until': until: 1"
 
 
 @pytest.mark.parametrize(

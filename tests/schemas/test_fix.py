@@ -64,6 +64,25 @@ def test_an_example_may_drop_a_graph_that_it_inherits(tmp_path):
     assert "score_mod: null" in fixed_text(load_operator(path, SETS), SETS)
 
 
+def test_graphs_in_a_list_are_literal_blocks(tmp_path):
+    text = RIGHT.replace("  attributes:\n", "  attributes:\n    parts: {type: graphs, doc: graphs}\n", 1)
+    graph = "g (float[N] a) => (float[N] b) {\n        b = Neg (a)\n      }\n"
+    example = """examples:
+- name: graphs
+  since: 2
+  attributes:
+    parts:
+    - |
+      GRAPH
+    - |
+      GRAPH
+  inputs: [{float: [1, 2]}, {float: 2}]
+  outputs: [{float: [2, 4]}]
+""".replace("GRAPH\n", graph)
+    path = write(tmp_path, text + example.replace("\n        b = Neg (a)\n      }", " b = Neg (a) }"))
+    assert fixed_text(load_operator(path, SETS), SETS).endswith(example)
+
+
 def test_files_that_cannot_be_loaded_or_have_comments_are_left_alone(tmp_path):
     path = write(tmp_path, "# mine\n" + WRONG)
     assert (fixes(folder_of_domains(tmp_path)).texts, fixes(folder_of_domains(tmp_path)).commented) == ({}, [str(path)])

@@ -287,3 +287,8 @@ def test_operators_beside_folders_of_domains_are_at_the_wrong_depth(tmp_path, mo
     for name in ("schemas/Scale.yaml", "schemas/org.acme/Scale.yaml", f"schemas/{other}/notes.md"):
         write(tmp_path / name, SCALE if name.endswith("yaml") else "")
     assert said("schemas/Scale.yaml")[0] == "this operator file is at the wrong depth"
+
+
+def test_type_sets_above_a_folder_of_domains_do_not_make_one(tree):
+    write(Path("lib/types.yaml"), "mine: [float]\n")
+    assert selected("lib") == ([(ALL, True, True)], [])

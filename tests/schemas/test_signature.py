@@ -56,6 +56,8 @@ def schema_of(*attributes, types=None):
         (DROPOUT, {"inputs": [FLOAT, "tensor(double)"], "outputs": [FLOAT, ""]}, []),
         (CONCAT, {"inputs": [FLOAT, FLOAT, INT64]}, [signature.TIED_TYPES]),
         (CONCAT, {"inputs": []}, [signature.INPUT_COUNT]),
+        (CONCAT, {"inputs": ["", FLOAT]}, [signature.MISSING_INPUT]),
+        (CONCAT, {"inputs": [FLOAT, "", FLOAT]}, [signature.MISSING_INPUT]),
         (CONCAT, {"attributes": {}}, [signature.MISSING_ATTRIBUTE]),
         (CONCAT, {"attributes": {"axis": "float"}}, [signature.ATTRIBUTE_TYPE]),
         (CONCAT, {"attributes": {"axis": None}}, []),

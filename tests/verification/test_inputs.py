@@ -135,3 +135,10 @@ def test_later_attempts_draw_more_carefully():
     assert (second["u"] % 1 != 0).any()  # whole numbers are for integers
     assert not np.array_equal(text.draw({}, 1, 4).feeds["i"], text.draw({}, 1, 5).feeds["i"])
     assert np.array_equal(text.draw({}, 1, 4).feeds["i"], third["i"])
+
+
+def test_sizes_that_are_expressions_follow():
+    drawn = drawing('(float["past + 1", N] x, float[past] z) => (float[A, B] y) { y = Neg (x) }')
+    assert drawn.open_sizes == ["N", "past"]
+    feeds = drawn.draw(next(drawn.sizes_for(0)), 0).feeds
+    assert feeds["x"].shape[0] == feeds["z"].shape[0] + 1

@@ -331,7 +331,8 @@ versions:
         ("a: {type: int, default: 2, doc: a}", "a: {default: 1}", "a: {default: [1, 2]}", {"a": 1}, {"a": 2}),
         ("a: {type: int, default: 2, doc: a}", "a: {default: null}", "a: {default: [null, 2], old: 1}",
          {"a": 1}, {"a": 2}),
-        ("a: {type: int, default: 2, doc: a}", "a: null", "a: {added: int, old: 1}", {"a": 1}, "'a' is 2 by default"),
+        ("a: {type: int, default: 2, doc: a}", "a: null", "a: {added: int, old: 1}", {"a": 1},
+         "'a' is 2 by default; version 1 has no such attribute"),
         ("a: {type: int, default: 2, doc: a}", "a: null", "a: {added: int}", {}, {}),
     ],
 )  # fmt: skip

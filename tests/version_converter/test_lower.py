@@ -137,6 +137,58 @@ def test_an_operator_of_ones_own_is_lowered(own):
         np.testing.assert_array_equal(session.run(None, {"x": X["x"]})[0], X["x"] * 3)
 
 
+PICK = """\
+operator: Pick
+family: numbers
+versions:
+- since: 2
+  change:
+    types: {T: [+bfloat16]}
+    emulate: {bfloat16: float}
+    adapters: {up: derived, down: derived}
+  doc: Casts.
+  inputs:
+  - {name: X, type: tensor(float), doc: values}
+  outputs:
+  - {name: Y, type: T, doc: the same}
+  attributes:
+    to: {type: int, required: true, kind: data_type, choices: [T], constraint: C1, doc: a type}
+  types:
+    T: [bfloat16, float]
+- since: 1
+  like: 2
+  types: {T: [float]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("ir_version", "asked", "imports", "made"),
+    [(10, None, "", 22), (7, None, "", 14), (10, 8, "", 18), (10, None, '"": 13, ', 13)],
+)
+def test_new_nodes_beside_an_own_domain_are_of_an_opset_that_the_ir_version_has(
+    tmp_path, ir_version, asked, imports, made
+):
+    (tmp_path / "com.example").mkdir()
+    (tmp_path / "com.example" / "Pick.yaml").write_text(PICK)
+    model = opset.parse_model(f"""<ir_version: {ir_version}, opset_import: [{imports}"com.example": 2]>
+    m (float[2] x) => (bfloat16[2] y) {{ y = com.example.Pick <to = 16> (x) }}""")
+    converted = opset.convert(model, {"com.example": 1}, ir_version=asked, schemas=[tmp_path])
+    assert [node.op_type for node in converted.graph.node] == ["Pick", "Cast"]
+    assert {each.domain: each.version for each in converted.opset_import} == {"": made, "com.example": 1}
+    assert not opset.check(converted, schemas=[tmp_path])
+
+
+@pytest.mark.parametrize(("ir_version", "imports"), [(6, ""), (10, '"": 11, ')])
+def test_a_type_that_the_opset_of_new_nodes_lacks_is_refused(tmp_path, ir_version, imports):
+    (tmp_path / "com.example").mkdir()
+    (tmp_path / "com.example" / "Pick.yaml").write_text(PICK)
+    model = opset.parse_model(f"""<ir_version: {ir_version}, opset_import: [{imports}"com.example": 2]>
+    m (float[2] x) => (bfloat16[2] y) {{ y = com.example.Pick <to = 16> (x) }}""")
+    with pytest.raises(ConversionError, match="no element type bfloat16 at opset 11; it came with 13") as caught:
+        opset.convert(model, {"com.example": 1}, schemas=[tmp_path])
+    assert caught.value.code == "C202"
+
+
 def test_a_refusal_names_the_operator_of_the_model_and_the_first_cause(own):
     @lower("Scale", since=2, domain="com.example")
     def scale_lowered(op, node):
@@ -232,6 +284,10 @@ def test_an_adapter_that_raises_is_refused_with_what_it_raised(own):
         (lambda op, node: op.If(op.const(1, "bool"), domain="", then_branch=branch("x", 1, "Sin!"),
                                 else_branch=branch("x")),
          "makes a Sin!, which does not exist at version 17"),
+        (lambda op, node: op.Cast(node.input(0), to=99, domain=""),
+         "makes a Cast that is not valid: the attribute 'to' is 99, it names no element type"),
+        (lambda op, node: op.Shape(node.input(0), domain=""),
+         "returns 'y__Shape', which is tensor(int64), for the output 'y', which is tensor(float)"),
     ],
 )  # fmt: skip
 def test_a_lowering_that_makes_what_is_not_valid_is_refused(own, adapter, shown):
@@ -303,9 +359,11 @@ def test_attributes_of_what_a_lowering_makes_are_checked_before_they_are_convert
     lower("Scale", since=2, domain="com.example")(
         lambda op, node: op.DepthToSpace(node.input(0), blocksize=2, mode="RDC", domain="")
     )
-    with pytest.raises(ConversionError, match=r"'mode' is 'RDC': it has to be DCR or CRD \(constraint C") as caught:
+    with pytest.raises(
+        ConversionError, match=r"a DepthToSpace that is not valid: .* 'RDC', it has to be DCR"
+    ) as caught:
         opset.convert(scaled(2), {"com.example": 1, "": 10}, schemas=[own])
-    assert caught.value.code == "C103"
+    assert caught.value.code == "C105"
 
 
 def test_a_graph_in_a_graph_that_a_lowering_makes_reads_values_of_all_around(own):

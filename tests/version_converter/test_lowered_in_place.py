@@ -28,11 +28,19 @@ def test_examples_compute_the_same_without_the_operator(versions):
     assert done or name in NEVER or versions[0].since_version > NEWEST
 
 
-def test_a_reason_names_the_version_that_it_is_about():
-    (cosh,) = (each for each in REGISTRY.examples("Cosh") if each.name == "double")
-    before = model_of(REGISTRY.schema("Cosh", 13, ""), cosh)
+@pytest.mark.parametrize(
+    ("operator", "example", "version", "why"),
+    [
+        ("Cosh", "double", 13,
+         "it is expressed in operators of version 8: before version 9, nothing is exact enough for double"),
+        ("SequenceLength", "plain", 11,
+         "it is expressed in operators of version 10: before version 11 there are no sequences, and 'input_0' is one "
+         "whose elements are not known"),
+    ],
+)  # fmt: skip
+def test_a_reason_names_the_version_that_it_is_about(operator, example, version, why):
+    (found,) = (each for each in REGISTRY.examples(operator) if each.name == example)
+    before = model_of(REGISTRY.schema(operator, version, ""), found)
     with pytest.raises(ConversionError) as caught:
-        opset.lower(before, ["Cosh"])
-    assert caught.value.why == (
-        "it is expressed in operators of version 8: before version 9, nothing is exact enough for double"
-    )
+        opset.lower(before, [operator])
+    assert caught.value.why == why

@@ -111,7 +111,7 @@ EDITS = [
     ("adapters", "Thin", ADAPTERS, r"@down.*", "", MISSING, "9", "down: written, and there is none"),
     ("upgrade", "Thin", ADAPTERS, r"\+ 1\)", "+ 2)", MISSING, "71", "1 -> 2: every_second computes something else"),
     ("upgrade", "Thin", ADAPTERS, r"op.copy\(node, skip.*\n\n\n", "op.Shape(node.input(0))\n\n\n", MISSING, "71",
-     "1 -> 2: every_second computes something else"),
+     "1 -> 2: an adapter fails on every_second: the adapter of Thin returns"),
     ("upgrade", "Thin", ADAPTERS, r"\+ 1\)", "/ 0)", MISSING, "71", "1 -> 2: an adapter fails on every_second"),
     ("downgrade", "Thin", ADAPTERS, r"- 1\)", "+ 1)", MISSING, "74", "2 -> 1: all computes something"),
     ("downgrade", "Thin", ADAPTERS, r'if node.attr\("start"\)', "if True", MISSING, "70", "no example is converted"),
@@ -288,6 +288,16 @@ def test_a_type_that_the_kernel_does_not_compute_is_missing(folder):
     assert passed.why == "2 types in examples, 0 with examples cast to them"
 
 
+def test_a_kernel_of_no_operator_is_no_fault_of_another(folder):
+    path = folder / "com.acme" / KERNELS
+    stub = '\n\n@kernel("Thick"SINCE, domain="com.acme")\ndef thick(x):\n    return x\n'
+    path.write_text(path.read_text() + stub.replace("SINCE", ""))
+    assert [each.state for each in found(candidate(folder, "Thin"), "computed")] == ["passed"]
+    path.write_text(path.read_text() + stub.replace("Thick", "Thin").replace("SINCE", ", since=9"))
+    missing, _ = found(candidate(folder, "Thin"), "computed")
+    assert missing.why.startswith("the kernel of com.acme.Thin 9 (@kernel) is never called: ")
+
+
 def test_a_kernel_that_gives_another_type_does_not_compute_it(folder):
     for name, old, new in ((THIN, example("half"), ""), (KERNELS, r"start::step\]", "start::step] * np.float32(1)")):
         path = folder / "com.acme" / name
@@ -378,7 +388,9 @@ def points_of_mix(folder, name, *edits):
         assert before in text
         text = text.replace(before, after)
     path.write_text(text)
-    return [(each.state, each.why) for each in found(candidate(folder, "Mix"), name)]
+    evidence = found(candidate(folder, "Mix"), name)
+    assert all(re.fullmatch(r"(.+:\d+:\d+)?", each.place) for each in evidence)
+    return [(each.state, each.why) for each in evidence]
 
 
 WITHOUT_FLOATS = [

@@ -13,6 +13,7 @@ from posixpath import commonprefix
 from typing import Any
 
 from opset.errors import Finding, UsageError, listing, quote, safe_text
+from opset.inference.building.dimensions import Dim, parse_size, variables
 from opset.inference.building.types import fill_proto, type_from_proto
 from opset.inference.engine.sizes import Sizes, variables_of
 from opset.inference.limits import MAX_BOUND
@@ -20,7 +21,7 @@ from opset.model import proto as pb
 from opset.model.graph.walking import subgraphs
 from opset.model.storage.container import Model
 
-__all__ = ["bind_dims", "check_dim_names", "open_dim_names", "plain_sizes", "stated_dim_names"]
+__all__ = ["bind_dims", "check_dim_names", "free_dim_names", "open_dim_names", "plain_sizes", "stated_dim_names"]
 
 _INNER = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
 
@@ -39,10 +40,12 @@ def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
     Args:
         model: the model; it is returned itself if `dims` is empty.
         dims: numbers by name of a size: a dim_param, or "x.0" for the first size of input x if that size has no
-            dim_param. Names that the model does not have are ignored.
+            dim_param. Names that the model does not have are ignored. Of a dim_param such as "2*N", the variable
+            becomes a number, too.
 
     Raises:
-        UsageError: U103 if a number is negative, no int, or too large.
+        UsageError: U103 if a number is negative, no int, or too large, or if a dim_param such as "2*N" never is that
+            number, or not beside the other numbers.
     """
     if not dims:
         return model
@@ -57,6 +60,7 @@ def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
     message = pb.ModelProto()
     message.CopyFrom(model.proto)
     graphs = root_graphs(message)
+    dims = _with_variables(dims, open_dim_names(model))
     for name, dim in _open_dims(value for graph in graphs for value in graph.input):
         if not dim.dim_param and name in dims:
             dim.dim_value = dims[name]
@@ -71,6 +75,43 @@ def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
     return model.with_proto(message, changed=True)
 
 
+def _with_variables(dims: Mapping[str, int], known: Iterable[str]) -> dict[str, int]:
+    """Return `dims` with the variables of expressions in it: "past + 1" is 4 where "past" is 3.
+
+    Only expressions in `known`, the names of the model, are looked at. Raises UsageError U103 if an expression is never
+    the number that it has in `dims`, or not for the number of its variable.
+    """
+    values = dict(dims)
+    findings = []
+    for name in sorted(dims.keys() & set(known)):
+        size, number = parse_size(name), dims[name]
+        solved = _solve(size, number) if isinstance(size, Dim) else None
+        if solved is None or solved[0] == name:
+            continue
+        variable, value = solved
+        if value is None or values.setdefault(variable, value) != value:
+            beside = "" if value is None else f" where {quote(variable)} is {values[variable]}"
+            help = f"set {quote(variable)} alone: the size follows"
+            findings.append(Finding("U103", f"the size {quote(name)} is not {number}{beside}", help=help))
+    if findings:
+        raise UsageError(findings)
+    return values
+
+
+def _solve(size: Dim, number: int) -> tuple[str, int | None] | None:
+    """Return the variable of a size such as 2*N + 1, and its value where the size is `number`.
+
+    The value is a whole number, 0 or greater, and None if there is no such number. The result is None if the size has
+    not just one variable, or has it within a product or a function.
+    """
+    named = [(monomial, coefficient) for monomial, coefficient in size.terms if monomial]
+    if len(named) != 1 or len(named[0][0]) != 1 or not isinstance(name := named[0][0][0], str):
+        return None
+    rest = number - sum(coefficient for monomial, coefficient in size.terms if not monomial)
+    value, left = divmod(rest, named[0][1])
+    return name, None if left or value < 0 else value
+
+
 def open_dim_names(model: Model) -> set[str]:
     """Return the names that `bind_dims` takes for the sizes of a model's inputs that are no numbers.
 
@@ -80,6 +121,12 @@ def open_dim_names(model: Model) -> set[str]:
     values = [value for graph in root_graphs(model.proto) for value in graph.input]
     names = (dim.dim_param or name for name, dim in _open_dims(values))
     return variables_of(values) | {name for name in names if isinstance(name, str)}
+
+
+def free_dim_names(model: Model) -> set[str]:
+    """Return the names of `open_dim_names` that stand for a size of their own, and not for an expression of others."""
+    names = open_dim_names(model)
+    return {name for name in names if (size := parse_size(name)) is None or variables(size) <= {name}}
 
 
 def stated_dim_names(model: Model) -> set[str]:

@@ -149,7 +149,10 @@ def complete_results(
             types.append(base)
             operator = f"{call.schema.name} {call.schema.since_version}"
             message = f"the inference function of {operator} returns no shape for output {index}"
-            problems.append(Problem("I302", message, safe_text(str(error))))
+            help = (
+                "return a shape, which is a tuple of sizes, a Type or None, or a list of these: opset explain inference"
+            )
+            problems.append(Problem("I302", message, safe_text(str(error)), help))
             continue
         types.append(type_)
         problems += problem

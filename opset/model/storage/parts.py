@@ -66,6 +66,8 @@ class ModelParts:
         self.folder = folder
         self._given = given
         self.source = source
+        self.sources: tuple[Source, ...] = (source,)
+        """The files whose content the model holds: `source`, those of a joined model, and those of inlined data."""
         self._token = os.urandom(wire.TOKEN_SIZE)
         self.proto: Any = proto.ModelProto()
         try:
@@ -106,9 +108,12 @@ class ModelParts:
         """Return a model with another ModelProto, of which these tensors get these segments as data."""
         changed = self.with_proto(message)
         changed._segments = list(self._segments)
+        sources = dict.fromkeys(self.sources)
         for tensor_proto, segment in segments:
             tensor_proto.opset_payload.append(wire.placeholder_content(self._token, len(changed._segments)))
             changed._segments.append(segment)
+            sources[segment.source] = None
+        changed.sources = (*sources,)
         return changed
 
     def take_segments(self, tensor_proto: Any) -> list[wire.Segment]:

@@ -173,7 +173,7 @@ def _write_model(model: ModelParts, place: OutputPlace, syntax: str, external: s
     elif external == "inline":
         model = _inline_data(model)
     pieces = _output_pieces(model, syntax)
-    files.write(place, pieces, [model.source, *(piece.source for piece in pieces if isinstance(piece, wire.Segment))])
+    files.write(place, pieces, model.sources)
     files.commit()
 
 
@@ -464,7 +464,7 @@ def _move_data(model: ModelParts, output: OutputPlace, files: Files) -> ModelPar
         if not files.force:
             raise output_exists_error(target.path)
         _check_not_own_data(model, target.path)
-    sources: list[Source] = [model.source]
+    sources: list[Source] = [*model.sources]
     if folder is not None:
         named = {external_data.reference(tensor).location: tensor for tensor in beside}
         sources += (external_data.data_range(folder, tensor).source for tensor in named.values())

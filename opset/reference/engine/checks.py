@@ -102,11 +102,13 @@ def check_outputs(step: ProgramStep, result: Any, location: str) -> None:
 
     Raises:
         RunError: R202 for a type that an attribute requests and only a newer version has, R204 for no value, for one
-            that is no tensor, or for more values than the operator has outputs.
+            that is no tensor, or for more values than the operator has outputs. Of a user's kernel, always R204.
     """
     schema = step.schema
     if schema is None:
         return
+    is_own = step.kernel is not None and step.kernel.is_own
+    help = f"correct the kernel, {safe_text(step.kernel.origin)}, or its YAML" if step.kernel and is_own else ""
     name = f"{schema.name} {schema.since_version}"
     results = result if result.__class__ is tuple else (result,)
     for index, slot in enumerate(step.outputs):
@@ -116,7 +118,10 @@ def check_outputs(step: ProgramStep, result: Any, location: str) -> None:
         value = results[index] if index < len(results) else None
         if value is None:
             why = f"{name} does not have it with these inputs and attributes"
-            raise RunError(Finding("R204", f"there is no output '{formal.name}'", location, why))
+            raise RunError(Finding("R204", f"there is no output '{formal.name}'", location, why, help))
+        if isinstance(value, np.ndarray) and type(value) not in (np.ndarray, np.memmap):
+            why = f"the kernel returns a {type(value).__name__}: numpy.asarray makes an array of it"
+            raise RunError(Finding("R204", f"the output '{formal.name}' is no plain array", location, why, help))
         type_ = type_of(np.asarray(value) if isinstance(value, np.generic) else value)
         allowed = schema.allowed_types(formal)
         if type_ in allowed:
@@ -124,11 +129,12 @@ def check_outputs(step: ProgramStep, result: Any, location: str) -> None:
         is_tensor = isinstance(value, np.ndarray | np.generic)
         if is_tensor or all(allowed_type.startswith("tensor(") for allowed_type in allowed):
             message = f"the output '{formal.name}' cannot be {type_}"
-            code, help = ("R202", advise_signature(schema)) if is_tensor else ("R204", "")
+            is_requested = is_tensor and not is_own
+            code, help = ("R202", advise_signature(schema)) if is_requested else ("R204", help)
             raise RunError(Finding(code, message, location, f"{name} has {', '.join(allowed)}", help))
     if schema.outputs and len(results) > schema.max_output:
         why = f"{name} has {count_text(schema.max_output, 'output')}, and its kernel returns {len(results)} values"
-        raise RunError(Finding("R204", "there are too many results", location, why))
+        raise RunError(Finding("R204", "there are too many results", location, why, help))
 
 
 def kernel_error(
@@ -147,9 +153,11 @@ def kernel_error(
         return RunError(Finding("R203", message, location, f"{error.label}: {why}"))
     if isinstance(error, MemoryError):
         return out_of_memory(location, str(error))
-    if step.kernel is not None and not step.kernel.is_ours:
+    help = ""
+    if step.kernel is not None and step.kernel.is_own:
+        help = "correct the kernel, or declare a constraint that excludes these inputs"
         said = describe_exception(error, step.kernel.origin)
     else:
         said = (str(error) if isinstance(error, ValueError | IndexError) else f"{type(error).__name__}: {error}")[:500]
     message = "the operator cannot be computed on these inputs"
-    return RunError(Finding("R204", message, location, f"{said}; {inputs_are}"))
+    return RunError(Finding("R204", message, location, f"{said}; {inputs_are}", help))

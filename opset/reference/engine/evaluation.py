@@ -156,7 +156,7 @@ class Evaluation:
             if step.fallback is None or not isinstance(error, Violation):
                 raise kernel_error(step, inputs, error, location, self._registry) from error
             result = self._run_fallback(frame, step, inputs, error)
-        if not is_legal:
+        if not is_legal or kernel.is_own:
             if not kernel.any_type:
                 check_outputs(step, result, frame.program.location(step))
             step.legal_types.add(signature)
@@ -169,6 +169,8 @@ class Evaluation:
         if step.plan is not None:
             check_declared_constraints(step, inputs)
         attributes = step.attributes
+        if step.kernel.is_own and step.schema is not None:  # a step has no slots for inputs left out at the end
+            inputs = [*inputs, *[None] * (min(step.kernel.required, len(step.schema.inputs)) - len(inputs))]
         if step.kernel.takes_context:
             attributes = {**attributes, "context": StepContext(self.budget, self._random, frame, frame.program, step)}
         return step.kernel.function(*inputs, **attributes)
@@ -204,6 +206,8 @@ class Evaluation:
             self.budget.release(frame.held)
             frame.live -= frame.held
             frame.held = 0
+            if step.kernel is not None and step.kernel.is_own and not step.kernel.any_type:
+                check_outputs(step, done.value, frame.program.location(step))
             self._store_results(frame, step, done.value)
             return None
         except BudgetExceeded:

@@ -142,6 +142,8 @@ class Resolver:
         elif schema is not None:
             why = f"{shown_domain} {schema.name} {schema.since_version} has no kernel"
             help = f"use {schema.replacement}" if schema.replacement else "register one: opset explain evaluating"
+            if schema.function and not schema.replacement:
+                help += f"; or put its function body in its place: opset lower --ops {shown_domain}.{name}"
         elif domain not in imports:
             why, help = f"the domain {shown_domain} is not imported", "add it to opset_import"
         elif versions := self.registry.versions(node.op_type, domain):

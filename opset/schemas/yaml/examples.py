@@ -55,6 +55,8 @@ _SMALLEST_LIMIT = 6
 """Numbers up to which each type of floats, and any other one, has no bound."""
 _DECLARE = "declare the signature, and remove 'unknown'"
 """The advice on an example of a version whose signature is not known."""
+_HOLDS = "an example holds for all versions from 'since' to 'until'"
+"""The advice on an example that does not fit one of its versions."""
 
 
 class Examples(Likeness):
@@ -210,7 +212,7 @@ class Examples(Likeness):
             parameter = parameters[min(index, len(parameters) - 1)]
             allowed = schema.allowed_types(parameter)
             if value is not None and value.type not in allowed and (allowed or not schema.unknown):
-                help = "an example holds for all versions from 'since' to 'until'"
+                help = _HOLDS
                 message = f"{parameter.name} cannot be {value.type} at version {since}"
                 self.findings.add("S105", message, at.value[index], help)
                 return True
@@ -237,7 +239,11 @@ class Examples(Likeness):
             for schema in versions:
                 if name not in schema.attributes:
                     message = f"version {schema.since_version} has no attribute {name!r}"
+                    having = [each.since_version for each in versions if name in each.attributes]
                     help = advise_name(name, schema.attributes)
+                    if having:
+                        is_gone = schema.since_version > having[-1]
+                        help = f"{_HOLDS}: {f'until: {having[-1]}' if is_gone else f'since: {having[0]}'}"
                     if schema.unknown == SIGNATURE:
                         message, help = f"the attributes of version {schema.since_version} are not known", _DECLARE
                     assert node is not None

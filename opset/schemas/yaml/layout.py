@@ -41,7 +41,7 @@ def canonical_document(operator: Operator) -> dict[str, Any]:
     ]
     if document.get("examples"):
         attributes = [each for schema in operator.schemas for each in schema.attributes.values()]
-        graphs = {each.name for each in attributes if each.type == "graph"}
+        graphs = {each.name for each in attributes if each.type in ("graph", "graphs")}
         examples, complete_ones = (
             [_lay_out_graphs(example, graphs) for example in each]
             for each in (document["examples"], complete_examples(operator.root))
@@ -69,14 +69,22 @@ def _order_keys(mapping: Any, keys: Sequence[str]) -> Any:
 def _lay_out_graphs(example: dict[str, Any], graphs: Set[str]) -> dict[str, Any]:
     """Return a copy of an example in which graphs have one node on each line; text that is no graph stays as it is.
 
-    `graphs` are the names of attributes that are graphs, written as text.
+    `graphs` are the names of attributes that are graphs, or lists of them, written as text.
     """
     attributes = dict(example.get("attributes") or {})
     for name in graphs & attributes.keys():
-        if isinstance(attributes[name], str):
-            with suppress(ModelError):  # an example may hold what is no graph
-                attributes[name] = lay_out_graph(attributes[name])
+        attributes[name] = lay_out_graphs(attributes[name])
     return example | {"attributes": attributes} if attributes else example
+
+
+def lay_out_graphs(value: Any) -> Any:
+    """Return a graph as text, or a list of them, with one node on each line; what is no graph stays as it is."""
+    if isinstance(value, list | tuple):
+        return [*map(lay_out_graphs, value)]
+    if isinstance(value, str):
+        with suppress(ModelError):  # an example may hold what is no graph
+            return lay_out_graph(value)
+    return value
 
 
 def _shorten_examples(examples: list[dict[str, Any]], complete: list[dict[str, Any]]) -> list[dict[str, Any]]:

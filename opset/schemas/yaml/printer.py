@@ -134,16 +134,28 @@ def _mapping(key: str, value: dict[str, Any]) -> list[str]:
 def _literal(key: str, value: Any, indent: str = "  ") -> list[str]:
     """Return the YAML lines of an entry, indented by `indent`.
 
-    Text of several lines is a literal block (`|`); any other value is in flow style.
+    Text of several lines is a literal block (`|`), and so is each item of a list of such texts; any other value is in
+    flow style.
     """
     if not _is_literal(value):
         return _wrap(f"{indent}{_key(key)}: {_flow(value)}", f"{indent}  ")
-    lines = (f"{indent}  {line}" if line else "" for line in value[:-1].split("\n"))
-    return [f"{indent}{_key(key)}: |", *lines]
+    if isinstance(value, list):
+        return [f"{indent}{_key(key)}:", *(line for each in value for line in _block(f"{indent}- |", each, indent))]
+    return _block(f"{indent}{_key(key)}: |", value, indent)
+
+
+def _block(head: str, text: str, indent: str) -> list[str]:
+    """Return the lines of a literal block: `head`, and the lines of the text, indented by two more than `indent`."""
+    return [head, *(f"{indent}  {line}" if line else "" for line in text[:-1].split("\n"))]
 
 
 def _is_literal(value: Any) -> bool:
-    """Whether a value is text of several lines, ending in a newline, that a literal block (`|`) keeps unchanged."""
+    """Whether a value is text that a literal block (`|`) keeps unchanged, or a list of such texts.
+
+    The text has several lines, and ends in a newline.
+    """
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(each, str) and _is_literal(each) for each in value)
     if not isinstance(value, str) or value[-1:] != "\n" or value[0].isspace() or value[-2:-1].isspace():
         return False
     lines = value[:-1].split("\n")
@@ -185,12 +197,14 @@ def _constraints(key: str, value: dict[str, Any]) -> list[str]:
 
 
 def _nested_lines(key: str, value: Any, indent: str) -> list[str]:
-    """Return the YAML lines of an entry, indented by `indent`: text as prose, any other value in flow style.
+    """Return the YAML lines of an entry, indented by `indent`: text as prose or literal blocks, the rest in flow style.
 
     A mapping that does not fit on one line has a line for each of its entries.
     """
+    if _is_literal(value):
+        return _literal(key, value, indent)
     if isinstance(value, str):
-        return _literal(key, value, indent) if _is_literal(value) else _prose(_key(key), value, indent)
+        return _prose(_key(key), value, indent)
     line = f"{indent}{_key(key)}: {_flow(value)}"
     if not isinstance(value, dict) or (len(line) <= WIDTH and not any(map(_is_literal, value.values()))):
         return _wrap(line, f"{indent}  ")

@@ -11,7 +11,8 @@ from itertools import chain
 from typing import Any
 
 from opset.errors import listing
-from opset.schemas.model import Example, ExampleValue
+from opset.schemas.model import Example, ExampleValue, OpSchema
+from opset.schemas.yaml.layout import lay_out_graphs
 from opset.workflow.breaking.report import ERR, FORBIDDEN, INFO, NEW_VERSION, NONE, WARN
 from opset.workflow.breaking.rules import (
     BEHAVIOUR,
@@ -403,10 +404,10 @@ def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | No
             continue
         by_content: dict[str, list[Example]] = {}
         for new_example in new.examples.values():
-            by_content.setdefault(_inputs_text(new_example), []).append(new_example)
+            by_content.setdefault(_inputs_text(new_example, new.schema), []).append(new_example)
         for name, example in old.examples.items():
             beside = new.examples.get(name)
-            alike = by_content.get(_inputs_text(example), [])
+            alike = by_content.get(_inputs_text(example, old.schema), [])
             same = (each for each in alike[:COMPARED] if _result_text(each) == _result_text(example))
             match = beside if beside in alike else next(chain(same, alike), None)
             key = name, repr(match)
@@ -414,9 +415,16 @@ def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | No
     return [*matches.values()]
 
 
-def _inputs_text(example: Example) -> str:
-    """Return the attributes and inputs of an example as text, which is equal for equal attributes and inputs."""
-    return _canonical_text([example.attributes, example.inputs])
+def _inputs_text(example: Example, schema: OpSchema) -> str:
+    """Return the attributes and inputs of an example as text, which is equal for equal attributes and inputs.
+
+    White space in the text of a graph makes no difference, as `opset lint --fix` changes it.
+    """
+    attributes = dict(example.attributes)
+    for name in attributes.keys() & schema.attributes.keys():
+        if schema.attributes[name].type in ("graph", "graphs"):
+            attributes[name] = lay_out_graphs(attributes[name])
+    return _canonical_text([attributes, example.inputs])
 
 
 def _result_text(example: Example) -> str:

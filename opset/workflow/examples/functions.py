@@ -15,6 +15,8 @@ from opset.schemas.names import domain_name
 from opset.version_converter import registration as adapters
 from opset.workflow.examples.runner import Examination
 
+NEVER_CALLED = "T111"
+"""The code of a function that belongs to no operator."""
 LAYERS: dict[str, tuple[Layer, str]] = {
     "kernel": (kernels.LAYER, "kernel"),
     "inference": (inference.LAYER, "inference function"),
@@ -50,7 +52,7 @@ def check_functions(registry: Registry, domain: str, part: str, report: Examinat
             else:
                 why = f"{domain_name(of)} declares no operator {operator}"
                 help = registry.near_miss(operator, of) or "correct the name, or remove the function"
-            report.count(part, [Finding("T111", message, hooks[since].origin, why, help)])
+            report.count(part, [Finding(NEVER_CALLED, message, hooks[since].origin, why, help)])
 
 
 _NEEDS = {

@@ -18,6 +18,7 @@ WRONG = {
         (17, "DFT <axis = 2, onesided = 1> (u)"),
     ],
     "onnxruntime==1.24": [(17, "DFT <axis = 2, inverse = 1, onesided = 1> (u)")],
+    "onnxruntime==1.31": [(17, "DFT <axis = 2, inverse = 1, onesided = 1> (u, length)")],
     "openvino==2025.4": [(13, "ReduceL1 <axes = [2], keepdims = 0> (x)")],
     "openvino==2023.3": [(18, "ReduceMax <keepdims = 0> (x, axis)")],
 }  # fmt: skip
@@ -35,13 +36,13 @@ RIGHT = [
 
 def model_of(version, node):
     nodes = [f"y = {node}".replace("'", '"')]
-    if "(u)" in node:
+    if "(u" in node:
         nodes.insert(0, "u = Reshape (x, five)")
     if "none" in node:
         nodes.insert(0, "none = Constant <value = float[0] {}> ()")
     return parser.parse_model(
         f'<ir_version: 8, opset_import: ["": {version}]> m (float[1,2,6,8] x) => (float[a] y)'
-        "<int64[4] sizes = {1, 2, 3, 4}, int64[1] axis = {2}, int64[5] five = {1, 2, 6, 8, 1}>"
+        "<int64[4] sizes = {1, 2, 3, 4}, int64[1] axis = {2}, int64[5] five = {1, 2, 6, 8, 1}, int64 length = {14}>"
         f"{{ {'  '.join(nodes)} }}"
     )
 
@@ -195,6 +196,7 @@ NOT_RUN = [
     (13, "MaxPool <kernel_shape = [2, 2, 2, 2]> (x)", (1, 1, 3, 3, 3, 3)),
     (13, "GlobalAveragePool (x)", (1, 1, 3, 3, 3, 3)),
     (20, "GridSample <mode = 'cubic'> (x, grid)", (1, 1, 3, 3, 3)),
+    (9, "Upsample <mode = 'linear'> (x, up)", (2,)),
 ]
 
 
@@ -231,6 +233,30 @@ def test_what_onnxruntime_does_not_run_is_refused(version, node, shape):
         run_in_onnxruntime(model, {name: np.zeros(each, np.float32) for name, each in shapes.items()})
     (refusal,) = opset.plan(model, runtime="onnxruntime==1.31").refusals
     assert refusal.code == "C209" and "takes " in refusal.why
+
+
+@pytest.mark.parametrize(("first", "second"), [("float", "float16"), ("float16", "float")])
+@pytest.mark.parametrize(
+    ("node", "shapes"),
+    [("RMSNormalization (x, z)", ["2, 3", "3"]), ("Attention (x, x, z)", ["1, 2, 3, 4", "1, 2, 3, 4"])],
+)
+def test_functions_of_onnxruntime_that_mix_types_are_expressed_otherwise(node, shapes, first, second):
+    model = parser.parse_model(
+        f'<ir_version: 10, opset_import: ["": 23]> m ({first}[{shapes[0]}] x, {second}[{shapes[1]}] z) => '
+        f"({second if 'RMS' in node else first}[{shapes[0]}] y) {{ y = {node} }}"
+    )
+    rng = np.random.default_rng(4)
+    types = {"float": np.float32, "float16": np.float16}
+    feeds = {
+        name: rng.standard_normal([*map(int, shape.split(","))]).astype(types[element])
+        for name, element, shape in zip("xz", (first, second), shapes, strict=True)
+    }
+    with pytest.raises(Exception, match="bound to different types"):
+        run_in_onnxruntime(model, feeds)
+    after = opset.convert(model, runtime="onnxruntime==1.31")
+    (expected,), (got,) = opset.ReferenceEvaluator(model).run(None, feeds), run_in_onnxruntime(after, feeds)
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got, expected, 2e-3, 1e-3)
 
 
 def run_in_onnxruntime(model, feeds):

@@ -533,6 +533,21 @@ def thin_1(X, *, alpha):
         assert rules("HEAD", without) == []
 
 
+def test_a_function_of_no_operator_breaks_nothing(repository):
+    kernel = """from opset.extend import kernel
+
+@kernel("Thin", domain="com.acme")
+def thin_1(X, *, alpha):
+    return X * X.dtype.type(alpha)
+
+@kernel("Thick", domain="com.acme")
+def thick_1(X):
+    return X
+"""
+    Path("schemas/com.acme/kernels.py").write_text(kernel)
+    assert rules("v1") == []
+
+
 FUNCTIONS = {
     "kernels.py": (
         "kernel",

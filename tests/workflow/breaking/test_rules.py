@@ -179,6 +179,37 @@ def test_a_result_of_negative_zero_is_another_one(kind, zeros):
     assert not compare(with_output(*zeros), with_output(*zeros), rules=["B171", "B172"]).findings
 
 
+@pytest.mark.parametrize("kind", ["graph", "graphs"])
+def test_white_space_in_a_graph_makes_no_other_example(kind):
+    (key, operator), *_ = (state := golden.state("B171", "old")).operators.items()
+    (since, version), *_ = operator.versions.items()
+    schema = replace(version.schema, attributes={"body": Attribute("body", kind)})
+
+    def with_graph(text):
+        examples = {"one": Example("one", since, attributes={"body": text if kind == "graph" else (text,)})}
+        changed = {since: replace(version, schema=schema, examples=examples)}
+        return replace(state, operators={key: replace(operator, versions=changed)})
+
+    old = with_graph("g (float[2] a) => (float[2] b) { b = Neg (a) }\n")
+    new = with_graph("g (float[2] a) => (float[2] b) {\n  b = Neg (a)\n}\n")
+    assert not compare(old, new, rules=["B171", "B172"]).findings
+    assert compare(old, with_graph("g (float[2] a) => (float[2] b) { b = Abs (a) }"), rules=["B172"]).findings
+
+
+def test_a_sequence_of_equal_values_has_a_length():
+    (key, operator), *_ = (state := golden.state("B171", "old")).operators.items()
+    (since, version), *_ = operator.versions.items()
+
+    def with_output(length):
+        value = ExampleValue("seq(tensor(float))", [ExampleValue("tensor(float)", [1.0], (1,))] * length)
+        examples = {"one": Example("one", since, inputs=(), outputs=(value,))}
+        return replace(state, operators={key: replace(operator, versions={since: replace(version, examples=examples)})})
+
+    (found,) = compare(with_output(2), with_output(3), rules=["B171", "B172"]).findings
+    assert found.message.startswith("the example 'one' gives another result")
+    assert not compare(with_output(2), with_output(2), rules=["B171", "B172"]).findings
+
+
 def test_an_attribute_with_another_name_and_a_default_of_negative_zero_is_not_the_same():
     (key, operator), *_ = (state := golden.state("B171", "old")).operators.items()
     (since, version), *_ = operator.versions.items()
