@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import opset
 from opset.checker.pages import fixtures, set_field
 from opset.model import proto as pb
-from tests.bounds import draws, lines
+from tests.bounds import draws, growth, lines
 from tests.model.messages import messages
 
 CODES = ("G2", "W2", "M106", "M11")
@@ -395,3 +395,16 @@ def test_onnx_rejects_no_more():
         with pytest.raises(onnx.checker.ValidationError):
             onnx.checker.check_model(edited(text, edits).SerializeToString())
         assert found(text, edits)
+
+
+def test_the_work_is_linear_in_the_outputs_of_a_graph():
+    def checking(count):
+        own, outer = (", ".join(f"{each}{at}" for at in range(count)) for each in "vy")
+        computed = " ".join(f"v{at} = Neg (x)" for at in range(count))
+        branches = f"<then_branch = t () => ({own}) {{ }}, else_branch = e () => ({own}) {{ }}>"
+        head = '<ir_version: 8, opset_import: ["": 17]> g (bool c, float[2] x) => (float[2] y0)'
+        model = opset.parse_model(f"{head} {{ {computed} {outer} = If (c) {branches} }}")
+        return lambda: opset.check(model, select="G216", full=False)
+
+    assert len(checking(3)()) == 6
+    assert growth(checking, 40, 4) < 1.3

@@ -329,8 +329,9 @@ def check_features(context: CheckContext) -> Iterator[Finding]:
 @CHECKER.rule("G216", Body)
 def check_outputs_own(body: Body, context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each output of a nested graph that is a value of a graph around it."""
+    names = body.output_names()
     for position in foreign_outputs(body):
-        name = body.output_names()[position]
+        name = names[position]
         message = f"the output {quote(name)} is a value of a graph around"
         why = "a graph gives its own values: inputs, initializers and what its nodes compute"
         help = "compute it by an Identity in the graph; `opset check --fix` does this"
