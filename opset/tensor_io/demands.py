@@ -602,16 +602,15 @@ class _ValueFollower:
         operator, _ = body.operators[number]
         if self._is_call(body, number):
             called = self.index.functions[body.function_key(number)]
-            names = called.input_names()
-            return [(called, names[position])] if position < len(names) else []
+            formal = called.proto.input  # not all names: there may be a call of this function for each of them
+            return [(called, formal[position])] if position < len(formal) else []
         if operator in _CARRIES:
-            inner = body.inner_bodies_by_node.get(number, [])
             handed = []
-            for each in inner:
-                names = each.input_names()
-                at = position if operator == "Loop" else len(names) - (len(body.reads[number]) - position)
-                if position >= _CARRIES[operator] and 0 <= at < len(names):
-                    handed.append((each, names[at]))
+            for inner in body.inner_bodies_by_node.get(number, ()):
+                formal = inner.proto.input
+                at = position if operator == "Loop" else len(formal) - (len(body.reads[number]) - position)
+                if position >= _CARRIES[operator] and 0 <= at < len(formal):
+                    handed.append((inner, formal[at].name))
             return handed
         if position in HANDS_ON.get(operator, ()):
             return [(body, name) for name in body.computes[number] if name]

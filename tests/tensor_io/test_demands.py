@@ -627,3 +627,16 @@ def test_the_work_is_linear_in_the_nodes_that_have_graphs():
         return lambda: demands_of(inference.index, inference, [f"x{at}" for at in range(count)])
 
     assert growth(searching, 40, 4) < 1.3
+
+
+def test_the_work_is_linear_in_the_values_that_a_loop_carries():
+    def searching(count):
+        given, kept, made = (", ".join(f"int64[2] {each}{at}" for at in range(count)) for each in "xuv")
+        read, results = (", ".join(f"{each}{at}" for at in range(count)) for each in "xy")
+        nodes = " ".join(f"v{at} = Gather (w, u{at})" for at in range(count))
+        body = f"body = b (int64 i, bool c, {kept}) => (bool d, {made}) {{ d = Identity (c) {nodes} }}"
+        text = f"(int64[5] w, int64 m, bool c, {given}) => (int64[2] y0) {{ {results} = Loop <{body}> (m, c, {read}) }}"
+        inference = opset.infer(opset.parse_model(HEAD.format(17) + text))
+        return lambda: demands_of(inference.index, inference, [f"x{at}" for at in range(count)])
+
+    assert growth(searching, 40, 4) < 1.3
