@@ -126,7 +126,7 @@ def _parse_shard(ctx: click.Context, param: click.Parameter, value: str | None) 
     return int(number), int(count)
 
 
-_COMMON = (
+_SHARED = (
     roots_option,
     schemas_option,
     click.option(
@@ -134,7 +134,6 @@ _COMMON = (
     ),
     click.option("-q", "--quiet", is_flag=True, help="Write only errors; another --format is written as ever."),
     click.option("-v", "--verbose", is_flag=True, help=f"Report in full on each of more than {FEW} models."),
-    report_option,
     click.option(
         "--max-memory",
         callback=parse_size,
@@ -153,6 +152,11 @@ _COMMON = (
 """Options of all verbs that read models."""
 
 
+def _common_options(pages: bool) -> tuple[Callable[[Any], Any], ...]:
+    """Return the options of a verb that reads models, and has pages to look at or has none, in their order."""
+    return *_SHARED[:5], report_option(pages), *_SHARED[5:]
+
+
 class Verb(NamedTuple):
     """A verb that works on many models.
 
@@ -166,15 +170,14 @@ class Verb(NamedTuple):
     late: str = "C401"
 
 
-def writing_options(
-    output_help: str,
-) -> Callable[[Command], Command]:
+def writing_options(output_help: str, *, pages: bool = True) -> Callable[[Command], Command]:
     """Return a decorator that adds the options of a verb that writes models, which the verb takes as `call`.
 
     The verb raises SchemaError for faulty folders of operator YAML once, before any model is read.
 
     Args:
         output_help: The help of -o.
+        pages: Whether the verb has pages to look at.
     """
     return _options_for_call(
         hooks_option,
@@ -190,16 +193,17 @@ def writing_options(
             show_default=True,
             help="How weights in external files are handled.",
         ),
-        *_COMMON,
+        *_common_options(pages),
     )
 
 
-def reading_options(command: Command) -> Any:
-    """Return a verb that reads models and writes none, with its options, which it takes as `call`.
+def reading_options(*, pages: bool) -> Callable[[Command], Command]:
+    """Return a decorator that adds the options of a verb that reads models and writes none, taken as `call`.
 
-    It raises SchemaError for faulty folders of operator YAML once, before any model is read.
+    The verb raises SchemaError for faulty folders of operator YAML once, before any model is read. `pages` is whether
+    it has pages to look at.
     """
-    return _options_for_call(hooks_option, limits_options, *_COMMON)(command)
+    return _options_for_call(hooks_option, limits_options, *_common_options(pages))
 
 
 def _options_for_call(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:

@@ -59,7 +59,7 @@ class BlockersBatch(BatchReport):
 @assume_option
 @dims_option
 @freeze_option
-@reading_options
+@reading_options(pages=True)
 def command(
     inputs: tuple[str, ...],
     choice: TargetChoice,

@@ -14,7 +14,7 @@ import click
 
 from opset.budget import Budget, Limits
 from opset.cli import output, supervision
-from opset.cli.configuration import Folders, folders_for, folders_of, hooks_option, schemas_option
+from opset.cli.configuration import Folders, folders_for, folders_of, folders_option, hooks_option
 from opset.cli.findings_formats import FORMATS, write_findings
 from opset.cli.limits import limits_options
 from opset.cli.report_streams import call_text, page_option
@@ -55,7 +55,7 @@ SECONDS = 300.0
     help="The breaks that are approved; approved.yaml of the schemas by default.",
 )
 @click.option("--today", metavar="DATE", help="The day on which approvals may have ended.")
-@schemas_option
+@folders_option
 @hooks_option
 @page_option
 @limits_options

@@ -10,7 +10,7 @@ import click
 
 from opset.budget import Budget, Limits
 from opset.cli import output, supervision
-from opset.cli.configuration import folders_for, hooks_option, schemas_option
+from opset.cli.configuration import folders_for, folders_option, hooks_option
 from opset.cli.findings_formats import FORMATS, write_findings
 from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
@@ -45,7 +45,7 @@ _STYLES = {MISSING: "red", OPEN: "yellow", STATED: "green", PASSED: "green"}
     metavar="POINT=TEXT",
     help="What you state on a point that no machine can judge. Repeatable.",
 )
-@schemas_option
+@folders_option
 @hooks_option
 @limits_options
 @click.option(

@@ -44,6 +44,15 @@ schemas_option = click.option(
     metavar="DIR|FILE",
     help="Folder of operator YAML, or operator-set document, beside the standard's. Repeatable.",
 )
+folders_option = click.option(
+    "--schemas",
+    "folders",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="DIR",
+    help="Folder of operator YAML, beside the standard's. Repeatable.",
+)
+"""The option of verbs that read the files themselves, so that they take no operator-set document."""
 target_option = click.option(
     "--target",
     "files",

@@ -18,7 +18,7 @@ from opset.plain_text import count_text
 
 SUFFIX = "part"
 WORDS = {"extracted": "extracted", "failed": "failed"}
-VERB = Verb(WORDS, "the model was not extracted from", ("adapters.py", "inference.py"), "I401")
+VERB = Verb(WORDS, "the model was not extracted from", ("inference.py",), "I401")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ExtractionReport:
 )
 @click.option("--graph", default="", metavar="PATH", help="The graph that has the values, as messages name it.")
 @click.option("--function", default="", metavar="NAME", help="The function that has the values.")
-@writing_options("Output file or folder; by default beside the input.")
+@writing_options("Output file or folder; by default beside the input.", pages=False)
 def command(models: tuple[str, ...], call: VerbCall, **asked: Any) -> int:
     """Cut out the part of a model that computes some values from others, as a model of its own.
 

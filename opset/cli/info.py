@@ -41,7 +41,7 @@ class InfoSettings(NamedTuple):
     help="Only this runtime: tensorrt, installed:onnxruntime. Repeatable.",
 )
 @target_option
-@reading_options
+@reading_options(pages=False)
 def command(inputs: tuple[str, ...], runtimes: tuple[str, ...], files: tuple[Path, ...], call: VerbCall) -> int:
     """Show the contents of a model, which versions it could have, and which releases of runtimes take it.
 

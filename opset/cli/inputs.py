@@ -6,9 +6,9 @@ import fnmatch
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -372,14 +372,16 @@ def _parse_sizes(ctx: click.Context, param: click.Parameter, options: Iterable[s
     return sizes
 
 
-dims_option = click.option(
-    "--dim",
-    "dims",
-    multiple=True,
-    callback=_parse_sizes,
-    metavar="NAME=N",
-    help="Size of a dim_param, or of x.0, the first axis of input x. A fixed size may become a variable. Repeatable.",
+def _sizes_option(help: str) -> Callable[[Any], Any]:
+    """Return the option `--dim`, which a command takes as `dims`."""
+    return click.option("--dim", "dims", multiple=True, callback=_parse_sizes, metavar="NAME=N", help=help)
+
+
+dims_option = _sizes_option(
+    "Size of a dim_param, or of x.0, the first axis of input x. A fixed size may become a variable. Repeatable."
 )
+numbers_option = _sizes_option("Number for a dim_param, or for x.0, the first axis of input x. Repeatable.")
+"""The option of verbs that evaluate models, in which a size cannot stay open."""
 roots_option = click.option(
     "--allow-external-root",
     "roots",

@@ -252,13 +252,18 @@ def _parse_report_files(ctx: click.Context, param: click.Parameter, paths: Seque
     return ReportFiles(*journals or (None,), *pages)
 
 
-report_option = click.option(
-    "--report",
-    "reports",
-    multiple=True,
-    callback=_parse_report_files,
-    metavar="FILE",
-    help="FILE.html: also write the report as a page to look at. Another FILE: write a line of JSON for each model "
-    "to it; a further call goes on where this one stopped.",
-)
+def report_option(pages: bool) -> Callable[[Any], Any]:
+    """Return the option `--report` of a verb that has pages to look at, or has none."""
+    lines = "rite a line of JSON for each model to the file; a further call goes on where this one stopped."
+    page = "FILE.html: also write the report as a page to look at. Another FILE: w"
+    return click.option(
+        "--report",
+        "reports",
+        multiple=True,
+        callback=_parse_report_files,
+        metavar="FILE",
+        help=f"{page if pages else 'W'}{lines}",
+    )
+
+
 Revive = Callable[[Mapping[str, Any]], Any]

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from opset.cli import output
-from opset.cli.configuration import Folders, folders_for, folders_of, hooks_option, schemas_option
+from opset.cli.configuration import Folders, folders_for, folders_of, folders_option, hooks_option
 from opset.cli.findings_formats import FORMATS, write_findings
 from opset.cli.words import Words
 from opset.errors import ConversionError, FindingList, safe_text
@@ -56,7 +56,7 @@ class LintReport:
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
-@schemas_option
+@folders_option
 @click.option("--lock", is_flag=True, help="Then lock the versions that are not locked yet, as released.")
 @click.option("--released", is_flag=True, help="Report every version that is not locked.")
 @click.option("--fix", is_flag=True, help="First write what is computed in change blocks, and the layout, into files.")

@@ -75,7 +75,7 @@ class MergingReport:
 )
 @click.option("--prefix", "prefixes", nargs=2, default=("", ""), metavar="A B", help="Prefixes for the names of each.")
 @target_options
-@writing_options("Output file; by default beside FIRST.")
+@writing_options("Output file; by default beside FIRST.", pages=False)
 def command(
     first: str, second: str, connect: tuple[str, ...], prefixes: tuple[str, str], choice: TargetChoice, call: VerbCall
 ) -> int:

@@ -10,7 +10,7 @@ from typing import IO, NamedTuple
 import click
 
 from opset.cli.batch import Reporting, Verb, VerbCall, load_input, process_files, write_report, writing_options
-from opset.cli.inputs import Input, dims_option
+from opset.cli.inputs import Input, numbers_option
 from opset.cli.records import ModelReport
 from opset.cli.target_options import TargetChoice, target_options
 from opset.cli.words import Number
@@ -79,8 +79,8 @@ class ReductionReport:
     help="How many smaller models are tried.",
 )
 @target_options
-@dims_option
-@writing_options("Output file or folder; by default beside the input.")
+@numbers_option
+@writing_options("Output file or folder; by default beside the input.", pages=False)
 def command(
     models: tuple[str, ...],
     choice: TargetChoice,

@@ -15,7 +15,7 @@ from opset.cli import output, supervision
 from opset.cli.batch import load_input
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.findings_formats import FORMATS, write_findings
-from opset.cli.inputs import STREAM, dims_option, parse_input, roots_option
+from opset.cli.inputs import STREAM, numbers_option, parse_input, roots_option
 from opset.cli.limits import limits_options
 from opset.cli.report_streams import call_text, page_option
 from opset.cli.verification import RUNTIMES, Verifying, tolerance_options
@@ -46,7 +46,7 @@ def _add_tolerances(command: Any) -> Any:
 @click.command(no_args_is_help=True)
 @click.argument("before")
 @click.argument("after")
-@dims_option
+@numbers_option
 @_add_tolerances
 @click.option(
     "--with", "with_", type=Words(RUNTIMES), help="Use the installed runtime in place of the reference kernels."

@@ -144,9 +144,12 @@ def separate_functions(
         called = {body.function_key(at) for body in other.bodies for at in range(len(body.nodes))}
         caught = (key for key in own.functions if key in called and key not in other.functions)
         renamed[number].update(dict.fromkeys(caught, ""))
-    taken = {operator for index in indices for body in index.bodies for operator in body.operators}
-    taken |= {(key[1], key[0]) for index in indices for key in index.functions}
-    names = {domain: FreshNames.beside(name for name, each in taken if each == domain) for _, domain in taken}
+    operators = {operator for index in indices for body in index.bodies for operator in body.operators}
+    operators |= {(key[1], key[0]) for index in indices for key in index.functions}
+    taken: dict[Any, list[Any]] = {}
+    for name, domain in operators:
+        taken.setdefault(domain, []).append(name)
+    names = {domain: FreshNames.beside(each) for domain, each in taken.items()}
     for (index, proto), chosen in zip((first, second), renamed, strict=True):
         for key in chosen:
             chosen[key] = names[key[0]].fresh(key[1])
@@ -157,6 +160,7 @@ def separate_functions(
 
 def _shared_functions(first: ModelIndex, second: ModelIndex) -> dict[FunctionKey, None]:
     """Return the functions that are equal in two models with all that they call, in the order of the first."""
+    known = {*first.functions, *second.functions}
     shared: set[FunctionKey] = set()
     for body in reversed(first.call_order()):
         key = function_key(body.proto)
@@ -164,7 +168,7 @@ def _shared_functions(first: ModelIndex, second: ModelIndex) -> dict[FunctionKey
         # Placeholders of large data differ, so that functions with such data count as different.
         if other is None or other.proto.SerializeToString() != body.proto.SerializeToString():
             continue
-        if _calls(body, {*first.functions, *second.functions}) <= shared:
+        if _calls(body, known) <= shared:
             shared.add(key)
     return {key: None for key in first.functions if key in shared}
 

@@ -5,7 +5,7 @@ A tensor is a numpy array, a sequence a list, an optional its value or None, a m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from numbers import Number
 from typing import Any
 
@@ -136,12 +136,21 @@ def _to_native(value: Any) -> Any:
     return value
 
 
+def ids_within(values: Iterable[Any]) -> set[int]:
+    """Return the ids of values, and of the values in those that are lists."""
+    found = [*values]
+    for value in found:
+        if isinstance(value, list):
+            found += value
+    return set(map(id, found))
+
+
 def copy_shared(value: Any, feeds: Collection[int], hold: Callable[[int], None]) -> Any:
     """Return a result that the caller may change: a copy of a view, a constant or an input.
 
     Args:
         value: the result; arrays in lists are copied as well.
-        feeds: ids of the inputs.
+        feeds: ids of the inputs, and of the arrays in those that are lists.
         hold: function that is called with the bytes of each copy before it is made.
     """
     if isinstance(value, list):

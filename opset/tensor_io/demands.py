@@ -605,7 +605,7 @@ class _ValueFollower:
             names = called.input_names()
             return [(called, names[position])] if position < len(names) else []
         if operator in _CARRIES:
-            inner = [each for (at, _), each in body.subgraphs.items() if at == number]
+            inner = body.inner_bodies_by_node.get(number, [])
             handed = []
             for each in inner:
                 names = each.input_names()

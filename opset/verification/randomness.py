@@ -61,7 +61,7 @@ def _affected_values(index: ModelIndex, operators: frozenset[str]) -> set[str]:
     tainted: set[str] = set()
     main = bodies[0]
     for number, names in enumerate(main.computes):
-        inner = [each for below in main.inner_bodies if below.index == number for each in _inside(below)]
+        inner = [each for below in main.inner_bodies_by_node.get(number, ()) for each in _inside(below)]
         reads = [*main.reads[number], *(name for each in inner for reads in each.reads for name in reads)]
         drawn = _draws(main, number, index, operators, random_functions) or any(
             _draws(each, at, index, operators, random_functions) for each in inner for at in range(len(each.nodes))

@@ -71,7 +71,7 @@ class Roundings:
 
     def _names_inside(self, body: Body, number: int) -> list[str]:
         """Return the names that nodes in the graphs of the node at index `number` of a body read."""
-        pending = [each for (at, _), each in body.subgraphs.items() if at == number]
+        pending = [*body.inner_bodies_by_node.get(number, ())]
         names = []
         while pending:
             inner = pending.pop()
@@ -94,7 +94,7 @@ class Roundings:
         A node with graphs, or a call, has the roundings of these; Loop and Scan count them as often as _REPEATED says.
         """
         operator, _ = body.operators[number]
-        inner = [each for (at, _), each in body.subgraphs.items() if at == number]
+        inner = [*body.inner_bodies_by_node.get(number, ())]
         if (called := self._index.functions.get(body.function_key(number))) is not None:
             inner.append(called)
         times = _REPEATED if operator in _RECURRENT else 1

@@ -13,7 +13,7 @@ from judges.fuzz.mending import KINDS, graphs
 from judges.fuzz.repairing import GOOD, UNFIT, judge_model, sources
 from opset.checker.pages import bad_model, fixtures, set_field
 from opset.checker.table import CHECKER
-from tests.bounds import draws
+from tests.bounds import draws, growth
 
 HEAD = '<ir_version: 8, opset_import: ["": 17]>\n'
 MAIN = HEAD + "main (float[N, 3] x) => (float[N, 3] y) "
@@ -653,3 +653,21 @@ def test_faults_in_models_are_mended(kind):
         assert verdict.startswith((GOOD, UNFIT)), verdict
         if verdict.startswith(GOOD):
             return
+
+
+def test_the_work_on_imports_is_linear_in_the_functions():
+    def repairing(count):
+        functions = "\n".join(
+            f'<domain: "f", opset_import: ["": 17]> G{at} (a) => (b) {{ b = f.G{at + 1} (a) }}' for at in range(count)
+        )
+        last = f'<domain: "f", opset_import: ["": 17]> G{count} (a) => (b) {{ b = Neg (a) }}'
+        head = '<ir_version: 8, opset_import: ["": 17, "f": 1]> m (float[N] x) => (float[N] y) { y = f.G0 (x) }'
+        model = message(f"{head} {functions} {last}")
+
+        def repair():
+            found = opset.repair(model)
+            assert len(found.mended) == count and not found.left
+
+        return repair
+
+    assert growth(repairing, 60, 4) < 1.3

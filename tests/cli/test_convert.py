@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from opset.cli import batch
 from opset.cli.configuration import MAX_BYTES, MAX_FOLDERS
+from opset.cli.convert import WORDS
 from opset.cli.records import finding_of_json
 from opset.errors import FindingList
 from opset.version_converter.report import (
@@ -673,3 +674,9 @@ def test_colour_is_for_terminals_that_want_it_and_models_for_none(refused, monke
     monkeypatch.delenv("TERM")
     monkeypatch.setenv("NO_COLOR", "1")
     assert style_text("x", "red", Terminal()) == "x"
+
+
+def test_the_guide_names_each_status():
+    guide = (Path(__file__).parents[2] / "docs" / "converting.md").read_text(encoding="utf-8")
+    section = guide.partition("## As JSON")[2].partition("\n## ")[0]
+    assert [status for status in WORDS if f"`{status}`" not in section] == []

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 import opset
 from opset.cli.merge import _parse_pair
+from opset.composition import renaming
 from opset.composition.merging import Joint, merge_models
 from opset.composition.sizes import dims_of, type_conflict
 from opset.inference.building.types import Type
 from opset.opsets.registry import default_registry
-from tests.bounds import draws, lines
+from opset.preparation import read_model
+from tests.bounds import draws, growth, lines
 from tests.cli.commands import run as command
 from tests.cli.commands import run_json
 
@@ -433,6 +435,39 @@ def test_the_work_is_linear_in_the_nodes():
         few = count()
     with lines(5 * few):
         opset.merge(large, large, {"a1200": "a0"})
+
+
+def chain_of_functions(count, operator):
+    nodes = " ".join(f"a{at + 1} = f.G{at} (a{at})" for at in range(count))
+    functions = "\n".join(
+        f'<domain: "f", opset_import: ["": 17]> G{at} (a) => (b) {{ b = {operator} (a) }}' for at in range(count)
+    )
+    head = '<ir_version: 8, opset_import: ["": 17, "f": 1]>'
+    return opset.parse_model(f"{head} m (float[N] a0) => (float[N] a{count}) {{ {nodes} }} {functions}")
+
+
+def test_the_work_is_linear_in_the_functions(monkeypatch):
+    known = []
+
+    def spied(function, each):
+        known.append(each)
+        return calls_of(function, each)
+
+    calls_of = renaming._calls
+    monkeypatch.setattr(renaming, "_calls", spied)
+
+    def separating(count):
+        def index(operator):
+            read, found = read_model(opset.load(chain_of_functions(count, operator)), default_registry())
+            return found, read.proto
+
+        sides = [(index("Neg"), index(operator)) for operator in ("Neg", "Abs")]
+        return lambda: [renaming.separate_functions(*each) for each in sides]
+
+    assert growth(separating, 50, 4) < 1.3
+    known.clear()
+    separating(50)()
+    assert len({id(each) for each in known}) == 1 < len(known)  # all functions are gathered once
 
 
 @given(st.integers(0, 2**20))

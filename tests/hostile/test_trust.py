@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -151,6 +153,47 @@ def test_the_table_of_verbs_is_complete():
     assert {arguments[0] for arguments in VERBS} >= set(opset.cli.VERBS)
     table = Path(PACKAGE, "SECURITY.md").read_text(encoding="utf-8")
     assert all(f"`{verb}`" in table for verb in opset.cli.VERBS)
+
+
+HOOKS = [
+    ("convert", "m.onnxtxt", "--to", "com.acme=1", "--plan"),
+    ("lower", "m.onnxtxt", "--ops", "com.acme.Thin", "--plan"),
+    ("inline", "m.onnxtxt", "--only", "com.acme.Thin", "-o", "out.onnx"),
+    ("inline", "m.onnxtxt", "--check"),
+    ("extract", "m.onnxtxt", "--outputs", "y", "-o", "out.onnx"),
+    ("merge", "m.onnxtxt", "m.onnxtxt", "--connect", "y=x", "--to", "com.acme=1", "-o", "out.onnx"),
+    ("check", "m.onnxtxt", "--for", "onnxruntime==1.17"),
+    ("infer", "m.onnxtxt"),
+    ("run", "m.onnxtxt", "--set", "x=[[1, 2]]", "--dim", "x.0=1"),
+    ("verify", "m.onnxtxt", "m.onnxtxt", "--seeds", "1"),
+    ("breaking", "old"),
+    ("breaking", "old", "--no-examples"),
+    ("testgen", "com.acme.Softcap", "-o", "corpus"),
+    ("testgen", "com.acme.Softcap", "--list"),
+    ("show", "com.acme.Thin"),
+    ("list",),
+    ("export", "--domain", "com.acme"),
+    ("diff", "com.acme.Thin", "1", "2"),
+]
+
+
+@pytest.mark.parametrize("arguments", HOOKS, ids=" ".join)
+def test_the_table_names_each_file_that_a_verb_runs(arguments, tmp_path):
+    model = '<ir_version: 8, opset_import: ["": 17, "com.acme": 2]> m (float[2, 2] x) => (float[2, 2] y)'
+    (tmp_path / "m.onnxtxt").write_text(model + " { y = com.acme.Thin (x) }")
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    for folder in "schemas", "old":
+        shutil.copytree(Path(PACKAGE, "examples", "com.acme"), tmp_path / folder / "com.acme")
+        shutil.copy(Path(PACKAGE, "examples", "types.yaml"), tmp_path / folder)
+        for file in (tmp_path / folder / "com.acme").glob("*.py"):
+            file.write_text(f"open({str(marks / file.name)!r}, 'w').close()\n{file.read_text()}")
+    with (tmp_path / "schemas" / "com.acme" / "adapters.py").open("a") as adapters:
+        adapters.write("# edited\n")
+    own(launch(*arguments, "--schemas", "schemas", cwd=tmp_path), 0, 1)
+    rows = [line.split("|") for line in Path(PACKAGE, "SECURITY.md").read_text(encoding="utf-8").splitlines()]
+    named = " ".join(row[3] for row in rows if len(row) == 5 and f"`{arguments[0]}`" in row[1])
+    assert {each.name for each in marks.iterdir()} <= {*re.findall(r"`(\w+\.py)`", named)}
 
 
 @pytest.mark.parametrize("words", ["opset ", "opset run --schemas "])

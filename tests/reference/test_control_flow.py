@@ -7,7 +7,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from opset import ReferenceEvaluator
 from opset.reference.engine.context import StepContext
-from tests.bounds import lines
+from tests.bounds import growth, lines
 from tests.reference.graphs import model_of, refused, results
 
 onnxruntime.set_default_logger_severity(4)
@@ -362,3 +362,15 @@ def test_an_iteration_is_cheap():
         w = Loop <body = b (int64 i, bool on, float[N] x) => (bool on, float[N] y) { y = Neg (x) }> (m, , v) }"""
     with lines(1_000_000):
         results(graph, {"v": np.float32([1])})
+
+
+def test_a_sequence_that_is_carried_unchanged_costs_nothing():
+    graph = """g (float[N] v) => (int64 n) {
+        m = Constant <value = int64 {100}> () s = SplitToSequence <keepdims = 0> (v)
+        t = Loop <body = b (int64 i, bool on, seq(float) x) => (bool on, seq(float) y) { y = Identity (x) }> (m, , s)
+        n = SequenceLength (t) }"""
+
+    def running(size):
+        return lambda: results(graph, {"v": np.zeros(size, np.float32)})
+
+    assert growth(running, 50, 8) < 0.5

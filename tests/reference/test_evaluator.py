@@ -94,6 +94,17 @@ def test_results_belong_to_the_caller():
     assert run.run(["c"], {"x": feed})[0].tolist() == [7]
 
 
+def test_arrays_of_a_resulting_sequence_belong_to_the_caller():
+    run = evaluator(
+        "g (seq(float[3]) s) => (seq(float[3]) t, seq(float[3]) u) { t = Identity (s)  u = SequenceErase (s) }"
+    )
+    feed = [row.copy() for row in X]
+    for result in run.run(None, {"s": feed}):
+        for array in result:
+            array[...] = 0
+    assert np.array_equal(feed, X)
+
+
 def test_initializers_are_defaults_of_inputs_that_may_be_overridden():
     model = graph_of("g (float[1] x, float[1] w) => (float[1] y) { y = Add (x, w) }")
     model.graph.initializer.append(numpy_helper.from_array(np.array([10], np.float32), "w"))

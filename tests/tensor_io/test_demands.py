@@ -12,8 +12,9 @@ from opset.model import proto as pb
 from opset.opsets.registry import default_registry
 from opset.reference.engine.evaluator import ReferenceEvaluator
 from opset.reference.example_models import type_proto
-from opset.tensor_io.demands import RULES, Demand, Use, _other_than, demands_for
+from opset.tensor_io.demands import RULES, Demand, Use, _other_than, demands_for, demands_of
 from opset.tensor_io.random_inputs import random_inputs
+from tests.bounds import growth
 
 HEAD = '<ir_version: 8, opset_import: ["": {}, "ai.onnx.ml": 3, "f": 1]> g '
 
@@ -614,3 +615,15 @@ def test_a_node_without_outputs_demands_nothing():
     node = pb.NodeProto(op_type="Add", input=["x", "x"])
     model.graph.node.append(node)
     assert "x" not in demands_for(opset.load(model), default_registry(), Limits(), {})
+
+
+def test_the_work_is_linear_in_the_nodes_that_have_graphs():
+    def searching(count):
+        body = "body = b (int64 i, bool c, int64[2] u) => (bool d, int64[2] v) { d = Identity (c) v = Gather (w, u) }"
+        nodes = " ".join(f"y{at} = Loop <{body}> (m, c, x{at})" for at in range(count))
+        inputs = ", ".join(f"int64[2] x{at}" for at in range(count))
+        text = f"(float[5] w, int64 m, bool c, {inputs}) => (int64[2] y0) {{ {nodes} }}"
+        inference = opset.infer(opset.parse_model(HEAD.format(17) + text))
+        return lambda: demands_of(inference.index, inference, [f"x{at}" for at in range(count)])
+
+    assert growth(searching, 40, 4) < 1.3

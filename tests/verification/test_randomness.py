@@ -7,6 +7,7 @@ from opset.model.graph.index import bodies
 from opset.opsets.registry import default_registry
 from opset.verification.branches import Branches
 from opset.verification.randomness import random_outputs, without_seeds
+from tests.bounds import growth
 
 HEAD = '<ir_version: 8, opset_import: ["": 17, "f": 1]> g '
 IF = """(float[2] x, bool c, float p, bool t) => (float[2] y, float[2] z) {{ {before} y = If (c) <
@@ -103,3 +104,14 @@ def test_graphs_that_were_not_run_are_told_by_the_places_of_nodes():
         assert branches.trace is not None
         branches.trace(f"{label}, node number 0 (Neg)", "p", None)
     assert not branches.missed and branches.trace is None
+
+
+def test_the_work_is_linear_in_the_nodes_that_have_graphs():
+    branches = "<then_branch = t () => (float[2] a) { a = Sin (x) }, else_branch = e () => (b) { b = Cos (x) }>"
+
+    def searching(count):
+        nodes = " ".join(f"y{at} = If (c) {branches}" for at in range(count))
+        model = opset.load(opset.parse_model(f"{HEAD} (bool c, float[2] x) => (float[2] y0) {{ {nodes} }}"))
+        return lambda: random_outputs(model, default_registry())
+
+    assert growth(searching, 40, 4) < 1.3

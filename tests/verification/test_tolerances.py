@@ -10,6 +10,7 @@ from opset.budget import Limits
 from opset.opsets.registry import default_registry
 from opset.verification.inputs import Drawing
 from opset.verification.tolerances import Roundings, _unit_of, tolerance
+from tests.bounds import growth
 
 HALF, FLOAT, DOUBLE = 2.0**-10, 2.0**-23, 2.0**-52
 SQUARE = "(float[4, 6] x) => (float[A, B] y)"
@@ -87,3 +88,16 @@ def test_what_is_allowed_grows_with_the_roundings_up_to_the_limit_of_the_type(dt
 def test_only_numbers_that_are_rounded_have_a_unit_of_the_last_place(element, unit):
     scope = SimpleNamespace(type_of=lambda name: SimpleNamespace(element=element) if name in ("x", "") else None)
     assert [_unit_of(scope, "x"), _unit_of(scope, "y"), _unit_of(scope, ""), _unit_of(None, "x")] == [unit, 0, 0, 0]
+
+
+def test_the_work_is_linear_in_the_nodes_that_have_graphs():
+    branches = "<then_branch = t () => (float[3] a) { a = Sin (x) }, else_branch = e () => (b) { b = Cos (x) }>"
+
+    def counting(count):
+        nodes = " ".join(f"y{at} = If (c) {branches}" for at in range(count))
+        head = f'<ir_version: 8, opset_import: ["": 17]> g (bool c, float[3] x) => (float[3] y{count - 1})'
+        model = opset.load(opset.parse_model(f"{head} {{ {nodes} }}"))
+        inference = Drawing(model, default_registry(), {}, Limits()).inference({})
+        return lambda: Roundings(inference.index, inference)
+
+    assert growth(counting, 40, 4) < 1.3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from opset.checker.fixes.entries import remove_entries
@@ -33,23 +33,38 @@ def add_missing_imports(context: CheckContext) -> Iterator[Mend]:
 
     Yields a Mend for each import.
     """
+    bodies: dict[int, list[Body]] = {}
+    for body in context.bodies:
+        bodies.setdefault(id(holder_of(body, context)), []).append(body)
+    elsewhere = _imported_versions([body.proto for body in context.bodies if body.function])
     for holder, place in importers(context):
         imported = {normalize_domain(entry.domain) for entry in holder.opset_import}
         users: dict[str, list[tuple[Body, int]]] = {}
-        own = [body for body in context.bodies if holder_of(body, context) is holder]
+        own = bodies.get(id(holder), [])
         for body, index in ((each, index) for each in own for index in range(len(each.operators))):
             domain = body.operators[index][1]
             if domain not in imported and isinstance(domain, str):
                 users.setdefault(domain, []).append((body, index))
-        for domain in (each for each, _, _ in context.functions if holder is context.proto):
+        for domain, _, _ in context.functions if holder is context.proto else ():
             if domain not in imported and isinstance(domain, str):
                 users.setdefault(domain, [])  # W401
         for domain, nodes in users.items():
-            version, why = _certain_version(domain, nodes, holder, context)
+            source = "as in the functions" if holder is context.proto else "as in the model"
+            version, why = _certain_version(domain, nodes, elsewhere.get(domain, set()), source, context)
             if version:
                 holder.opset_import.add(domain=domain, version=version)
                 message = f"the domain {domain_text(domain)} is imported at version {version}: {why}"
                 yield Mend("G104" if nodes else "W401", message, place)
+        if holder is context.proto:  # it is the first
+            elsewhere = _imported_versions([holder])
+
+
+def _imported_versions(holders: Iterable[Any]) -> dict[Any, set[int]]:
+    """Return {domain: versions}: all that a ModelProto or FunctionProtos import."""
+    versions: dict[Any, set[int]] = {}
+    for entry in (each for holder in holders for each in holder.opset_import):
+        versions.setdefault(normalize_domain(entry.domain), set()).add(entry.version)
+    return versions
 
 
 @CHECKER.fix("W101")
@@ -68,7 +83,9 @@ def remove_unused_imports(context: CheckContext) -> Iterator[Mend]:
         yield Mend("W101", f"the import of {domain_text(domain)}, which no node uses, was removed", place)
 
 
-def _certain_version(domain: str, nodes: list[tuple[Body, int]], holder: Any, context: CheckContext) -> tuple[int, str]:
+def _certain_version(
+    domain: str, nodes: list[tuple[Body, int]], elsewhere: Collection[int], source: str, context: CheckContext
+) -> tuple[int, str]:
     """Return (version, reason): the version of a domain at which these nodes were surely written; (0, "") if none is.
 
     A model takes the version that its functions import, and a function the version that the model imports, if all nodes
@@ -78,20 +95,14 @@ def _certain_version(domain: str, nodes: list[tuple[Body, int]], holder: Any, co
     Args:
         domain: The domain.
         nodes: The nodes of the domain, as (body, index).
-        holder: The ModelProto or FunctionProto that lacks the import.
+        elsewhere: The versions of the domain that the functions of a model import, or the model of a function.
+        source: The reason that says so.
         context: The model.
     """
-    elsewhere = {
-        entry.version
-        for other, _ in importers(context)
-        if other is not holder and (other is context.proto or holder is context.proto)
-        for entry in other.opset_import
-        if normalize_domain(entry.domain) == domain
-    }
     calls = [each for each in nodes if each[0].function_key(each[1]) not in context.functions]
     fitting = _fitting_versions(domain, calls, context) if domain in context.registry.domains else {}
-    if len(elsewhere) == 1 and (domain not in context.registry.domains or elsewhere <= fitting.keys()):
-        return elsewhere.pop(), "as in the functions" if holder is context.proto else "as in the model"
+    if len(elsewhere) == 1 and (domain not in context.registry.domains or {*elsewhere} <= fitting.keys()):
+        return next(iter(elsewhere)), source
     if elsewhere:
         return 0, ""
     if not calls:

@@ -112,6 +112,14 @@ class Body:
         return {(body.index, body.name): body for body in self.inner_bodies}
 
     @cached_property
+    def inner_bodies_by_node(self) -> dict[int, list[Body]]:
+        """The subgraphs by index of the node, in order; nodes without subgraphs are left out."""
+        bodies: dict[int, list[Body]] = {}
+        for body in self.inner_bodies:
+            bodies.setdefault(body.index, []).append(body)
+        return bodies
+
+    @cached_property
     def definitions(self) -> dict[str, int]:
         """The index of the first node that computes each value of the body, -1 for inputs and initializers."""
         positions = dict.fromkeys(self.input_names(), -1)

@@ -23,7 +23,7 @@ from opset.reference.engine.limits import limit_error, out_of_memory
 from opset.reference.engine.programs import ABSENT, Frame, Program, ProgramStep
 from opset.reference.limits import MAX_NOTES, MAX_SHOWN_CALLS
 from opset.reference.numerics.memory import compact, nbytes
-from opset.reference.values import copy_shared, type_of
+from opset.reference.values import copy_shared, ids_within, type_of
 from opset.schemas.constraints.violation import Violation
 
 Trace = Callable[[str, str, Any], None]
@@ -53,7 +53,7 @@ class Evaluation:
         try:
             self.budget.hold(self._constants.held + sum(nbytes(value, of_base=False) for value in inputs))
             stack.append(self._make_frame(program, inputs, None))
-            ids = {id(value) for value in inputs}
+            ids = ids_within(inputs)
             outputs = [copy_shared(value, ids, self.budget.hold) for value in self._run_frames(stack)]
             self.budget.check_time()
             return outputs

@@ -18,9 +18,9 @@ _LARGE = 1 << 14  # bytes of an array that a small part may keep alive
 
 
 class TensorSequence(list[Array]):
-    """A sequence that keeps the bytes of its tensors, so that adding or removing one need not count all others.
+    """A sequence whose tensors are compact and that keeps their bytes, so that neither is found out again.
 
-    Other sequences are plain lists; only those that are built one element at a time need this.
+    Every sequence that is stored is one; kernels may return plain lists.
     """
 
     __slots__ = ("nbytes",)
@@ -45,13 +45,17 @@ def nbytes(value: Any, of_base: bool = True) -> int:
 
 
 def compact(value: Any) -> Any:
-    """Return a value as it is stored: a small part of a large array as a copy, so that it does not keep the whole."""
+    """Return a value as it is stored: a small part of a large array as a copy, so that it does not keep the whole.
+
+    A list becomes a TensorSequence, so that a sequence that is passed on is neither copied nor counted again.
+    """
     if value.__class__ is np.ndarray:
         base = value.base
         if isinstance(base, np.ndarray) and base.nbytes > _LARGE and value.nbytes < base.nbytes // 2:
             return value.copy()
     elif value.__class__ is list:
-        return [compact(entry) for entry in value]
+        entries = [compact(entry) for entry in value]
+        return TensorSequence(entries, nbytes(entries))
     return value
 
 
