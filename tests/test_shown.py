@@ -1,6 +1,7 @@
 """What results show of themselves: one line as `repr`, HTML for notebooks, and where to look for what they lack."""
 
 import copy
+import dataclasses
 import pickle
 from html.parser import HTMLParser
 
@@ -10,6 +11,7 @@ import pytest
 import opset
 from opset.errors import FindingList
 from opset.html_text import MOST_CHARACTERS, MOST_ROWS, Table, html_of, missing_attribute
+from opset.verification.report import FirstDifference
 from tests.cli.commands import REFUSED, SMALL
 
 EVIL = "<script>alert(1)</script>\x1b[2J" * 20
@@ -35,6 +37,16 @@ def large():
     return opset.load(message.SerializeToString())
 
 
+def verified(count):
+    """A verification; of a large model, each name and reason in it is markup and long."""
+    small = opset.verify(model(), model(), seeds=1)
+    if count < 100:
+        return small
+    evil = dataclasses.replace(small.outputs[0], name=EVIL, why=EVIL)
+    first = FirstDifference(EVIL, EVIL, EVIL, EVIL)
+    return dataclasses.replace(small, outputs=[evil] * count, notes=[EVIL] * count, first_difference=first)
+
+
 RESULTS = {
     "Model": lambda each: each,
     "Conversion": lambda each: opset.plan(each, 13),
@@ -45,6 +57,8 @@ RESULTS = {
     "Repair": opset.repair,
     "ModelDescription": lambda each: opset.info(each, runtimes=["tensorrt"]),
     "InterfaceComparison": lambda each: opset.compare_interfaces(model(), each),
+    "ModelComparison": lambda each: opset.compare_models(model(), each),
+    "Verification": lambda each: verified(len(each.graph.node)),
     "OperatorSet": lambda each: opset.get_operator_set("ai.onnx"),
 }
 

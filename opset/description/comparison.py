@@ -11,18 +11,44 @@ from pathlib import Path
 from typing import Any
 
 from opset.budget import Limits
-from opset.description.interface import InterfaceComparison, compare_loaded
+from opset.description.interface import InterfaceChange, InterfaceComparison, compare_loaded
 from opset.description.structure.comparing import StructureComparison, compare_structure
 from opset.file_names import list_paths
+from opset.html_text import Table, html_of, one_line
 from opset.model import load
+from opset.plain_text import count_text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelComparison:
     """What changed from one model to another: `interface` for callers, `structure` in nodes, weights and metadata."""
 
     interface: InterfaceComparison
     structure: StructureComparison
+
+    def __repr__(self) -> str:
+        """Return one line with the level, and how many nodes and weights there were and are."""
+        nodes, weights = self.structure.nodes, self.structure.weights
+        counts = f"{nodes.before:,} -> {nodes.after:,} nodes, {weights.before:,} -> {weights.after:,} weights"
+        changes = count_text(len(self.structure.changes) + self.structure.omitted, "change")
+        return one_line("ModelComparison", f"{self.interface.level}: {counts}, {changes} of these")
+
+    def _repr_html_(self) -> str:
+        """Return tables of the changes for callers, and of those in the structure, for notebooks."""
+        rows = [
+            (
+                each.change,
+                each.place,
+                each.body,
+                "; ".join(f"{it.part}: {it.before} -> {it.after}" for it in each.details),
+            )
+            for each in self.structure.changes
+        ]
+        tables = [
+            Table("changes for callers", InterfaceChange._fields, self.interface.changes),
+            Table("changes of the structure", ("change", "place", "body", "details"), rows),
+        ]
+        return html_of(repr(self).strip("<>"), tables)
 
 
 def compare_models(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from opset.errors import FindingList, brief_name, safe_text
+from opset.html_text import Table, findings_table, html_of, one_line
 from opset.plain_text import count_text
 
 SAME, DIFFERENT, NOT_COMPARED = "same", "different", "not compared"
@@ -67,7 +68,7 @@ class VerifiedRun:
     why: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verification:
     """Whether two models compute the same, on the runs that were made.
 
@@ -89,6 +90,20 @@ class Verification:
     def same(self) -> bool:
         """Whether all that was compared is the same within the tolerances."""
         return self.verdict == SAME
+
+    def __repr__(self) -> str:
+        """Return one line with the verdict, the numbers of outputs and runs, and the first difference."""
+        numbers = f"{count_text(len(self.outputs), 'output')}, {_runs_in_words(self.runs)}"
+        first = f"; first difference: {self.first_difference.value}" if self.first_difference else ""
+        return one_line("Verification", f"{self.verdict} with {self.with_}: {numbers}{first}")
+
+    def _repr_html_(self) -> str:
+        """Return tables of the outputs, and of the errors, for notebooks."""
+        columns = ("output", "verdict", "greatest difference", "relative", "ulp", "why")
+        rows = [(each.name, each.verdict, each.absolute, each.relative, each.ulps, each.why) for each in self.outputs]
+        notes = Table("notes", (), [(note,) for note in self.notes])
+        tables = [Table("outputs", columns, rows), findings_table("errors", self.errors), notes]
+        return html_of(repr(self).strip("<>"), tables)
 
 
 def verification_lines(report: Verification) -> Iterator[str]:

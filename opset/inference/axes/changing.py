@@ -15,7 +15,14 @@ from opset.inference.axes.places import Place
 from opset.inference.axes.tracking import Tracking, TrackingStopped, follow
 from opset.inference.building.dimensions import Dim, Size, variable
 from opset.inference.building.work import charge_to, default_budget
-from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names, plain_sizes, stated_dim_names
+from opset.inference.engine.binding import (
+    bind_dims,
+    check_dim_names,
+    dim_params,
+    open_dim_names,
+    plain_sizes,
+    stated_dim_names,
+)
 from opset.inference.engine.engine import Engine, stopped_error
 from opset.inference.engine.sizes import Sizes
 from opset.inference.limits import MAX_BOUND
@@ -153,7 +160,7 @@ def resize(
     named = {name: size for name, size in sizes.items() if name in outputs and name not in known}
     rest = {name: size for name, size in sizes.items() if name not in known and name not in named}
     variables = open_dim_names(model)
-    _check_sizes(sizes, rest, known, variables)
+    _check_sizes(sizes, rest, known, variables, dim_params(model))
     check_dim_names([name for name, size in rest.items() if isinstance(size, str)], variables, stated)
     groups: dict[tuple[int | str, int], list[list[_Axis]]] = {}
     for name, axis in known.items():
@@ -197,7 +204,11 @@ def _is_size(size: object) -> bool:
 
 
 def _check_sizes(
-    sizes: Mapping[str, int | str], rest: Mapping[str, int | str], known: Mapping[str, _Axis], variables: set[str]
+    sizes: Mapping[str, int | str],
+    rest: Mapping[str, int | str],
+    known: Mapping[str, _Axis],
+    variables: set[str],
+    params: Mapping[str, str],
 ) -> None:
     """Raise UsageError U103 with a finding for each new size that is not possible.
 
@@ -209,6 +220,7 @@ def _check_sizes(
         rest: the sizes that are neither in `known` nor of outputs, and so are meant for variables.
         known: the axes whose sizes the model states as numbers, by name.
         variables: the names of sizes that are variables.
+        params: the dim_params of axes, by name of the axis.
     """
     findings = []
     for name, size in sizes.items():
@@ -225,6 +237,10 @@ def _check_sizes(
             )
         elif name in known and known[name].before == 0:
             findings.append(Finding("U103", f"{quote(name)} is 0", help="an axis of size 0 cannot be changed"))
+        elif name in rest and name in params and name not in variables:
+            message = f"the size {quote(name)} is called {quote(params[name])}"
+            number = "2" if isinstance(size, str) else shown  # it is a variable already
+            findings.append(Finding("U103", message, help=f"name it so: --dim {quote(f'{params[name]}={number}')}"))
         elif name in rest and name in variables and isinstance(size, str):
             findings.append(Finding("U103", f"{quote(name)} is a variable already", help="give it a number"))
     if findings:

@@ -21,7 +21,15 @@ from opset.model import proto as pb
 from opset.model.graph.walking import subgraphs
 from opset.model.storage.container import Model
 
-__all__ = ["bind_dims", "check_dim_names", "free_dim_names", "open_dim_names", "plain_sizes", "stated_dim_names"]
+__all__ = [
+    "bind_dims",
+    "check_dim_names",
+    "dim_params",
+    "free_dim_names",
+    "open_dim_names",
+    "plain_sizes",
+    "stated_dim_names",
+]
 
 _INNER = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
 
@@ -121,6 +129,15 @@ def open_dim_names(model: Model) -> set[str]:
     values = [value for graph in root_graphs(model.proto) for value in graph.input]
     names = (dim.dim_param or name for name, dim in _open_dims(values))
     return variables_of(values) | {name for name in names if isinstance(name, str)}
+
+
+def dim_params(model: Model) -> dict[str, str]:
+    """Return the dim_params of the main graph's inputs by the names of their axes: {"x.0": "N"}."""
+    return {
+        name: dim.dim_param
+        for name, dim in _open_dims(model.proto.graph.input)
+        if dim.dim_param and isinstance(dim.dim_param, str)
+    }
 
 
 def free_dim_names(model: Model) -> set[str]:

@@ -186,6 +186,15 @@ def test_a_variable_gets_no_other_name():
         opset.change_sizes(opset.parse_model(text), {"batch": "N"})
 
 
+@pytest.mark.parametrize(("size", "number"), [(4, 4), ("N", 2)])
+def test_an_axis_with_a_name_is_told_by_it(size, number):
+    text = f"{HEAD} g (float[batch, ?] x) => (float[batch, ?] y) {{ y = Relu(x) }}"
+    with pytest.raises(UsageError, match=r"the size 'x\.0' is called 'batch'") as caught:
+        opset.infer(opset.parse_model(text), dims={"x.0": size})
+    assert caught.value.help == f"name it so: --dim 'batch={number}'"
+    assert opset.infer(opset.parse_model(text), dims={"x.1": 4}).type("y").shape[1] == 4
+
+
 def test_an_axis_of_size_0_stays():
     text = f"{HEAD} g (float[0,3] x) => (float[0,3] y) {{ y = Relu (x) }}"
     with pytest.raises(UsageError) as caught:
