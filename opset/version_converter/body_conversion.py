@@ -383,15 +383,23 @@ class BodyConversion:
         to convert to that target is added at the end. If no advice is left, the result is the general help for the
         error code.
         """
-        stated = [value.type for value in self._context.index.proto.graph.input]
-        shapes = [type_.tensor_type.shape for type_ in stated if type_.tensor_type.HasField("shape")]
-        can_be_done = {
-            FIX_SIZES: any(dim.WhichOneof("value") != "dim_value" for shape in shapes for dim in shape.dim),
-            GIVE_SHAPES: len(shapes) < len(stated),
-            GIVE_TYPES: any(type_.WhichOneof("value") is None for type_ in stated),
-        }
-        impossible = [way for way, able in can_be_done.items() if not able]
+        context = self._context
+        if context.impossible is None:
+            context.impossible = _impossible_advice(context.index.proto.graph)
+        impossible = context.impossible
         help = "; ".join(part for part in refusal.help.split("; ") if not any(way in part for way in impossible))
         if refusal.code not in OF_MEANING or not refusal.instead:
             return help or help_of_code(refusal.code)
         return f"{help}, or {refusal.instead}" if help else refusal.instead
+
+
+def _impossible_advice(graph: Any) -> list[str]:
+    """Return the advice about open sizes and missing shapes and types that the inputs of a graph do not allow."""
+    stated = [value.type for value in graph.input]
+    shapes = [type_.tensor_type.shape for type_ in stated if type_.tensor_type.HasField("shape")]
+    can_be_done = {
+        FIX_SIZES: any(dim.WhichOneof("value") != "dim_value" for shape in shapes for dim in shape.dim),
+        GIVE_SHAPES: len(shapes) < len(stated),
+        GIVE_TYPES: any(type_.WhichOneof("value") is None for type_ in stated),
+    }
+    return [way for way, able in can_be_done.items() if not able]

@@ -39,7 +39,8 @@ class Context:
       them; `availability`: the nodes that the target's runtime runs, None if no runtime is targeted or it lists none;
     - `opset_beside`: the opset of ai.onnx for new nodes if neither the target nor the model has one;
     - `valid`: keys of nodes that are known to fit their operators; `forms`: see `forms_of`;
-    - `outcomes`: the (steps, new operators) of actions, each pair stored once, since most nodes share one.
+    - `outcomes`: the (steps, new operators) of actions, each pair stored once, since most nodes share one;
+    - `impossible`: advice that the inputs of the model leave nothing to do for, None until a refusal asks.
     """
 
     index: ModelIndex
@@ -60,6 +61,7 @@ class Context:
         default_factory=dict
     )
     forms: dict[tuple[bool, frozenset[tuple[str, int]]], KnownForms] = field(default_factory=dict)
+    impossible: Collection[str] | None = field(default=None, init=False)
     validity: Validity = field(init=False)
 
     def __post_init__(self) -> None:

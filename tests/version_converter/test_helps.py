@@ -11,6 +11,7 @@ from judges.conformance.helps import examined
 from judges.conformance.judge import Case, opset_of
 from judges.conformance.matrix import node_cases
 from opset.errors import ConversionError
+from tests.bounds import growth
 
 
 def test_helps_of_node_cases_help():
@@ -71,3 +72,15 @@ def test_shapes_are_asked_for_where_an_input_has_none(given, node, shapes):
         assert [each.help for each in findings] == ["; ".join([*shapes, more])]
     else:
         assert findings == []
+
+
+def test_the_work_on_refusals_is_linear_in_the_inputs():
+    def planning(count):
+        inputs = ", ".join(f"int64[2] x{at}" for at in range(count))
+        nodes = " ".join(f"y{at} = Add (x{at}, x{at})" for at in range(count))
+        head = f'<ir_version: 8, opset_import: ["": 12]> g ({inputs}) => (int64[2] y0)'
+        model = opset.parse_model(f"{head} {{ {nodes} }}")
+        return lambda: opset.plan(model, 5)
+
+    assert len(planning(40)().refusals) == 40
+    assert growth(planning, 40, 4) < 1.3
