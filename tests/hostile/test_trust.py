@@ -155,7 +155,7 @@ def test_the_table_of_verbs_is_complete():
     assert all(f"`{verb}`" in table for verb in opset.cli.VERBS)
 
 
-HOOKS = [
+RUNNING = [
     ("convert", "m.onnxtxt", "--to", "com.acme=1", "--plan"),
     ("lower", "m.onnxtxt", "--ops", "com.acme.Thin", "--plan"),
     ("inline", "m.onnxtxt", "--only", "com.acme.Thin", "-o", "out.onnx"),
@@ -177,7 +177,7 @@ HOOKS = [
 ]
 
 
-@pytest.mark.parametrize("arguments", HOOKS, ids=" ".join)
+@pytest.mark.parametrize("arguments", RUNNING, ids=" ".join)
 def test_the_table_names_each_file_that_a_verb_runs(arguments, tmp_path):
     model = '<ir_version: 8, opset_import: ["": 17, "com.acme": 2]> m (float[2, 2] x) => (float[2, 2] y)'
     (tmp_path / "m.onnxtxt").write_text(model + " { y = com.acme.Thin (x) }")

@@ -158,7 +158,7 @@ def test_a_report_goes_on_with_models_of_a_store(memory, folder):
     run(*call)
     assert "2 of them were" in run(*call).stdout
     put(memory, "/in/b.onnx", SMALL.replace("Relu", "Abs"))
-    assert "1 of them were" in run(*call).stdout
+    assert "1 of them was" in run(*call).stdout
 
 
 def test_a_file_url_is_a_path(folder):
