@@ -278,7 +278,7 @@ class Routes:
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
         """Return the next transition of an operator from opset `version` towards opset `final`; nothing is cached.
 
-        The result is that of `step`, and so are the errors that are raised.
+        It returns and raises the same as `step`.
         """
         source = self.registry.schema(op_type, version, domain)
         schemas = self.registry.versions(op_type, domain)

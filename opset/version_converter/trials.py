@@ -105,8 +105,8 @@ class TriedAvailability(Availability):
     def _helping_types(self, trial: Trial, schema: OpSchema) -> Mapping[str, frozenset[str]]:
         """Return the element types with which the node of a trial would load, by type parameter: {"T": {"float"}}.
 
-        Wider types that give the same results are tried; if inexact types are permitted, also those of INEXACT, such as
-        float for double. Each is tried by loading a model in which only one type parameter is changed.
+        Wider types with the same results are tried. If inexact types are permitted, the types of INEXACT are tried,
+        too, such as float for double. To try a type, a model is loaded in which only one type parameter is changed.
         """
         from opset.version_converter.crossing import INEXACT  # which is imported where this is used
 

@@ -67,7 +67,7 @@ class ModelParts:
         self._given = given
         self.source = source
         self.sources: tuple[Source, ...] = (source,)
-        """The files whose content the model holds: `source`, those of a joined model, and those of inlined data."""
+        """All files with content of the model: `source`, the files of a joined model, and the files of inlined data."""
         self._token = os.urandom(wire.TOKEN_SIZE)
         self.proto: Any = proto.ModelProto()
         try:

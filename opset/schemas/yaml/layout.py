@@ -78,7 +78,7 @@ def _lay_out_graphs(example: dict[str, Any], graphs: Set[str]) -> dict[str, Any]
 
 
 def lay_out_graphs(value: Any) -> Any:
-    """Return a graph as text, or a list of them, with one node on each line; what is no graph stays as it is."""
+    """Return the text of a graph with one node on each line, or a list of such texts; other values are unchanged."""
     if isinstance(value, list | tuple):
         return [*map(lay_out_graphs, value)]
     if isinstance(value, str):
