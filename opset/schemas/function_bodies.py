@@ -12,6 +12,9 @@ from opset.schemas.constraints.evaluation import Table, evaluate, is_met
 from opset.schemas.constraints.grammar import parse_premise
 from opset.schemas.model import FunctionBody, OpSchema
 
+REPLACED = ("CastLike", "Constant")
+"""Operators of ai.onnx that a body may use before they were introduced, or in newer forms: expansion replaces them."""
+
 
 @lru_cache(maxsize=512)
 def body_nodes(text: str) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opset.errors import Finding, SchemaError, safe_text
 from opset.model.attributes import attribute_type
 from opset.schemas.constraints.signature import arity_misfits, attribute_misfits
-from opset.schemas.function_bodies import body_nodes
+from opset.schemas.function_bodies import REPLACED, body_nodes
 from opset.schemas.index import standard_index
 from opset.schemas.lint.context import LINT
 from opset.schemas.model import SINGLE, VARIADIC, FunctionBody, OpSchema
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 Versions = Callable[[str, str], Sequence[OpSchema]]
 """All versions of an operator, by domain and name, oldest first."""
 NEWEST = 2**31 - 1
-# Operators of ai.onnx that a body may use before they were introduced, or in newer forms: expansion replaces them.
-REPLACED = ("CastLike", "Constant")
 
 
 @dataclass(frozen=True)

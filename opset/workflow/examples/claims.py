@@ -105,7 +105,7 @@ def check_claims(runner: ExampleRunner, schema: OpSchema, report: Examination) -
         place = runner.place_of_key(schema, "change", "adapters", direction)
         help = "write it: opset explain adapters; or declare it derived, or impossible"
         report.count("claims", [Finding("T110", message, place, help=help)])
-    missing = runner.why_no_kernel(older) or runner.why_no_kernel(schema)
+    missing = runner.why_not_computed(older) or runner.why_not_computed(schema)
     for claim in ClaimTests(runner, older, schema).claims():
         if missing:
             report.skip("claims", missing)

@@ -54,7 +54,7 @@ def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example,
 
 def why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) -> str:
     """Return why the kernel of a version does not compute the outputs that an example states; "" if it does."""
-    if why := runner.why_no_kernel(schema):
+    if why := runner.why_not_computed(schema):
         return why
     try:
         wrong = disagreements(example, runner.outputs(schema, example))
@@ -284,9 +284,14 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
 
     If the version has no kernel, the outputs that the example states take its place; the test fails with T112 if no
     body can be used. If the version has a kernel, the test is skipped if no body can be used, or if the kernel does not
-    compute the stated outputs.
+    compute the stated outputs. Without a kernel, an example that breaks a constraint passes if a declared
+    constraint refuses it; else it is skipped.
     """
     if not schema.function:
+        return
+    if example.error:
+        if runner.why_no_kernel(schema):
+            _check_refusal(runner, schema, example, report)
         return
     expected: Sequence[Any] | None = None
     if not runner.why_no_kernel(schema):
@@ -318,6 +323,19 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
         report.count("function", [no_kernel_finding(runner, schema, why, example)])
     else:
         report.skip("function", f"no body serves it ({refused})")
+
+
+def _check_refusal(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
+    """Count whether the constraint that an example breaks is one that is checked before a function body is run."""
+    refused = ""
+    try:
+        runner.outputs(schema, example)
+    except RunError as error:
+        refused = error.why if error.code == "R203" else ""
+    if refused.startswith(f"{example.error}: "):
+        report.count("function", [])
+    else:
+        report.skip("function", "a body refuses nothing, and no declared constraint refuses it")
 
 
 def _body_difference(runner: ExampleRunner, example: Example, model: Any, expected: Sequence[Any] | None) -> str:

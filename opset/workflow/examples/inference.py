@@ -187,7 +187,7 @@ class _InferenceRun:
         """
         shown = outline(value_of(value))
         outputs = None
-        if not self.runner.why_no_kernel(self.schema):
+        if not self.runner.why_not_computed(self.schema):
             with suppress(RunError):
                 outputs = self.runner.outputs(self.schema, self.example)
         if outputs is None:

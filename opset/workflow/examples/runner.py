@@ -171,6 +171,11 @@ class ExampleRunner:
         hook = self._kernels.find("kernel", schema.domain, schema.name, schema.since_version, schema.family)
         return "" if hook is not None else self.why_kernels_missing(schema) or "there is no kernel"
 
+    def why_not_computed(self, schema: OpSchema) -> str:
+        """Return why nothing computes an operator version, or "" if a kernel or else a function body does."""
+        why = self.why_no_kernel(schema)
+        return "" if schema.function and not schema.deprecated else why
+
     def why_kernels_missing(self, schema: OpSchema) -> str:
         """Return why the Python files with kernels of a version's domain were not run; "" if they were."""
         return self._kernels.left_out(schema.domain)
