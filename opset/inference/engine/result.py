@@ -18,6 +18,7 @@ from opset.inference.building.types import Type, unwrap_layers
 from opset.inference.building.work import default_budget
 from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names, stated_dim_names
 from opset.inference.engine.engine import Engine, stopped_error
+from opset.inference.engine.pickling import engine_arguments, restored_engine
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.writing import write_types
 from opset.inference.limits import MAX_WARNINGS
@@ -145,6 +146,10 @@ class Inference:
         ]
         return html_of(repr(self).strip("<>"), tables)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return how a pickle makes it again: with all results, and without the functions that computed them."""
+        return _restored, (engine_arguments(self._engine), self.left_out)
+
     if not TYPE_CHECKING:  # a checker of types knows the names
 
         def __getattr__(self, name: str) -> NoReturn:
@@ -235,6 +240,13 @@ class Inference:
         """
         model, self.left_out = write_types(self._engine, overwrite)
         return model
+
+
+def _restored(arguments: tuple[Any, ...], left_out: int) -> Inference:
+    """Return an inference that was pickled."""
+    inference = Inference(restored_engine(*arguments))
+    inference.left_out = left_out
+    return inference
 
 
 def infer(
