@@ -30,10 +30,10 @@ def lower_by_body(op: Builder, node: Node) -> Result:
     nodes are in `op`. The result is a tuple, with "" for an output that the node leaves out.
 
     Raises:
-        Refusal: C201 if no body serves the node's attributes and inputs, or if the body needs an operator that does
-            not exist at the opset. C202 if none computes the node's types exactly. C203 if the type of an input is
-            needed, but not known. C206 if an attribute that the body reads refers to one of the model-local function
-            around the node.
+        Refusal: C201 if no body serves the node's attributes and inputs, or if the body needs an operator that does not
+            exist at the opset. C202 if no body computes the node's types exactly. C203 if the type of an input is
+            needed, but not known. C206 if the body reads an attribute that the node takes from the model-local function
+            around it.
     """
     schema = node.schema
     inputs = {formal.name: node.input(index) for index, formal in enumerate(schema.inputs)}

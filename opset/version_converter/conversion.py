@@ -92,7 +92,10 @@ class Strategy:
     fixes_inputs: bool = False
 
     def may_remove(self, refusals: Iterable[Finding]) -> bool:
-        """Whether copying functions may remove a refusal: one in a function, whose code is in `removes`."""
+        """Whether copying functions may remove one of the refusals.
+
+        It may if a refusal is in a function, and its code is in `removes`.
+        """
         return any(finding.code in self.removes and finding.place.startswith("function ") for finding in refusals)
 
 
@@ -341,8 +344,7 @@ def nearest_opset(runtime: Runtime, opset: int, registry: Registry) -> int:
 def at_opset(target: Target, opset: int) -> Target:
     """Return the target with `opset` as its only opset of ai.onnx: each model gets this version.
 
-    `least` of the result is None. Its operators are defined as in the newest release of onnx whose opset is not
-    above `opset`.
+    Operators are defined as in the newest release of onnx whose opset is not above `opset`.
     """
     return target._replace(opsets={**target.opsets, "": opset}, least=None, release=release_with(opset).name)
 
@@ -371,10 +373,11 @@ def _facts_of(model: Model, index: ModelIndex, task: Task) -> Mapping[Body, Valu
 
 
 def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion:
-    """Return the first conversion without refusals among those by STRATEGIES; if all are refused, the very first.
+    """Convert a model by one of STRATEGIES after another, until nothing is refused; return this conversion.
 
-    A strategy is a way to copy functions before the conversion. It is tried only if it may remove a refusal of the last
-    conversion. Each conversion begins with the versions and notes of `start`, which is not changed.
+    If all have refusals, the first conversion is returned. A strategy is a way to copy functions before the conversion.
+    It is tried only if it may remove a refusal of the conversion before. Each conversion begins with the versions and
+    notes of `start`, which is not changed.
     """
     first = latest = convert_once(model, index, start, task, STRATEGIES[0])
     for strategy in STRATEGIES[1:]:
@@ -457,10 +460,10 @@ def _inexact_notes(conversion: Conversion) -> Iterator[str]:
 
 
 def _take_known_branches(model: Model, index: ModelIndex, task: Task) -> tuple[Model, ModelIndex, str] | None:
-    """Return the model in which branches replace If nodes with a known condition, its index, and a note.
+    """Return (model, index, note): a model in which branches replace the If nodes whose condition is known.
 
-    The note has the number of If nodes. The given model is not changed. Returns None if no If can be replaced, as for
-    If nodes in functions and for models with training graphs, or if the budget is used up.
+    The note has the number of replaced nodes. The given model is not changed. Returns None if no If can be replaced, or
+    if the budget is used up.
     """
     try:
         proto, count = take_branches(index, task.infer(model, index), task.budget) if has_branches(index) else (None, 0)

@@ -123,7 +123,8 @@ def opsets_by_kernels(
 ) -> list[int]:
     """Return the opsets of ai.onnx that a runtime takes; the one at which it runs most nodes comes first.
 
-    Among opsets at which it runs equally many nodes, the nearest to the model's own comes first, and of two the newer.
+    If it runs equally many nodes at two opsets, the one nearer to the model's own comes first. If both are equally
+    near, the newer one comes first.
 
     Args:
         samples: Nodes that stand for all nodes of the model.

@@ -94,8 +94,8 @@ def target_of_runtime(
 ) -> Target:
     """Return the target of a release of a runtime: the newest opsets that it takes, and its IR version as the highest.
 
-    A model keeps its opset if the runtime takes it. Operators are defined as in the newest release of onnx whose
-    opset of ai.onnx is not above the target's.
+    A model keeps its opset if the runtime takes it. Operators are defined as in the newest release of onnx whose opset
+    of ai.onnx is not above the target's.
 
     Args:
         spec: The runtime and its release, "onnxruntime==1.17".
@@ -106,9 +106,9 @@ def target_of_runtime(
         to: Versions to reach in place of those that suit a model best, in a form of `target_of_version`.
 
     Raises:
-        UsageError: U101 in these cases: the runtime or its release is not known; it is not known which opsets the
-            release takes, and `to` names no version of ai.onnx; there is no such version in `to`, or the runtime does
-            not take it; there is no such IR version.
+        UsageError: U101 if the runtime, its release, a version in `to` or the IR version does not exist, or if the
+            runtime does not take a version in `to`. Also U101 if it is not known which opsets the release takes, and
+            `to` names no version of ai.onnx.
         SchemaError: A file has faults.
     """
     from opset.opsets.runtimes import find_runtime  # most conversions need no runtime
