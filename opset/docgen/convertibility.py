@@ -154,10 +154,10 @@ class Convertibility:
     def table_of(self, operator: str, domain: str = "") -> Data:
         """Return a table, as plain data, of what happens to nodes of each version of an operator at each target opset.
 
-        The table has the keys "domain", "operator", "newest" (the newest opset of the domain), "omitted" (the number of
-        old versions that are left out, see MOST_VERSIONS), "transitions" and "versions". The docstring of the module
-        shows an example. An operator that the domain lacks has no transitions and no versions; an unknown domain raises
-        KeyError.
+        The table has the keys "domain", "operator", "newest", "omitted", "transitions" and "versions". "newest" is the
+        newest opset of the domain, "omitted" the number of old versions that are left out (see MOST_VERSIONS). The
+        docstring of the module shows an example. An operator that the domain lacks has no transitions and no versions;
+        an unknown domain raises KeyError.
         """
         key = (normalize_domain(domain), operator)
         sinces = self._versions_of(key)

@@ -219,9 +219,10 @@ class BodyConversion:
         return nodes
 
     def _stays(self, index: int, route: Route) -> bool:
-        """Whether the node at `index` stays: its route keeps all nodes, and the target's runtime, if any, runs it.
+        """Whether the node at `index` stays: its Route keeps such nodes, and the target's runtime runs this one.
 
-        A node that the runtime runs is counted for the notes about the runtime.
+        If no runtime is targeted, only the Route counts. A node that the runtime runs is counted for the notes about
+        it.
         """
         if route.verdict is not Verdict.KEEP:
             return False

@@ -483,8 +483,8 @@ def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[M
     """Return the model with loops that stack tensors instead of filling sequences, the model's index, and a note.
 
     The change is repeated, at most MAX_STACKED times, since a changed loop may make shapes in another loop known. The
-    given model is not changed. Returns None if loops can carry sequences at the target's opset (13 and up), if no loop
-    can be changed, or if the budget is used up.
+    given model is not changed. Returns None if no loop can be changed, or if the budget is used up. From opset 13 on,
+    loops can carry sequences: None is returned for such a target, too.
     """
     if task.target.opsets.get("", CARRIED) >= CARRIED:
         return None
@@ -522,8 +522,8 @@ def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
 def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int | str] | None) -> Conversion:
     """Return a conversion without converted nodes; it has the versions before and after, and the first notes.
 
-    These are the notes of the index and the target, a note on each domain of the target that the model does not import,
-    and a note on the sizes in `dims` that are numbers. The IR version is the model's, before and after.
+    Some notes are from the index and the target. Others are on domains that the model does not import, and on sizes in
+    `dims` that are numbers. The IR version is the model's, before and after.
     """
     after = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
     ir_version = index.proto.ir_version

@@ -426,8 +426,8 @@ def _cut_off_absent(derived: DerivedAdapter, node: Node, inputs: list[str], outp
 def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str], dict[str, Any]]:
     """Return the names of attributes to remove, and the attributes to set with their values.
 
-    Raises Refusal C204 if the target version cannot express an attribute, C103 if an axis is out of range, C206 if an
-    attribute refers to one of a function, and C207 if the rank is unknown.
+    Raises Refusal C204 if the target version cannot express an attribute, C103 if an axis is out of range, C207 if a
+    needed rank is unknown. C206 is raised if an attribute takes its value from the function around the node.
     """
     since = derived.target.since_version
     drop: list[str] = [name for name in derived.drop if node.has(name)]

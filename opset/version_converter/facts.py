@@ -170,7 +170,7 @@ class ValueFacts:
 
     @property
     def known_types(self) -> Mapping[str, str | None]:
-        """The types of this body's values found so far, as text by name; None for a type that is unknown.
+        """The types of this body's values found so far, as text by name; the value None is an unknown type.
 
         It is the mapping itself, which grows as more types are found.
         """
@@ -217,8 +217,8 @@ class ValueFacts:
         """Return the initializers that keep a value from being constant only because callers may override them.
 
         If the value is no initializer itself, they are the ones from which nodes compute it. The result is [] if the
-        value depends on anything else than constants and initializers, on a node with a subgraph, or on more than
-        MAX_PRODUCERS values.
+        value depends on anything but constants and initializers. It is also [] if the value depends on a node with a
+        subgraph, or on more than MAX_PRODUCERS values.
         """
         names: dict[str, None] = {}
         seen, pending = {name}, [name]
@@ -289,7 +289,7 @@ class ValueFacts:
         return constant
 
     def small_constant(self, name: str) -> Constant | None:
-        """Return the elements of a value that are known before the model runs; None if unknown or more than MAX_READ.
+        """Return the elements of a value if they are known before the model runs, and at most MAX_READ, else None.
 
         The value may be one of this body, or of a body around it. Raises BudgetExceeded if reading uses up the budget.
         """
@@ -314,7 +314,7 @@ class ValueFacts:
         return None if tensor is None else self.elements(tensor)
 
     def _computed_constant(self, name: str) -> Constant | None:
-        """Return the elements of a value of this body if inference finds them to be the same in every run, else None.
+        """Return the elements of a value of this body if inference knows them and they are always the same, else None.
 
         Inference knows only small values that follow from shapes and constants. None is also returned for texts, and if
         the element type is unknown.
@@ -346,10 +346,10 @@ class ValueFacts:
     def stored_constant(self, name: str, limit: int) -> Constant | None:
         """Return the elements of a value that an initializer or the `value` of a Constant node holds as a tensor.
 
-        The value may be one of this body, or of a body around it. Returns None for any other value, for a Constant with
-        another attribute, for an initializer that a caller may override, for an unknown element type, and for more than
-        `limit` elements. The budget is charged for the elements; BudgetExceeded is raised if it is used up.
-        `large_read` is set: nodes that an adapter makes from the answer must not be copied for similar nodes.
+        The value may be one of this body, or of a body around it. Returns None for any other value, and for an
+        initializer that a caller may override. Also returns None for an unknown element type, and for more than `limit`
+        elements. The budget is charged for the elements; BudgetExceeded is raised if it is used up. `large_read` is
+        set: nodes that an adapter makes from the answer must not be copied for similar nodes.
         """
         home = self._facts_defining(name)
         if home is None:

@@ -160,11 +160,11 @@ class _FunctionCalls:
                         sets[parameters] = None
 
     def _parameters_that_matter(self, tree: Sequence[Body], keeps: Keeps) -> tuple[frozenset[str], frozenset[str]]:
-        """Return the inputs of a function, and its attributes, on which the conversion of its body depends.
+        """Return the names of the inputs and attributes of a function on which the conversion of its body depends.
 
-        A name is in the result if a node that may change reads it: a node for which `keeps` returns False. A call of
-        another function reads only names that matter in that function. `tree` is the function's body with the bodies of
-        its subgraphs.
+        The conversion depends on a name if a node that may change reads it: a node for which `keeps` returns False. A
+        call of another function reads only names that matter in that function. `tree` is the function's body with the
+        bodies of its subgraphs.
         """
         inputs: set[str] = set()
         attributes: set[str] = set()

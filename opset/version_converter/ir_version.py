@@ -24,8 +24,8 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
 
     - If the target requests a version, it is set. Features that need a higher version are refused.
     - In any other case, the version stays, or is lowered to the one that came with the target's opset. If the model
-      uses a feature that came later, it gets the feature's version. The result is at most the highest version of the
-      target; features that need more are refused.
+      uses a feature that needs a higher version, that version is set. Features that need more than the target's highest
+      version are refused.
 
     Annotations, which older readers skip, are not refused. Functions are rewritten if that avoids a feature, and
     initializers become graph inputs if a version below 4 is demanded.

@@ -36,8 +36,7 @@ def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sa
     """Return one Sample for each combination of operator, types and attributes, in order of first occurrence.
 
     Nodes of different functions are not joined. Left out are calls of model-local functions, and Constants with
-    tensors, which every runtime takes. The types that are found on the way stay in `facts`, which has an entry for each
-    body.
+    tensors, which every runtime takes. `facts` has an entry for each body; types that are found are cached there.
     """
     samples: list[Sample] = []
     counts: list[int] = []

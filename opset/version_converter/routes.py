@@ -196,8 +196,7 @@ class Routes:
     def older_version(self, domain: str, op_type: str, version: int) -> OpSchema | None:
         """Return the older of the two versions that an operator has at one opset in different releases of onnx.
 
-        Returns None if all releases have the same version of the operator at this opset, if the operator does not exist
-        there, or if it has no older version.
+        Returns None if all releases have the same version of the operator at this opset, or none.
         """
         schema = self.registry.schema(op_type, version, domain)
         if schema is None or not is_ambiguous(schema, version):

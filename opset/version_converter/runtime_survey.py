@@ -166,8 +166,8 @@ class _Answers:
 def _find_answer(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runtime, facts: Hashable) -> bool | None:
     """Return the answer that was found for another release and surely holds for `runtime`, too; None if there is none.
 
-    It holds if the facts of the two releases are equal, and if both have the same kernels and faults for all operators
-    that were looked up to find the answer.
+    It holds if the two releases have equal facts, and the same kernels and faults for the operators that were looked
+    up.
 
     Args:
         found: (release, its facts, its answer) for each release that was asked before.

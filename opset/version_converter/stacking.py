@@ -143,7 +143,8 @@ def _count_reads(body: Body, budget: Budget) -> Counter[str]:
 def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: FreshNames) -> list[Any]:
     """Change a Loop node and its body, in place, to stack tensors instead of filling sequences.
 
-    The sequences are removed from the values that the loop carries. Each appended tensor becomes the last scan output.
+    The sequences are removed from the values that the loop carries. Each appended tensor becomes a new scan output,
+    after the others.
 
     Args:
         node: The NodeProto of the Loop.

@@ -147,8 +147,8 @@ class Survey:
         """The forms of the nodes in each body (a graph or function): a NodeForm for each.
 
         Nodes of one form have equal operators, attributes, types, shapes and small constants, and so convert alike.
-        Calls of model-local functions are left out. Once there are MAX_FORMS of them, floating-point constants of
-        further nodes are compared by type and size only.
+        Calls of model-local functions are left out. Once there are MAX_FORMS forms, floating-point constants of further
+        nodes are compared by type and size only.
         """
         forms: dict[Body, list[NodeForm]] = {}
         count = 0

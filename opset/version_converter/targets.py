@@ -73,7 +73,7 @@ def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_
 
 
 def target_of_release(name: str, registry: Registry, ir_version: int | None = None) -> Target:
-    """Return the target of an ONNX release such as "1.15": its opsets, and its IR version as the highest.
+    """Return the target of an ONNX release such as "1.15": its opsets, and its IR version as the highest allowed.
 
     `ir_version` is the IR version that converted models get, None to change it only as far as needed.
 
@@ -92,7 +92,7 @@ def target_of_runtime(
     inexact: bool = False,
     to: int | str | Mapping[str, int] | None = None,
 ) -> Target:
-    """Return the target of a release of a runtime: the newest opsets that it takes, and its IR version as the highest.
+    """Return the target of a release of a runtime: the newest opsets and highest IR version that it takes.
 
     A model keeps its opset if the runtime takes it. Operators are defined as in the newest release of onnx whose opset
     of ai.onnx is not above the target's.
@@ -124,7 +124,7 @@ def target_of_runtime(
 def target_at_runtime(
     runtime: Runtime, registry: Registry, ir_version: int | None = None, inexact: bool = False
 ) -> Target:
-    """Return the target of one release of a runtime: the newest opsets that it takes; its IR version is the highest.
+    """Return the target of one release of a runtime: the newest opsets and highest IR version that it takes.
 
     `least` of the target is the lowest opset of ai.onnx that the runtime takes. A model keeps its opset if it lies
     between `least` and the newest. For other domains, only the highest version is bounded.
