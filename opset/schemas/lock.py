@@ -57,7 +57,7 @@ def signature_hash(schema: OpSchema) -> str:
 def read_lock(folder: Path) -> Lock:
     """Return the signature hashes of released versions in a folder's lock.json, by domain, operator and since_version.
 
-    The result is {} if there is no such file. Raises SchemaError S204 if the file cannot be read, or has another form.
+    The result is {} if there is no such file. Raises SchemaError S204 if the file cannot be read, or is malformed.
     """
     path = folder / LOCK_FILE
     try:

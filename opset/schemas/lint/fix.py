@@ -66,7 +66,10 @@ def _is_unfinished(operator: Operator) -> bool:
 
 
 def is_unexplained(step: Transition) -> bool:
-    """Whether the newer version in `step` has the same signature, and no `meaning` or `clarified` in its `change:`."""
+    """Whether the `change:` block in `step` explains nothing, although the signatures of its two versions are equal.
+
+    A block explains the change by `meaning` or `clarified`.
+    """
     return not step.difference and not step.change.meaning and not step.change.clarified
 
 
