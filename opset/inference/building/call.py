@@ -228,8 +228,7 @@ class Call:
 
         Raises:
             WrongAttributeType: the value has another type than the schema says.
-            Unknown: the attribute takes its value from a call of the function that the node is in, and this call is
-                unknown.
+            Unknown: the attribute refers to an attribute of the enclosing function, whose value is unknown.
         """
         if name not in self._attributes:
             formal = self.schema.attributes.get(name)

@@ -85,8 +85,8 @@ def _sizes_of_labels(
     is None if its rank is unknown.
 
     Raises:
-        Violation: C3 if the rank of an operand is not the number of its labels, C4 if sizes of a label certainly differ
-            in one term, or differ in two terms and none of them is 1.
+        Violation: C3 if the rank of an operand is not the number of its labels; C4 if sizes of a label certainly differ
+            within a term, or between terms although none of them is 1.
     """
     sizes: dict[Label, list[Size]] = {}
     for word, labels, shape in operands:

@@ -105,7 +105,7 @@ def shape_of_dims(dims: Sequence[int]) -> Shape | None:
 
 
 def sequence(inner: Type | None) -> Type:
-    """Return the type of sequences whose elements have the type `inner`, or an unknown type if `inner` is None.
+    """Return the type of sequences whose elements have the type `inner` (None if this is unknown).
 
     A size in `inner` that may differ between elements has to be None.
     """
@@ -113,7 +113,7 @@ def sequence(inner: Type | None) -> Type:
 
 
 def optional(inner: Type | None) -> Type:
-    """Return the type of optional values, which hold nothing or a value of type `inner`, None if unknown."""
+    """Return the type of optional values, which hold nothing or a value of type `inner` (None if this is unknown)."""
     return Type("optional", None, None, inner)
 
 
@@ -147,7 +147,7 @@ def type_from_proto(proto: Any, size: Callable[[Any], Size | None]) -> Type | No
     """Return the type that a TypeProto states, or None if it states none.
 
     `size` is called with each Dimension message, and returns its size or None. A rank above MAX_RANK counts as unknown,
-    and so does the type inside MAX_NESTING sequences, optionals and maps.
+    and so does a type that is nested too deeply.
     """
     wrappers: list[tuple[str, str | None]] = []
     inner: Type | None = None

@@ -51,8 +51,8 @@ def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
             dim_param. Names that the model does not have are ignored. If "2*N" gets a number, so does N.
 
     Raises:
-        UsageError: U103 if a number is negative, no int, or too large, or if a dim_param such as "2*N" cannot be that
-            number, or not with the number that N gets.
+        UsageError: U103 if a number is negative, no int, or too large; or if a dim_param such as "2*N" cannot be its
+            number, or contradicts the number of N.
     """
     if not dims:
         return model

@@ -89,7 +89,7 @@ def signature_types(
 ) -> tuple[Type | None, ...]:
     """Return the type of each output of a node as far as the operator's signature shows it, else None.
 
-    The type of an output is shown if the signature allows only one, or if an input of known type has the same type
+    The signature shows the type of an output if it allows only one, or if an input of known type has the same type
     constraint, such as T. Shapes are unknown. Results are cached in `inference`.
 
     Args:

@@ -101,7 +101,7 @@ def range_11(call: Call) -> Shape:
     """Return (length,), the shape of the output of Range, or (None,) if the length is unknown.
 
     Raises Violation C3 if the length is not finite, C4 if the attribute `stash_type` is not valid for float16 or
-    bfloat16, ZeroDivisionError if the length is computed with a `delta` of 0.
+    bfloat16. Raises ZeroDivisionError if the length is computed with a `delta` of 0.
     """
     start, limit, delta = map(call.element, range(3))
     stash = call.attribute("stash_type")

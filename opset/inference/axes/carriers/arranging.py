@@ -84,8 +84,8 @@ def _replace_stated_shape(step: AxisStep, wanted: Sequence[Size], zero_is_zero: 
 def flatten(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in Flatten's output.
 
-    It is in the first axis of the output if it was in front of the attribute `axis`, else in the second. Raises Blocked
-    if elements of several slices would be merged into one slice, or if a shape is unknown.
+    An axis in front of the attribute `axis` becomes a part of the first output axis, any other a part of the second.
+    Raises Blocked if elements of several slices would be merged into one slice, or if a shape is unknown.
     """
     place = step.data_place()
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))
@@ -196,8 +196,8 @@ def split(step: AxisStep) -> Place:
 def expand(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Expand.
 
-    The result is None if neither data nor shape depend on the axis. If the second input, the shape, states the old size
-    along the axis of the data, this size is changed to 1, which keeps the size of the data.
+    The result is None if neither data nor shape depend on the axis. The second input, the shape, may state the old size
+    along the axis of the data. This size is then changed to 1, which keeps the size of the data.
 
     Raises Blocked if the node would repeat the slices, or if a size along another axis depends on the resized axis.
     Raises Blocked, too, if the shape is unknown, or is itself a value with the resized axis.
@@ -227,8 +227,8 @@ def expand(step: AxisStep) -> Place | None:
 def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequence[Size]) -> Place | None:
     """Return the Place of the resized axis in the output of a node that repeats its data to a stated shape.
 
-    The result is None if no size in the stated shape depends on the axis. If the data of an Expand has the old size
-    along the axis, and its slices there are equal, the node is changed to read only the first slice.
+    The result is None if no size in the stated shape depends on the axis. The data of an Expand may have the old size
+    along the axis if its slices are equal: the node is then changed to read only the first slice.
 
     Args:
         step: an Expand or ConstantOfShape.

@@ -173,8 +173,8 @@ ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin Re
 def reduce(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the result of ReduceSum and other reductions.
 
-    If `keepdims` is 0, it is lower by one for each reduced axis in front of it. Raises Blocked if the axis is reduced,
-    if the axes or the rank are unknown, or if the input of axes has the resized axis.
+    If `keepdims` is 0, the axis is lower by one for each reduced axis in front of it. Raises Blocked if the axis is
+    reduced, if the axes or the rank are unknown, or if the input of axes has the resized axis.
     """
     step.require_shared(1)
     axes = step.numbers(1, "axes")
@@ -188,8 +188,8 @@ def reduce(step: AxisStep) -> Place:
 def arg_reduce(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the result of ArgMax or ArgMin.
 
-    It is one axis lower than in the input if an axis in front of it is removed, by `keepdims` 0. Raises Blocked if the
-    node reduces the resized axis, as the results would be positions along it.
+    The axis is lower by one than in the input if the reduced axis was in front of it, and `keepdims` is 0. Raises
+    Blocked if the node reduces the resized axis: the results would be positions along it.
     """
     return _place_without(step, [step.axis(step.call.attribute("axis"), len(step.shape(0)))])
 

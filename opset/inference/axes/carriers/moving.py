@@ -85,8 +85,8 @@ def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int,
 def gather(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Gather.
 
-    It follows from the place in the data or in the indices, one of which has the axis. Raises Blocked if both have it,
-    or if slices are picked along it.
+    Either the data or the indices have the axis, and the result follows from its place there. Raises Blocked if both
+    inputs have it, or if slices are picked along it.
     """
     data, indices = step.place(0), step.place(1)
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))
@@ -189,9 +189,9 @@ def trilu(step: AxisStep) -> Place:
 def reverse_sequence(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of ReverseSequence.
 
-    It is the place in the data. If the input `sequence_lens` does not have the axis, it is repeated along it. Raises
-    Blocked if the axis is not the `batch_axis` of the data, if it is merged with another axis, or if `sequence_lens`
-    cannot be repeated.
+    It is the place in the data. An input `sequence_lens` without the axis is repeated along it. Raises Blocked if the
+    axis is not the `batch_axis` of the data, if it is merged with another axis, or if `sequence_lens` cannot be
+    repeated.
     """
     data, lengths = step.own_place(0), step.own_place(1)
     axis = step.call.attribute("batch_axis")

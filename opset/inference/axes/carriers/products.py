@@ -12,11 +12,11 @@ def matmul(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of MatMul, MatMulInteger or QLinearMatMul.
 
     The axis may be an axis of stacked matrices, the rows of the left factor, or the columns of the right factor. If
-    only one factor has it as an axis of stacked matrices, equal matrices of the other factor are replaced by the first
-    one, which is broadcast.
+    only one factor has it as an axis of stacked matrices, the other factor may have several matrices there if they are
+    equal: only the first is then read.
 
     Raises Blocked if the product sums over the axis, or if the shape of a scale or zero point is neither () nor (1,).
-    If both factors have the axis, raises Blocked unless it is the same axis of stacked matrices in both.
+    If both factors have the axis, it must be the same axis of stacked matrices; else, Blocked is raised.
     """
     right = 3 if step.call.schema.name == "QLinearMatMul" else 1
     step.require_shared(*(index for index in range(step.count) if index not in (0, right)))
