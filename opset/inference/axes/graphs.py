@@ -221,5 +221,5 @@ def _output_places(inner: Pass) -> list[Place | None]:
 
 
 def _behind_new_axis(place: Place | None, axis: int) -> Place | None:
-    """Return a place as it is after a new axis is inserted at `axis`, counted from 0; None for None."""
+    """Return the place of the same elements after a new axis is inserted at `axis`, counted from 0; None for None."""
     return None if place is None else place._replace(axis=place.axis + (place.axis >= axis))

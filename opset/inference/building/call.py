@@ -221,7 +221,7 @@ class Call:
         return tuple([int(size) for size in sizes if isinstance(size, int)])
 
     def attribute(self, name: str) -> Any:
-        """Return the value of an attribute, or its default; None if there is neither, or no such attribute.
+        """Return the value of an attribute, or its default; None if the schema has no default, or no such attribute.
 
         The value is an int, float, str, bytes, the message of a tensor, type or graph, or a tuple of these. It is
         cached.

@@ -287,9 +287,8 @@ class Engine:
     def _run_tasks(self, scope: Scope) -> None:
         """Infer the graph or function of a scope, with all subgraphs and functions that its nodes use.
 
-        A stack of generators takes the place of recursion.
-
-        Raises the errors of these inferences, such as BudgetExceeded.
+        A stack of generators takes the place of recursion. Raises BudgetExceeded if the budget is used up, and any
+        other error of these inferences.
         """
         tasks: list[InferenceTask] = [self._infer_body(scope)]
         value: Any = None

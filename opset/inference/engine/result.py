@@ -152,7 +152,7 @@ class Inference:
             raise missing_attribute("Inference", name, _PLACES, dir(type(self)))
 
     def findings_in_branches(self) -> FindingList:
-        """Return the findings in graphs and functions that may not be run: guarded by a condition, or never reached.
+        """Return the findings in graphs and functions that run only under a condition, or never.
 
         They are not in `findings`.
         """

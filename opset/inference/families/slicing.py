@@ -107,10 +107,10 @@ def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None
 
 
 def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
-    """Return (whether a start or end of Slice counts from the end of the axis, the bound itself).
+    """Return (True, bound) if a start or end of Slice counts from the end of the axis, else (False, bound).
 
-    The result is None if variables decide whether it does. The returned bound may be another one with the same meaning:
-    in a dimension of N, the bound N - 1 gives (True, -1).
+    The result is None if variables decide this. The returned bound may be another one with the same meaning: in a
+    dimension of N, the bound N - 1 gives (True, -1).
 
     Args:
         bound: the start or the end.
