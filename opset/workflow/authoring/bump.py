@@ -287,7 +287,7 @@ def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callabl
 
 
 def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
-    """Return the bytes of an operator's file with the changes of its newest version in the `change:` block.
+    """Return an operator's file, as bytes, with all changes of its newest version written into the `change:` block.
 
     If the block is then complete, two more things are done. Guidance for the author is removed. The version before is
     shortened: it gets the key `like` with the number of the newest version, and loses the keys that both share.
