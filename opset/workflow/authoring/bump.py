@@ -224,7 +224,7 @@ def add_version(operator: Operator, data: bytes, since: int, command: str, sets:
         operator: The operator.
         data: Bytes of its file.
         since: Number of the copy.
-        command: The command that completes the version, which the guidance for the author names.
+        command: The command that completes the version; the guidance for the author names it.
         sets: Type sets that the file may name.
 
     Raises:

@@ -141,7 +141,10 @@ def _attribute_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B123", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
 def _attribute_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each attribute that was renamed: the `change:` block says so, or all except the name is equal."""
+    """Yield a finding for each attribute that was renamed.
+
+    An attribute was renamed if the `change:` block says so, or if an old and a new attribute differ only in the name.
+    """
     for old, new in pair.renamed_attributes.items():
         yield RuleFinding(f"the attribute {old!r} is called {new!r} now", ("attributes", new))
 
