@@ -124,9 +124,9 @@ def _value_name_faults(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any
 def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions) -> Iterator[Finding]:
     """Yield a finding S235 for each node that does not fit its operator at an opset at which the body is used.
 
-    An operator that does not exist there is a fault, too. Only the first fault of a node is a finding. Optional inputs
-    of the body count as absent, unless `where` says that they are given. A body that is used at no opset is skipped.
-    `versions` returns the versions of an operator by domain and name.
+    A node whose operator does not exist at such an opset is a finding, too. Each node has at most one finding. Optional
+    inputs of the body count as absent, unless `where` says that they are given. A body that is used at no opset is
+    skipped. `versions` returns the versions of an operator by domain and name.
     """
     absent = {name for name, form in use.body.where if form == "absent"}
     optional = {each.name for each in use.schema.inputs if each.option != SINGLE}
