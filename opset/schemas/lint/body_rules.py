@@ -146,9 +146,9 @@ def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions)
 def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: Versions) -> Iterator[str]:
     """Yield a message for each respect in which a node of a body does not fit its operator, such as a missing input.
 
-    A node with a subgraph, or of a domain other than ai.onnx and the body's own, gets only the message that bodies must
-    not have it. `inputs` are the names of the node's inputs; an input that may be left out is "". `versions` returns
-    the versions of an operator by domain and name.
+    Bodies must not have nodes with a subgraph, or of a domain other than ai.onnx and their own. For such a node, this
+    is the only message. `inputs` are the names of the node's inputs; an input that may be left out is "". `versions`
+    returns the versions of an operator by domain and name.
     """
     name, domain = node.op_type, normalize_domain(node.domain)
     if domain not in ("", use.schema.domain):

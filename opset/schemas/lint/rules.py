@@ -134,8 +134,8 @@ class _TargetCheck:
     def __init__(self, folder: LintedFolder, sets: TypeSets, lock: Lock | None, hooks: Hooks) -> None:
         """Collect the facts that rules need, such as the names of all operators in the folder and the standard.
 
-        `sets` are the named type sets that the files may use, `lock` the hashes of released versions (None if there is
-        no lock), `hooks` the functions registered for the operators.
+        `sets` are the named type sets that the files may use. `lock` has the hashes of released versions, None if it
+        cannot be read. `hooks` has the functions registered for the operators.
         """
         self.folder = folder
         target = folder.target
