@@ -237,7 +237,7 @@ def _import_line(module: str, names: Iterable[str]) -> str:
 
 
 def _import_position(body: list[ast.stmt], module: str) -> tuple[int, bool]:
-    """Return the 0-based index of the line before which to import `module`, and whether an empty line must precede it.
+    """Return the 0-based index of the line before which to import `module`, and whether to put an empty line before it.
 
     `body` are the statements of the file.
     """

@@ -394,9 +394,9 @@ def answer(runtime: WorkerRuntime, request: dict[str, Any], data: bytes) -> tupl
 def requests(stream: BinaryIO) -> Iterator[tuple[dict[str, Any], bytes]]:
     """Yield (header, bytes of tensors) of each message in a stream, until the stream ends.
 
-    A message begins with two lengths. If the stream ends before them or within them, nothing more is yielded. If it
-    ends within the header, ValueError is raised. If it ends within the bytes of tensors, fewer bytes are yielded than
-    the message announced.
+    A message begins with two lengths: of its header, and of its bytes. If the stream ends within the lengths, nothing
+    more is yielded. If it ends within the header, ValueError is raised. If it ends within the bytes of tensors, they
+    are yielded incomplete.
     """
     while len(head := stream.read(LENGTHS.size)) == LENGTHS.size:
         header, data = LENGTHS.unpack(head)
