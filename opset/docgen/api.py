@@ -272,8 +272,8 @@ def _annotation(annotation: Any) -> str:
 def _markdown(doc: str, parameters: Iterable[str], module: ModuleType) -> str:
     """Return a docstring as Markdown, with links at public names and error codes.
 
-    A line that begins with "Raises ", or with one of `parameters` in backticks, begins a new paragraph if the line
-    before it ends with a full stop. Names in `parameters` are never links. `module` is `opset` or `opset.extend`.
+    After a full stop, a line that begins with "Raises " or a parameter in backticks begins a new paragraph. Names in
+    `parameters` are never links. `module` is `opset` or `opset.extend`.
     """
     names = [*parameters]
     begin = (*(f"`{name}`" for name in names), "Raises ")

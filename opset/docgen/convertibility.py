@@ -154,10 +154,10 @@ class Convertibility:
     def table_of(self, operator: str, domain: str = "") -> Data:
         """Return a table, as plain data, of what happens to nodes of each version of an operator at each target opset.
 
-        The table has the keys "domain", "operator", "newest" (the newest opset of the domain), "omitted" (the number of
-        old versions that are left out, see MOST_VERSIONS), "transitions" and "versions". The docstring of the module
-        shows an example. An operator that the domain lacks has no transitions and no versions; an unknown domain raises
-        KeyError.
+        The table has the keys "domain", "operator", "newest", "omitted", "transitions" and "versions". "newest" is the
+        newest opset of the domain, "omitted" the number of old versions that are left out (see MOST_VERSIONS). The
+        docstring of the module shows an example. An operator that the domain lacks has no transitions and no versions;
+        an unknown domain raises KeyError.
         """
         key = (normalize_domain(domain), operator)
         sinces = self._versions_of(key)
@@ -180,7 +180,7 @@ class Convertibility:
         """Return the operators that replace an operator that the target lacks, None if nothing replaces it.
 
         The operators in `certain` of the result are made for every node, the ones in `made` for at least some nodes. If
-        `version` has the operator, its replacement below its first version is returned.
+        the operator exists at `version`, the result is for targets at which it does not exist yet.
 
         Args:
             operator: The operator.
@@ -198,8 +198,8 @@ class Convertibility:
     def _find_lowering(self, key: Key, version: int) -> Lowering | None:
         """Return the operators that replace an operator; None if nothing replaces it, or it does not exist. Not cached.
 
-        `key` is (domain, operator), `version` the version of the domain in which the new nodes are written. If
-        `version` has the operator, its replacement below its first version is returned.
+        `key` is (domain, operator), `version` the version of the domain in which the new nodes are written. If the
+        operator exists at this version, the result is for targets at which it does not exist yet.
         """
         sinces = self._versions_of(key)
         if not sinces:
@@ -223,8 +223,9 @@ class Convertibility:
     def _ranges_of(self, key: Key, since: int, spans: list[Span]) -> list[Data]:
         """Return ranges of target opsets as plain data, highest first, for nodes of version `since` of an operator.
 
-        Within a range, the same transitions change or refuse nodes, and the result is of the same kind. `key` is
-        (domain, operator). `spans` are the smallest ranges, (first, last), lowest first; equal neighbors are joined.
+        Nodes cross the same transitions to all targets of a range, with the same kind of result. `key` is (domain,
+        operator). `spans` are the smallest ranges, (first, last), lowest first; neighbors with equal results are
+        joined.
         """
         above, below = self._transitions_from(key, since, True), self._transitions_from(key, since, False)
         rows: list[tuple[tuple[Any, ...], list[Span], list[ConversionRow]]] = []
@@ -244,8 +245,8 @@ class Convertibility:
     def _transitions_from(self, key: Key, since: int, up: bool) -> list[tuple[int, ConversionRow]]:
         """Return (version, transition from it) for each transition that nodes of version `since` cross, in order.
 
-        They go to newer versions if `up`, else to older ones. The list ends at the first transition after which nodes
-        are refused or are other operators, or with the newest or oldest version. `key` is (domain, operator).
+        They go to newer versions if `up`, else to older ones. The list ends with the newest or oldest version, or with
+        a transition that refuses nodes or replaces them by other operators. `key` is (domain, operator).
         """
         crossed = []
         at: int | None = since
@@ -293,10 +294,10 @@ class Convertibility:
         }
 
     def _spans_by_reason(self, key: Key, since: int, opset: int) -> dict[Reason, list[Span]]:
-        """Return why a node that an adapter made may be refused: by reason, (code, why), the target opsets. Cached.
+        """Return the target opsets at which a node that an adapter made may be refused, by reason, (code, why). Cached.
 
-        The target opsets are ranges (first, last), lowest first. The reason ("", "") stands for no refusal: at its
-        target opsets, the node is replaced by other operators again.
+        The target opsets are ranges (first, last), lowest first. At those of the reason ("", ""), the node may be
+        replaced by other operators.
 
         Args:
             key: The (domain, operator) of the new node.
@@ -646,7 +647,7 @@ def _further_refusals_data(limits: dict[tuple[str, str, Key], int], word: str) -
 
     Args:
         limits: An opset for each (code, reason, operator).
-        word: "below" if the targets below the opset are meant, "from" if those from the opset on.
+        word: "below" if nodes may be refused at targets below the opset, "from" if at the opset and above.
     """
     grouped: dict[tuple[str, str, int], list[Key]] = {}
     for (code, why, key), limit in sorted(limits.items()):

@@ -216,9 +216,8 @@ def _dtype_text(element: str) -> str:
 def _attribute_text(kind: str, value: Any) -> str:
     """Return Python code for the value of an attribute.
 
-    `kind` is the type of the attribute, such as "ints". Raises _Unsupported for an empty list, and for types without a
-    short form. It is also raised for a value that has a name of the example's own model ("input_0"), and for a large
-    tensor that one number fills.
+    `kind` is the type of the attribute, such as "ints". Raises _Unsupported for an empty list, a name of the example's
+    own model ("input_0"), a tensor filled with one number, and types without a short form.
     """
     if re.search(r"\binput_\d", str(value)):  # a name of the example's own model
         raise _Unsupported

@@ -321,9 +321,8 @@ class Fates:
     def _is_expressed(self, key: Key, runtime: Runtime, can_be_made: Callable[[Key], bool]) -> bool:
         """Return whether other operators can replace an operator at the runtime's newest opset.
 
-        `can_be_made` returns whether the runtime runs an operator, or others can replace it in turn. It is called only
-        for the operators that every node needs for its replacement. A node that needs further ones may still be
-        refused.
+        `can_be_made` returns whether the runtime runs an operator, or others can replace it in turn. Only operators
+        that the replacement of every node needs are checked. A node that needs further operators may still be refused.
         """
         newest = self._registry.domains[key[0]]
         highest = runtime.opsets.get(key[0], (None, None))[1]
@@ -380,8 +379,8 @@ def _types_and_limits(
 ) -> Taken:
     """Return the types and limits of a kernel.
 
-    Types that no version of its operator allows are left out, unless none would remain. A parameter is left out if the
-    kernel takes all its types.
+    Types that the versions of the operator do not allow are left out. If none would remain, all are listed. A parameter
+    is left out if the kernel takes all its types.
 
     Args:
         kernel: The kernel.
