@@ -120,7 +120,7 @@ def _is_declared_by_attribute(version: Version, label: str) -> bool:
 
 
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
-    """Return the labels under which `other` has the constraint that `version` calls `label`; [] if it has the same label.
+    """Return the labels under which `other` has the constraint that `version` calls `label`, if they differ; else [].
 
     Two constraints are the same if their texts and checked conditions are equal. If `other` has the same text under
     `label`, the conditions do not matter: the label is the same.
