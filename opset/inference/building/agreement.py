@@ -77,7 +77,7 @@ def complete_broadcast_target(call: Call, index: int, onto: Shape, label: str) -
 def has_one_element(shape: Shape | None) -> bool | None:
     """Return whether a tensor of this shape has exactly one element.
 
-    The result is None if variables, unknown sizes or an unknown rank (None) decide it.
+    The result is None if this depends on variables or unknown sizes, or if the rank is unknown (`shape` is None).
     """
     if shape is None:
         return None
@@ -99,7 +99,7 @@ def element_as_size(call: Call, index: int) -> Size | None:
 def can_output(call: Call, element: str | None) -> bool:
     """Whether the schema allows the first output to be, or to contain, tensors of the element type `element`.
 
-    False for None.
+    The result is False if `element` is None, which means unknown.
     """
     return any(f"tensor({element})" in text for text in call.schema.allowed_types(call.schema.outputs[0]))
 

@@ -433,8 +433,8 @@ def _gaps_in(scope: Scope) -> Iterator[Gap]:
     """Yield a Gap for each node output in a scope whose type or shape is not fully known.
 
     Symbolic sizes count as known. If the scope is a graph that runs only under a condition, outputs whose stated type
-    contradicts the inferred type are gaps, too. Outputs of nodes with an input of unknown rank are left out, since the
-    input explains them, unless the node has a problem.
+    contradicts the inferred type are gaps, too. Outputs of a node without problems are left out if the rank of an input
+    is unknown, since the input explains them.
     """
     for index, names in enumerate(scope.body.computes):
         coverages = {name: _coverage_of(scope.types.get(name)) for name in names if name}

@@ -48,8 +48,8 @@ def constant_1(call: Call) -> Type:
 def constant_1_data(call: Call) -> tuple[Element, ...] | None:
     """Return the numbers in an attribute such as `value_ints` of a Constant, or None if it holds a tensor.
 
-    Floats are rounded to single precision. For strings, each element is None. Raises Violation if the node has no value
-    or several, C1 from version 11 on and without a label before.
+    Floats are rounded to single precision. For strings, each element is None. Raises Violation C1 if the node has no
+    value or several; before version 11, the Violation has no label.
     """
     name, value = _value_of_constant(call)
     if name not in CONSTANT_FORMS:

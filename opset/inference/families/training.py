@@ -19,8 +19,8 @@ def _types_of_update(parts: int, call: Call) -> list[Type]:
     C2 for a wrong number of inputs, C3 if the inputs for a tensor differ in type or shape.
 
     Args:
-        parts: the number of inputs for each tensor, which are itself, its gradient and its states: 3 for Adagrad and
-            Momentum, 4 for Adam.
+        parts: the number of inputs for each tensor: 3 for Adagrad and Momentum (tensor, gradient and one state), 4 for
+            Adam (two states).
         call: the node.
     """
     # From the third on, the inputs are all tensors, all gradients, then all states of one kind: `parts` lists in all.

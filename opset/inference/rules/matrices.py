@@ -20,7 +20,7 @@ def matmul(call: Call, output: int, left: int, right: int, *quantization: int) -
         left: the index of A.
         right: the index of B.
         quantization: the indices of up to three scales or zero points: of A, of B, and of the product. Each has one
-            element, or one for each row of A, each column of B, each row of the product.
+            element; or else, there is one for each row of A, column of B, or row of the product.
 
     Raises:
         Unknown: the rank of A or B is unknown.

@@ -107,9 +107,10 @@ def gemm(step: AxisStep) -> Place:
 def einsum(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Einsum.
 
-    The axis has one letter in the equation. An input without the axis whose term has this letter is repeated along it.
-    Raises Blocked if the input cannot be repeated, or if the axis has different letters in the inputs. Raises Blocked,
-    too, if its letter is not in the output or twice in a term, or if the equation has "..." or no "->".
+    The axis has one letter in the equation. If the term of an input has this letter, but the input lacks the axis, it
+    is repeated along the axis. Raises Blocked if an input cannot be repeated, or if the axis has different letters in
+    the inputs. Raises Blocked, too, if the output lacks the letter, if a term has it twice, or if the equation has
+    "..." or no "->".
     """
     equation = str(step.call.attribute("equation")).replace(" ", "")
     if "..." in equation or "->" not in equation:
