@@ -112,7 +112,7 @@ def _graph_of_nodes(
     Args:
         title: The beginning of the graph's title; ": " and the names of the operators follow.
         nodes: The NodeProtos in order.
-        inputs: Names of values that no node computes; each that a node reads gets a box.
+        inputs: Names of values that no node computes. One that is read gets a box.
         outputs: Names of values that get a box as outputs.
         links: Addresses of operators' pages, by operator.
     """

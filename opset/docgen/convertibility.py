@@ -141,7 +141,7 @@ class Convertibility:
     """
 
     def __init__(self, registry: Registry) -> None:
-        """Prepare the tables of the operators of a registry; they are computed when they are asked for."""
+        """Take the registry of the operators; the table of an operator is computed when it is asked for."""
         self._registry, self._routes = registry, routes_of(registry)
         self._outcomes = tables_of(registry)
         self._transitions: dict[tuple[Key, int, bool], ConversionRow | None] = {}
@@ -332,9 +332,9 @@ class Convertibility:
     def _prerequisites(self, query: Query) -> list[Query]:
         """Return the queries to `_fate_of` whose answers are needed to answer `query`.
 
-        A query is ((domain, operator), version, target opset). All have the same target. One is about the operator
-        itself, at the version after the first transition; the others are about the operators that this transition
-        makes. The list is empty if no transition is needed.
+        A query is ((domain, operator), version, target opset). If a transition makes other operators, there is a query
+        about each of them. One more query is about the operator itself after the transition. The list is empty if no
+        transition is needed.
         """
         key, _, target = query
         transition = self._first_transition(query)
@@ -419,8 +419,8 @@ class Convertibility:
     def _spans_of(self, key: Key, first: int) -> list[Span]:
         """Return the ranges (first, last) of opsets, lowest first, in which no operator of the domain changes.
 
-        Ranges that begin before `first` are left out. If there are more than MOST_TARGETS ranges, the ranges in which
-        the operator `key`, (domain, operator), does not change are returned instead.
+        Ranges that begin before `first` are left out. If there are more than MOST_TARGETS ranges, only changes of the
+        operator `key`, (domain, operator), divide them.
         """
         domain = key[0]
         if domain not in self._spans:
@@ -446,7 +446,7 @@ class Convertibility:
         """Return the transition from version `since` to the next newer version if `up`, else to the next older one.
 
         Down from the operator's first version, it is the replacement by other operators, or a refusal if there is none.
-        A domain whose adapters or function bodies cannot be used gives a refusal with the code of that error. The
+        If adapters or function bodies of the domain cannot be used, it is a refusal with the code of that error. The
         result is None up from the newest version, and down from version 1.
         """
         final = self._registry.domains[key[0]] if up else since - 1

@@ -124,7 +124,7 @@ def part(title: str = "", **filled: Any) -> dict[str, Any]:
 def table(head: Sequence[str], rows: Iterable[Sequence[dict[str, Any]]], ids: Iterable[str] = ()) -> dict[str, Any]:
     """Return a table from the titles of its columns and its rows of cells, each made by `cell`.
 
-    `ids` are the HTML ids of the rows, in the same order; rows beyond them have the id "".
+    `ids` are the HTML ids of the rows, in the same order; a row without one has the id "".
     """
     pairs = zip_longest(rows, ids, fillvalue="")
     return {"head": head, "rows": [{"id": anchor, "cells": cells} for cells, anchor in pairs]}
@@ -294,8 +294,8 @@ def _release_pages(site: Site) -> Iterator[IndexPage]:
 def _release_page(site: Site, domains: Iterable[str], before: Release | None, release: Release) -> IndexPage:
     """Return the page of a release of onnx: its new element types, operator sets and operators.
 
-    Only what the release `before` does not have is new; `before` is None for the first release. `domains` are the
-    domains that the page covers.
+    New is what the release `before` lacks; `before` is None for the first release. `domains` are the domains that the
+    page covers.
     """
     parts = []
     opset_before = before.opset if before is not None else 0

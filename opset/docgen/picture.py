@@ -288,7 +288,7 @@ def _spread_points(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
     """Set the x of a layer's points, as close to `wanted` as the least distances between neighbors allow.
 
     `wanted` has a center for each point, in order; the order of the points stays. This is an isotonic regression:
-    neighbors that would come too close get the mean of their wishes.
+    neighbors that would come too close move to the mean of the centers that they want.
     """
     offsets = [0.0]
     for one, other in pairwise(layer):

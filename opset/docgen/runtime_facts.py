@@ -416,7 +416,8 @@ def _overlaps(elements: frozenset[str], allowed: frozenset[str] | None, runtime:
 def _allowed_elements(versions: tuple[OpSchema, ...], name: str) -> frozenset[str] | None:
     """Return the element types that a type variable or an input may have in at least one of these versions. Cached.
 
-    `name` is its name, "" for the first input. The result is None if no version has it.
+    `name` is the name of the type variable or input, "" for the first input. The result is None if no version has this
+    name.
     """
     found: set[str] = set()
     for schema in versions:
@@ -486,7 +487,7 @@ def types_text(taken: Taken) -> str:
 def _elements_text(elements: frozenset[str], allowed: frozenset[str]) -> str:
     """Return element types as text: "float, int64".
 
-    If there are many, and few of `allowed` are missing, the text names these: "all but string".
+    If there are many, and few of `allowed` are missing, the text names the missing ones: "all but string".
     """
     missing = allowed - elements
     if len(elements) > MAX_LISTED_TYPES and 0 < len(missing) <= MAX_LISTED_TYPES // 2:

@@ -45,9 +45,9 @@ class Transition:
 
     @cached_property
     def undeclared_keys(self) -> tuple[str, ...]:
-        """The keys, such as "inputs", whose difference the `change:` block does not declare as it really is; sorted.
+        """The sorted keys, such as "inputs", at which the `change:` block contradicts the difference of the signatures.
 
-        The block declares it wrongly or not at all, or declares a difference that does not exist.
+        The block declares the difference wrongly or not at all, or declares one that does not exist.
         """
         computed, declared = (
             {key: json.dumps(part, sort_keys=True) for key, part in difference.items()}

@@ -32,7 +32,7 @@ Lock = dict[str, dict[str, dict[str, str]]]
 
 
 def signature_hash(schema: OpSchema) -> str:
-    """Return the SHA-256, in hex, of the signature of an operator version, by which an edit of it is noticed.
+    """Return the SHA-256, in hex, of the signature of an operator version; it changes if the signature is edited.
 
     The signature is name, inputs, outputs, attributes, types and flags. Other fields do not count, such as prose,
     conditions and function bodies.

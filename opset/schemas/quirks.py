@@ -158,7 +158,7 @@ def alias(op_type: str, version: int) -> Quirk | None:
 
 
 def quirk_of_values(op_type: str, version: int) -> Quirk | None:
-    """Return the quirk by which runtimes accept nodes of an operator that break its constraints; None if none.
+    """Return the quirk by which runtimes accept nodes of an operator that break its constraints; else None.
 
     A quirk is a known deviation from the standard, such as negative indices of Gather at opset 10. `op_type` is an
     operator of ai.onnx, `version` the opset. A quirk about an attribute counts only if an operator version computes

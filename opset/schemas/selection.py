@@ -95,7 +95,7 @@ class Selection:
         return text
 
     def places_as_given(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Return copies of findings whose paths begin with the folder as the user gave it."""
+        """Return copies of findings, with each path as seen from the folder that the user gave."""
         return [finding._replace(place=self.path_as_given(finding.place)) for finding in findings]
 
     def report_depth(self, paths: Iterable[Path]) -> None:

@@ -397,7 +397,7 @@ def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[KernelFaul
 def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
     """Return which facts about nodes of an operator version decide whether a runtime or its fallback runs a node.
 
-    The result joins the facts on which each of their kernels and known faults depends. It is NO_DEMANDS if types alone
+    The result has every fact on which one of their kernels or known faults depends. It is NO_DEMANDS if types alone
     decide. `opset` is the version of the operator's domain that the model imports.
     """
     kernels: list[Kernel] = []

@@ -548,8 +548,8 @@ def _state_outputs(
 ) -> tuple[Model, LazyInference]:
     """Write the sizes of the main graph's outputs into the model, if inference knows them as numbers.
 
-    Returns the model and an inference of it. If sizes are written and the model is the user's (`is_given`), they are
-    written into a copy; then the copy and a new inference are returned.
+    Returns the model and an inference of it. If the model is the user's (`is_given`), sizes are written into a copy,
+    and the copy is returned with a new inference.
     """
     from opset.inference.building.types import fill_proto, map_sizes
 

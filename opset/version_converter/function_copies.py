@@ -296,8 +296,8 @@ def _value_of(attribute: Any) -> bytes | None:
 def _write_fixed(body: Body, fixed: Parameters) -> None:
     """Write the Parameters of a call into the nodes of one body of a function's copy; subgraphs are not changed.
 
-    If an attribute of a node refers to an attribute of the function, it gets the value in `fixed`, or is removed if the
-    call omits it. Inputs that the call omits become "".
+    An attribute of a node may refer to an attribute of the function: then the value in `fixed` is written in its place.
+    If the call omits the function's attribute, the node's is removed. Inputs that the call omits become "".
     """
     if not fixed.inputs and not fixed.attributes:
         return

@@ -326,8 +326,8 @@ def _type_constraints(formals: Sequence[Any], count: int) -> list[str]:
 def _constant_inputs(trial: Trial, schema: OpSchema) -> list[str]:
     """Return the names of those inputs of a trial that the runtime takes as constants only.
 
-    Each constant input is made a computed one in turn. Its name is returned if the runtime then fails to load the
-    model. A variadic input has one name for all of its values, which is returned once.
+    Each constant input is made an input of the graph in turn. Its name is returned if the runtime then fails to load
+    the model. A variadic input has one name for all of its values, which is returned once.
     """
     names = []
     for position, each in enumerate(trial.inputs):

@@ -291,8 +291,8 @@ class Match:
     def _check_shape(self, check: Check, index: int) -> None:
         """Raise Violation if the shape of the input at `index` certainly fits no pattern of a check.
 
-        The sizes of names in the pattern that fits are stored. If several patterns may fit, this is done only if the
-        first of them certainly fits. An unknown shape passes.
+        For the pattern that fits, the sizes of its names are stored, such as {"N": 3}. If several patterns may fit,
+        this is done only if the first of them certainly fits. An unknown shape passes.
         """
         shape, bound = self.shapes[index], (self.sizes, self.runs)
         if shape is None:

@@ -225,9 +225,8 @@ def constraint_misfits(
 ) -> Iterator[Misfit]:
     """Yield a misfit for each illegal value of an attribute whose declaration names a constraint, such as "C1".
 
-    Illegal values of other attributes are skipped: some flags, for example, may be any number but 0 in runtimes.
-    `values` are the values of the node's attributes by name. `ranks` are the ranks of its inputs in order, None if
-    unknown.
+    Illegal values of other attributes are skipped: runtimes accept some of them, such as 2 for a flag. `values` are the
+    values of the node's attributes by name. `ranks` are the ranks of its inputs in order, None if unknown.
     """
     return (misfit for misfit in value_misfits(schema, values, ranks) if misfit.constraint)
 

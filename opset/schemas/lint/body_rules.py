@@ -124,9 +124,9 @@ def _value_name_faults(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any
 def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions) -> Iterator[Finding]:
     """Yield a finding S235 for each node that does not fit its operator at an opset at which the body is used.
 
-    An operator that does not exist there is a fault, too. Only the first fault of a node is a finding. Optional inputs
-    of the body count as absent, unless `where` says that they are given. A body that is used at no opset is skipped.
-    `versions` returns the versions of an operator by domain and name.
+    A node whose operator does not exist at such an opset is a finding, too. Each node has at most one finding. Optional
+    inputs of the body count as absent, unless `where` says that they are given. A body that is used at no opset is
+    skipped. `versions` returns the versions of an operator by domain and name.
     """
     absent = {name for name, form in use.body.where if form == "absent"}
     optional = {each.name for each in use.schema.inputs if each.option != SINGLE}
@@ -146,9 +146,9 @@ def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions)
 def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: Versions) -> Iterator[str]:
     """Yield a message for each respect in which a node of a body does not fit its operator, such as a missing input.
 
-    A node with a subgraph, or of a domain other than ai.onnx and the body's own, gets only the message that bodies must
-    not have it. `inputs` are the names of the node's inputs; an input that may be left out is "". `versions` returns
-    the versions of an operator by domain and name.
+    Bodies must not have nodes with a subgraph, or of a domain other than ai.onnx and their own. For such a node, this
+    is the only message. `inputs` are the names of the node's inputs; an input that may be left out is "". `versions`
+    returns the versions of an operator by domain and name.
     """
     name, domain = node.op_type, normalize_domain(node.domain)
     if domain not in ("", use.schema.domain):

@@ -66,9 +66,9 @@ def _is_unfinished(operator: Operator) -> bool:
 
 
 def is_unexplained(step: Transition) -> bool:
-    """Whether the `change:` block in `step` explains nothing, although the signatures of its two versions are equal.
+    """Whether a version has an unchanged signature, and its `change:` block has neither `meaning` nor `clarified`.
 
-    A block explains the change by `meaning` or `clarified`.
+    `step` is the change from the version before to this version.
     """
     return not step.difference and not step.change.meaning and not step.change.clarified
 

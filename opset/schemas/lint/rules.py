@@ -134,8 +134,8 @@ class _TargetCheck:
     def __init__(self, folder: LintedFolder, sets: TypeSets, lock: Lock | None, hooks: Hooks) -> None:
         """Collect the facts that rules need, such as the names of all operators in the folder and the standard.
 
-        `sets` are the named type sets that the files may use, `lock` the hashes of released versions (None if there is
-        no lock), `hooks` the functions registered for the operators.
+        `sets` are the named type sets that the files may use. `lock` has the hashes of released versions, None if it
+        cannot be read. `hooks` has the functions registered for the operators.
         """
         self.folder = folder
         target = folder.target
@@ -155,7 +155,7 @@ class _TargetCheck:
         )
 
     def findings(self, faults: Collection[str]) -> Iterator[Finding]:
-        """Yield the findings of all rules, except findings that may be only the consequence of a fault in the file.
+        """Yield the findings of all rules, except findings that may only follow from a fault in the file.
 
         `faults` are the locations, path:line:column, at which reading found faults.
         """

@@ -78,10 +78,10 @@ class TypeFields(Fields):
         return types
 
     def emulate(self, node: YamlNode) -> dict[str, str]:
-        """Return the wider element type by which each element type is computed, from an `emulate` mapping.
+        """Return an `emulate` mapping as a dict: {"bfloat16": "float"} if bfloat16 is computed by casts to float.
 
-        An example is {"bfloat16": "float"}. A key in the YAML may be a type set: then each element type in the set is a
-        key of the result. Faults are added as findings.
+        A key in the YAML may be a type set: then each element type in the set is a key of the result. Faults are added
+        as findings.
         """
         found: dict[str, str] = {}
         for key, each in self.mapping(node).items():

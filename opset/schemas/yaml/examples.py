@@ -194,10 +194,9 @@ class Examples(Likeness):
             any(self.report_misfit(at, side, values, schema) for schema in versions)
 
     def report_misfit(self, at: YamlNode, side: str, values: Sequence[ExampleValue | None], schema: OpSchema) -> bool:
-        """Return whether values cannot be the inputs, or outputs, of a version, by their number or types.
+        """Return whether values misfit the inputs, or outputs, of a version in number or type; if so, add a finding.
 
-        If they cannot, a finding is added. Absent values (None) fit any input or output. `side` is "input" or "output",
-        `at` the YAML node of the values.
+        Absent values (None) fit any input or output. `side` is "input" or "output", `at` the YAML node of the values.
         """
         since, parameters = schema.since_version, getattr(schema, f"{side}s")
         if schema.unknown == SIGNATURE and values:

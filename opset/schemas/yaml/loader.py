@@ -674,8 +674,9 @@ class _Reading(Attributes, Changes, Likeness):
     ) -> None:
         """Add a special case or note to each version from `since` to `until`, which are keys in `fields`.
 
-        Both ends are included. A key that is missing, or names no version, sets no bound; a wrong one is a finding. If
-        a version already has an item with the text `key`, a finding is added, and the new item replaces it.
+        Both ends are included. If a key is missing, there is no bound; the same holds for an unknown version, which is
+        a finding. If a version already has an item with the text `key`, a finding is added, and the new item replaces
+        the old one.
 
         Args:
             item: The special case or note.

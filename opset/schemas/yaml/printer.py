@@ -89,7 +89,7 @@ def _as_item(lines: list[str], indent: str = "") -> list[str]:
 
 
 def difference_lines(key: str, value: Any) -> list[str]:
-    """Return the YAML lines of one key of a version that has the key `like`, and so only the keys that differ.
+    """Return the YAML lines of one key of a version that has the key `like`, and states only what differs.
 
     Inputs, outputs, attributes and types are on one line if they fit. Any other key has the lines of `entry_lines`.
     """
@@ -106,7 +106,7 @@ def _prose(key: str, value: str, indent: str = "  ") -> list[str]:
     """Return the YAML lines of a key with prose, indented by `indent`.
 
     The text is on one line if it fits, else folded (`>`). Text with line breaks is a literal block (`|`). Text with
-    control characters, or too many spaces to be folded, is on one line, however long.
+    control characters, or with spaces that folding would lose, is on one line, however long.
     """
     line = f"{indent}{key}: {value if _is_plain(value, _BLOCK_PLAIN) else _quote(value)}"
     printable = all(c.isprintable() for c in value.replace("\n", ""))

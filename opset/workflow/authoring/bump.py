@@ -224,7 +224,7 @@ def add_version(operator: Operator, data: bytes, since: int, command: str, sets:
         operator: The operator.
         data: Bytes of its file.
         since: Number of the copy.
-        command: The command that completes the version, which the guidance for the author names.
+        command: The command that completes the version; the guidance for the author names it.
         sets: Type sets that the file may name.
 
     Raises:
@@ -287,7 +287,7 @@ def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callabl
 
 
 def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
-    """Return the bytes of an operator's file with the changes of its newest version in the `change:` block.
+    """Return an operator's file, as bytes, with all changes of its newest version written into the `change:` block.
 
     If the block is then complete, two more things are done. Guidance for the author is removed. The version before is
     shortened: it gets the key `like` with the number of the newest version, and loses the keys that both share.

@@ -120,10 +120,10 @@ def _is_declared_by_attribute(version: Version, label: str) -> bool:
 
 
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
-    """Return the labels in `other` of the constraint that `version` calls `label`, if the label changed; else [].
+    """Return the labels under which `other` has the constraint that `version` calls `label`, if they differ; else [].
 
-    Constraints are the same if their texts and checked conditions are equal. The label did not change if `other` has
-    the same text under `label`.
+    Two constraints are the same if their texts and checked conditions are equal. If `other` has the same text under
+    `label`, the conditions do not matter: the label is the same.
     """
     text = version.docs.constraints[label]
     if other.docs.constraints.get(label) == text:

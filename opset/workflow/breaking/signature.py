@@ -141,7 +141,10 @@ def _attribute_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B123", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
 def _attribute_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each attribute that has another name now, by `VersionPair.renamed_attributes`."""
+    """Yield a finding for each attribute that was renamed.
+
+    An attribute was renamed if the `change:` block says so, or if an old and a new attribute differ only in the name.
+    """
     for old, new in pair.renamed_attributes.items():
         yield RuleFinding(f"the attribute {old!r} is called {new!r} now", ("attributes", new))
 
@@ -271,8 +274,8 @@ def _legality_change(key: str, old: Attribute, new: Attribute) -> str:
 def _change_word(fewer: bool, more: bool) -> str:
     """Return a word for a change of legal values: "was tightened", "was loosened" or "changed".
 
-    `fewer` says whether some values are no longer legal, `more` whether some became legal. If only `fewer` is true, the
-    word is "was tightened"; if only `more` is, "was loosened"; if both or neither are, "changed".
+    `fewer` says whether some values are no longer legal, `more` whether some became legal. If both or neither is true,
+    the word is "changed".
     """
     if fewer == more:
         return "changed"

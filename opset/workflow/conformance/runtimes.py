@@ -397,9 +397,9 @@ def _encode_request(request: Request) -> bytes:
 
 
 def _encode_value(value: Any, data: bytearray) -> dict[str, Any]:
-    """Return a value in the form of a message's header, and append the bytes of its tensors to `data`.
+    """Return a value as an entry of a message's header, and append the bytes of its tensors to `data`.
 
-    worker.py describes the form.
+    An example of an entry is {"tensor": 1, "shape": [2], "at": [0, 8]}.
     """
     if value is None:
         return {"nothing": True}

@@ -159,7 +159,7 @@ class ExampleRunner:
 
     @cached_property
     def routes(self) -> Routes:
-        """The routes of the version converter for the registry, which include its adapters; they are made once."""
+        """The Routes of the registry, by which the version converter finds adapters; they are made once."""
         return routes_of(self.registry)
 
     def clear_values(self) -> None:
