@@ -248,9 +248,9 @@ class Edits:
 
 
 def _drop_unused(graph: Any, names: set[str]) -> None:
-    """Remove from a GraphProto the constants called `names` that nothing reads any more, and their value_info.
+    """Remove from a GraphProto the constants in `names` that nothing reads any more, with their value_info.
 
-    They are initializers and Constant nodes.
+    A constant is an initializer or a Constant node.
     """
     read = names_read(graph.node).union(value.name for value in (*graph.output, *graph.input))
     unused = names - read

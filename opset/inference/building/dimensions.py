@@ -771,7 +771,7 @@ class _SizeReader:
         return result
 
     def read_factor(self, depth: int) -> Size:
-        """Read a number, variable, function or sum in brackets; raise _NotASize if none is next. Return a size."""
+        """Read a number, variable, function or sum in brackets, and return a size. Raises _NotASize if none is next."""
         token = self.take_token()
         if token == "(":
             inner = self.read_sum(depth + 1)

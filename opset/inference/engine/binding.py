@@ -85,8 +85,8 @@ def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
 def _with_variables(dims: Mapping[str, int], known: Iterable[str]) -> dict[str, int]:
     """Return `dims` with the numbers of variables that follow from expressions: "past + 1" of 4 adds "past" of 3.
 
-    Only expressions in `known`, the names of the model, are looked at. Raises UsageError U103 if an expression can
-    never be its number in `dims`, or cannot be it with the number of its variable.
+    Only expressions in `known`, the names of the model, are looked at. Raises UsageError U103 if an expression cannot
+    have its number in `dims`, or contradicts the number of its variable.
     """
     values = dict(dims)
     findings = []
@@ -108,8 +108,8 @@ def _with_variables(dims: Mapping[str, int], known: Iterable[str]) -> dict[str, 
 def _solve(size: Dim, number: int) -> tuple[str, int | None] | None:
     """Return the variable of a size, and its value if the size is `number`: ("N", 3) for 2*N + 1 and the number 7.
 
-    The value is None if no whole number from 0 on fits. The result is None if the size has several variables, or has
-    one in a product or a function.
+    The value is None if it would be negative or a fraction. The result is None if the size has several variables, or
+    has one in a product or a function.
     """
     named = [(monomial, coefficient) for monomial, coefficient in size.terms if monomial]
     if len(named) != 1 or len(named[0][0]) != 1 or not isinstance(name := named[0][0][0], str):

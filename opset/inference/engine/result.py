@@ -422,7 +422,7 @@ def _findings_of(engine: Engine, certain: bool = True) -> Iterator[Finding]:
 def _warnings_of(engine: Engine) -> list[str]:
     """Return a line, "<place>: <differences>", for each node that harmlessly differs from its schema.
 
-    After MAX_WARNINGS lines, one more counts the rest.
+    After MAX_WARNINGS lines, a last line states how many nodes are left.
     """
     warned = [(scope, index, warnings) for scope in engine.all_scopes() for index, warnings in scope.warnings.items()]
     shown = [f"{scope.body.location(index)}: {'; '.join(warnings)}" for scope, index, warnings in warned[:MAX_WARNINGS]]

@@ -102,7 +102,7 @@ def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
 
 
 def _check_edited_type(before: Type, outputs: list[Type | None]) -> None:
-    """Raise Violation C5 if a graph does not have one output, or if this certainly has another type than `before`.
+    """Raise Violation C5 if a graph does not have one output, or if its output certainly is not of the type `before`.
 
     `before` is the type of the graph's input; `outputs` are the types of the outputs, None if unknown. Kind, element
     type and shape are compared; an unknown part fits.

@@ -183,8 +183,8 @@ def _elements_or_unknown(call: Call, index: int) -> Constant | None:
 def tile_6(call: Call) -> Shape:
     """Return each size of the input times its number of repeats, which the second input has.
 
-    A size is None if one of its two factors is unknown, unless the other one is 0. If the rank is unknown, the number
-    of repeats gives it. Raises Unknown if neither is known.
+    A size is 0 if one of its two factors is 0, else None if one is unknown. If the rank is unknown, the number of
+    repeats gives it. Raises Unknown if neither is known.
     """
     shape = call.shape(0)
     repeats = call.sizes(1)

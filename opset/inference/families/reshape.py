@@ -54,7 +54,7 @@ def reshape_1(call: Call) -> Shape:
 
 @infer("Flatten")
 def flatten_1(call: Call) -> Shape:
-    """Return (rows, columns): the product of the sizes before the attribute `axis`, and of the sizes from it on.
+    """Return (rows, columns), the products of the sizes before the attribute `axis` and of the sizes from it on.
 
     [2, 3, 4] gives [2, 12] for axis 1, and [1, 24] for axis 0. A negative axis counts from the end. A product is None
     if it is unknown. If the rank is unknown, both are None, except that axis 0 always gives 1 row.

@@ -118,7 +118,7 @@ def split_to_sequence_11(call: Call) -> Type:
 
 
 def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
-    """Return the size that all parts have into which SplitToSequence splits a dimension, or None if they may differ.
+    """Return the size of each part into which SplitToSequence splits a dimension, or None if the sizes may differ.
 
     `size` is the size of the dimension, None if unknown. The size of a part is the scalar input `split`, or 1 without
     it. A dimension that is certainly not larger than `split` makes one part. The result is None if the last part may be

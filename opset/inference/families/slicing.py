@@ -26,7 +26,7 @@ _Bounds = tuple["Sizes | None", "Sizes | None", "list[int] | None", "Sizes | Non
 
 @infer("Slice")
 def slice_1(call: Call) -> Shape:
-    """Return the output shape of Slice; a size is None if its bounds are unknown, and all are if an axis is unknown.
+    """Return the output shape of Slice; a size is None if its bounds are unknown. All are None if an axis is unknown.
 
     Raises Unknown if the rank is unknown, Violation without a label if `starts` or `ends` is absent before version 10.
     """
@@ -289,7 +289,7 @@ def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
 
 
 def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:
-    """Return the axes that Pad pads: the fourth input counted from 0, or all without it; None if one is unknown."""
+    """Return the axes that Pad pads, counted from 0: the fourth input, by default all; None if one is unknown."""
     return _normalize_axes(call.sizes(3), rank) if call.has(3) else range(rank)
 
 
