@@ -157,7 +157,7 @@ class Inference:
             raise missing_attribute("Inference", name, _PLACES, dir(type(self)))
 
     def findings_in_branches(self) -> FindingList:
-        """Return the findings in graphs and functions that may not be run: guarded by a condition, or never reached.
+        """Return the findings in graphs and functions that run only under a condition, or never.
 
         They are not in `findings`.
         """
@@ -434,7 +434,7 @@ def _findings_of(engine: Engine, certain: bool = True) -> Iterator[Finding]:
 def _warnings_of(engine: Engine) -> list[str]:
     """Return a line, "<place>: <differences>", for each node that harmlessly differs from its schema.
 
-    After MAX_WARNINGS lines, one more counts the rest.
+    After MAX_WARNINGS lines, a last line states how many nodes are left.
     """
     warned = [(scope, index, warnings) for scope in engine.all_scopes() for index, warnings in scope.warnings.items()]
     shown = [f"{scope.body.location(index)}: {'; '.join(warnings)}" for scope, index, warnings in warned[:MAX_WARNINGS]]
@@ -445,8 +445,8 @@ def _gaps_in(scope: Scope) -> Iterator[Gap]:
     """Yield a Gap for each node output in a scope whose type or shape is not fully known.
 
     Symbolic sizes count as known. If the scope is a graph that runs only under a condition, outputs whose stated type
-    contradicts the inferred type are gaps, too. Outputs of nodes with an input of unknown rank are left out, since the
-    input explains them, unless the node has a problem.
+    contradicts the inferred type are gaps, too. Outputs of a node without problems are left out if the rank of an input
+    is unknown, since the input explains them.
     """
     for index, names in enumerate(scope.body.computes):
         coverages = {name: _coverage_of(scope.types.get(name)) for name in names if name}
