@@ -699,7 +699,10 @@ def _term_text(monomial: Monomial, coefficient: int) -> tuple[int, str]:
 
 
 def _atom_text(atom: Atom) -> str:
-    """Return the text of a function, or the name of a variable, in quotes if it does not look like one ("a-b")."""
+    """Return an atom of an expression of sizes as text: the text of a function, or the name of a variable.
+
+    A name that does not look like a variable, such as a-b, is in double quotes; double quotes in it are doubled.
+    """
     if isinstance(atom, Function) or _VARIABLE.fullmatch(atom):
         return str(atom)
     return '"' + atom.replace('"', '""') + '"'
