@@ -699,10 +699,7 @@ def _term_text(monomial: Monomial, coefficient: int) -> tuple[int, str]:
 
 
 def _atom_text(atom: Atom) -> str:
-    """Return an atom of an expression of sizes as text: the text of a function, or the name of a variable.
-
-    A name that does not look like a variable, such as a-b, is in double quotes; double quotes in it are doubled.
-    """
+    """Return the text of a function, or the name of a variable; a name that is no word, such as "a-b", is quoted."""
     if isinstance(atom, Function) or _VARIABLE.fullmatch(atom):
         return str(atom)
     return '"' + atom.replace('"', '""') + '"'
