@@ -110,6 +110,8 @@ class DerivedAdapter(NamedTuple):
     undefined: dict[str, Any]
     """Values of attributes that mean nothing in the source version."""
     must_equal: dict[str, Any]
+    required: tuple[tuple[str, str], ...]
+    """Names before and after of attributes that the target version requires, and the source version does not."""
     unsupported: tuple[str, ...]
     to_input: dict[str, int]
     to_attribute: dict[int, str]
@@ -147,6 +149,7 @@ class DerivedAdapter(NamedTuple):
             or self.rewrite
             or self.undefined
             or self.must_equal
+            or self.required
             or self.unsupported
             or self.narrower
             or self.type_restrictions
@@ -195,6 +198,9 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
             for attribute in added
             if old[attribute.name] != attribute.default and not isinstance(old[attribute.name], dict)
         ]
+    stated = {after for _, after, _ in filter(None, set_defaults)}
+    required = [(pair.source.name, pair.target.name) for pair in counterparts if not pair.source.required]
+    required += [(attribute.name, attribute.name) for attribute in added if upwards]
     integers = [name for name, attribute in source.attributes.items() if attribute.type in ("int", "ints")]
     axes = tuple(name for name in integers if facets[name].negative)
     from_front = () if upwards or not source.inputs else axes
@@ -210,6 +216,11 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
         ),
         undefined={name: facet.undefined for name, facet in facets.items() if upwards and facet.undefined is not None},
         must_equal={} if upwards else old,
+        required=tuple(
+            (before, after)
+            for before, after in required
+            if target.attributes[after].required and after not in stated and before not in unsupported
+        ),
         unsupported=tuple(unsupported),
         to_input=inputs if upwards else {},
         to_attribute={} if upwards else {position: name for name, position in inputs.items()},
@@ -280,12 +291,13 @@ def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | Non
 
 
 def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
-    """Whether the target version takes fewer inputs or outputs, or requires an input that is optional in the source."""
+    """Whether the target version takes fewer inputs or outputs, or requires more of them."""
     required = any(
         after.option == SINGLE and before.option == OPTIONAL
         for before, after in zip(source.inputs, target.inputs, strict=False)
     )
-    return required or target.max_input < source.max_input or target.max_output < source.max_output
+    fewer = target.max_input < source.max_input or target.max_output < source.max_output
+    return required or fewer or target.min_input > source.min_input or target.min_output > source.min_output
 
 
 def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestriction, ...]:
@@ -453,7 +465,13 @@ def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str],
             what = safe_text(value) if not hasattr(value, "DESCRIPTOR") else "given"
             raise Refusal("C204", f"'{name}' is {what}; version {since} has no such attribute")
         drop.append(name)
-    changes = {after: value for before, after, value in derived.set_defaults if not node.has(before)}
+    for name, required in derived.required:
+        if not node.has(name):
+            what = "it" if name == required else f"'{required}'"
+            raise Refusal("C204", f"the attribute '{name}' is absent, and version {since} requires {what}")
+    changes = {new: value for name, new, value in derived.set_defaults if not node.has(name)}
+    if changes:
+        _check_values(derived, changes)
     for pair in derived.rewrite:
         source, target = pair.source, pair.target
         if not node.has(source.name):
