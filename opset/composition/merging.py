@@ -36,6 +36,7 @@ from opset.model.graph.walking import function_key
 from opset.model.storage import external
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.options import checked_options
 from opset.preparation import read_model
 from opset.schemas.names import domain_name, near_miss
 from opset.version_converter import Conversion, Target, convert_model, target_of
@@ -82,6 +83,7 @@ class Merging:
     notes: list[str]
 
 
+@checked_options
 def merge(
     first: Any,
     second: Any,
