@@ -41,6 +41,11 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def _is_name(value: Any) -> bool:
+    """Whether a value is a name: text, or the bytes of a name in a model that are no UTF-8."""
+    return isinstance(value, str | bytes)
+
+
 def _is_path(value: Any) -> bool:
     """Whether a value is a path."""
     return isinstance(value, str | os.PathLike)
@@ -72,8 +77,8 @@ def _is_real(value: Any) -> bool:
 
 
 def _is_table(value: Any) -> bool:
-    """Whether a value is a mapping with text as its keys."""
-    return isinstance(value, Mapping) and all(map(_is_text, value))
+    """Whether a value is a mapping with names as its keys."""
+    return isinstance(value, Mapping) and all(map(_is_name, value))
 
 
 def _is_opsets(value: Any) -> bool:
@@ -101,21 +106,21 @@ def _is_schemas(value: Any) -> bool:
 
 _NAMES = "a name, or a list of names"
 _KINDS = {
-    "add_outputs": _Kind(_is_text, _NAMES, '["scores"]', several=True, none=True),
+    "add_outputs": _Kind(_is_name, _NAMES, '["scores"]', several=True, none=True),
     "allow_external_roots": _Kind(_is_path, "a folder, or a list of folders", '["weights/"]', several=True),
     "atol": _Kind(_is_real, "a number, 0 or greater", "1e-5"),
     "connect": _Kind(_is_pairs, "a dict of outputs to inputs, or a list of pairs", '{"out": "in"}'),
     "contains": _Kind(_is_text, "text", '"Segmentation fault"'),
     "dims": _Kind(_is_table, "a dict of names to sizes", '{"batch": 4}'),
-    "exclude": _Kind(_is_text, _NAMES, '["local.Block"]', several=True),
+    "exclude": _Kind(_is_name, _NAMES, '["local.Block"]', several=True),
     "executor": _Kind(lambda value: _is_text(value) or hasattr(value, "submit"), "an executor, or its address", '"tcp://…"'),
     "failing": _Kind(_is_symptom, "a command as text or as a list, or a function", '"python try.py {}"'),
-    "freeze": _Kind(_is_text, _NAMES, '["axes"]', several=True),
+    "freeze": _Kind(_is_name, _NAMES, '["axes"]', several=True),
     "function": _Kind(_is_text, "text", '"local.Block"'),
-    "functions": _Kind(_is_text, _NAMES, '["local.Block"]', several=True),
+    "functions": _Kind(_is_name, _NAMES, '["local.Block"]', several=True),
     "graph": _Kind(_is_text, "text", '"/Loop.body"'),
     "ignore": _Kind(_is_text, "a code, or a list of codes", '["W101"]', several=True),
-    "inputs": _Kind(_is_text, _NAMES, '["x"]', several=True),
+    "inputs": _Kind(_is_name, _NAMES, '["x"]', several=True),
     "ir_version": _Kind(_is_positive, "an integer above 0", "8"),
     "jobs": _Kind(_is_whole, "an integer, 0 or greater", "4"),
     "limit": _Kind(_is_whole, "an integer, 0 or greater", "20"),
@@ -123,10 +128,10 @@ _KINDS = {
     "max_tries": _Kind(_is_whole, "an integer, 0 or greater", "500"),
     "node": _Kind(_is_text, "text", '"/Add_2"'),
     "op_type": _Kind(_is_text, "text", '"Softmax"'),
-    "operators": _Kind(_is_text, _NAMES, '["Gelu"]', several=True),
+    "operators": _Kind(_is_name, _NAMES, '["Gelu"]', several=True),
     "opsets": _Kind(_is_opsets, "an opset, or a dict of domains to versions", '{"ai.onnx": 17}'),
     "output": _Kind(_is_path, "a path", '"converted/"'),
-    "outputs": _Kind(_is_text, _NAMES, '["y"]', several=True),
+    "outputs": _Kind(_is_name, _NAMES, '["y"]', several=True),
     "progress": _Kind(callable, "a function", "lambda done, all: print(done, all)"),
     "rtol": _Kind(_is_real, "a number, 0 or greater", "1e-3"),
     "runtimes": _Kind(_is_text, "a runtime, or a list of runtimes", '["tensorrt"]', several=True),

@@ -347,9 +347,6 @@ class _Joining:
         connect = self._joint.connect
         if connect is None:
             return self._connections_by_name()
-        if isinstance(connect, str):
-            help = "give pairs, OUTPUT and INPUT of each: {'y': 'x'}"
-            raise UsageError(Finding("U103", f"{quote(connect)} connects nothing", help=help))
         pairs = [*dict.fromkeys(connect.items() if isinstance(connect, Mapping) else map(tuple, connect))]
         faults = FindingList()
         fed: set[str] = set()
