@@ -53,6 +53,7 @@ from opset.workflow.examples.inference import (
     structure_of,
 )
 from opset.workflow.examples.runner import PACKAGE_MISSING, Examination, ExampleRunner, disagreements, limit_finding
+from opset.workflow.examples.variants import variants_of
 
 SCALE = """\
 operator: Scale
@@ -1323,3 +1324,10 @@ def main():
 
 if __name__ == "__main__":
     main()
+
+
+def test_a_variant_of_another_type_leaves_omitted_outputs_out():
+    value = ExampleValue("tensor(float)", [1.0], (1,))
+    example = Example("it", 7, inputs=(value,), outputs=(value, None))  # version 7 has T for both outputs
+    variants = dict(variants_of(default_registry().schema("Dropout", 7), example))
+    assert variants["of double"].outputs == (value._replace(type="tensor(double)"), None)
