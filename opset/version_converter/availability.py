@@ -5,16 +5,18 @@ A restriction that only words state is not checked; the report of a conversion l
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from opset.errors import SHOWN, listing
+from opset.model.attributes import attribute_value
 from opset.model.graph.index import Operator
 from opset.model.graph.walking import names_read, subgraphs
 from opset.model.types import element_of
 from opset.opsets.runtimes import Kernel, Runtime
-from opset.opsets.runtimes.model import RANGE, KernelFault, serves_version
+from opset.opsets.runtimes.model import RANGE, Comparison, KernelFault, serves_version
 from opset.schemas.function_bodies import body_nodes
 from opset.schemas.model import OpSchema
 from opset.schemas.names import normalize_domain
@@ -132,7 +134,7 @@ class Availability:
     def find_lack(self, node: Any, opset: int, facts: ValueFacts) -> Lack | None:
         """Return why a node does not run correctly; None if the runtime or its fallback runs it, or may run it.
 
-        The fallback is asked only if the runtime does not take the node at all. `opset` is the version of the node's
+        The fallback is asked only if the runtime has no kernel for the node. `opset` is the version of the node's
         domain.
         """
         return self.judge(node, opset, facts).lack
@@ -140,8 +142,9 @@ class Availability:
     def judge(self, node: Any, opset: int, facts: ValueFacts, names: Names | None = None) -> Judgement:
         """Return whether the runtime or its fallback runs a node rightly, and if not, why.
 
-        A node is taken to run if its operator has no schema, or if the runtime's operators are not known. The result is
-        cached for all nodes with the same operator, opset, types, and facts that the runtime's kernels depend on.
+        A node counts as run rightly if its operator has no schema, or if the runtime's operators are not known. The
+        result is cached for all nodes with the same operator, opset, types, and facts that the runtime's kernels depend
+        on.
 
         Args:
             node: The NodeProto.
@@ -239,8 +242,7 @@ class Availability:
 
         - the casts that the runtime makes itself;
         - the pairs that the operator declares (`emulate`);
-        - for each declared pair of an integer type and a floating-point type, such as ("int8", "float"), pairs of the
-          integer type with int32 or int64.
+        - an integer type with int32 or int64, if the operator declares a floating-point type for it.
         """
         yield from ((element, other) for element, other in self.runtime.casts.items() if " " not in other)
         declared: dict[tuple[str, str], None] = {}
@@ -349,9 +351,9 @@ class Availability:
     ) -> Lack | None:
         """Return why a runtime cannot run a node by its function body at `opset`, None if no reason is known.
 
-        Only the type of the node's first input is checked, against the kernels of each node in the body that reads this
-        input as its own first input. If the runtime has kernels for such a node, but none for the type, that is the
-        reason. The result is None if the type is unknown, or if a body computes it in a wider type.
+        Only nodes of the body that have the same first input as the node are looked at. The reason is that the runtime
+        has kernels for the operator of one of these, but none for the type of this input. If the type is unknown, or a
+        body computes it in a wider type, the result is None.
         """
         element = facts.element(node.input[0]) if node.input and node.input[0] else None
         if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):
@@ -397,7 +399,7 @@ def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[KernelFaul
 def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
     """Return which facts about nodes of an operator version decide whether a runtime or its fallback runs a node.
 
-    The result joins the facts on which each of their kernels and known faults depends. It is NO_DEMANDS if types alone
+    The result has every fact on which one of their kernels or known faults depends. It is NO_DEMANDS if types alone
     decide. `opset` is the version of the operator's domain that the model imports.
     """
     kernels: list[Kernel] = []
@@ -410,11 +412,14 @@ def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
     kernels += [fault.nodes for fault in faults]
     names_given = any(fault.present or fault.absent for fault in faults)
     needs_constants = any(kernel.constant_inputs or kernel.values for kernel in kernels)
+    compared = {str(side) for fault in faults for each in fault.where for side in (each.name, each.other)}
     demands = Demands(
-        attributes=frozenset(name for kernel in kernels for name in kernel.attributes),
+        attributes=frozenset(name for kernel in kernels for name in kernel.attributes) | compared,
         shapes=any(each.input_ranks or each.static_shape for each in kernels)
         or any(each.empty or each.scalars or each.states for each in faults),
-        constants=names_given or needs_constants or any(each.values or each.computed or each.known for each in faults),
+        constants=names_given
+        or needs_constants
+        or any(each.values or each.computed or each.known or each.where for each in faults),
         outputs=names_given or any(kernel.outputs is not None for kernel in kernels),
         ranks=any(kernel.known_ranks for kernel in kernels),
         captures=any(fault.captures for fault in faults),
@@ -486,9 +491,8 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
 def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple[int, ...]:
     """Return the positions of inputs that must become constants to avoid a fault; () if constants do not avoid it.
 
-    They are the inputs that the fault lists in both `computed` and `known`. By `computed`, the fault occurs only if one
-    of the inputs is no constant. By `known`, it occurs only if their elements are known before the model runs, so that
-    constants can be made of them.
+    The fault lists these inputs in `computed` and in `known`. It occurs only if one of them is no constant, although
+    its elements are known before the model runs.
     """
     names = fault.computed & fault.known
     formals = formals_of(schema.inputs, len(node.input)) if names else ()
@@ -552,4 +556,50 @@ def _has_fault(fault: KernelFault, runtime: Runtime, node: Any, schema: OpSchema
             return False
     if len(known) < len(fault.values):
         return False
-    return None if fault.when or None in known.values() else True
+    compared = [_compare(each, node, schema, read, facts) for each in fault.where]
+    if False in compared:
+        return False
+    return None if fault.when or None in (*known.values(), *compared) else True
+
+
+_MOST_PLACES = 32
+"""Elements of an attribute that are compared with a number."""
+_SIGNS = {"=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
+def _compare(
+    comparison: Comparison, node: Any, schema: OpSchema, read: Mapping[str, str], facts: ValueFacts
+) -> bool | None:
+    """Return whether a comparison of a fault holds for a node; None if it depends on values that are not known.
+
+    `read` has the names of values by inputs. An attribute that the node leaves out has its default; without one, it is
+    1 for each element on the right side, as strides are, and on the left side, the comparison does not hold.
+    """
+    sign = _SIGNS[comparison.sign]
+    if comparison.at is not None:
+        if comparison.name not in read:
+            return False
+        constant = facts.small_constant(read[comparison.name])
+        if constant is None:
+            return None
+        values = constant.values
+        return comparison.at < len(values) and bool(sign(values[comparison.at], comparison.other))
+    stated = {each.name: each for each in node.attribute}
+    sides = [_numbers(each, stated, schema) for each in (comparison.name, comparison.other)]
+    if None in sides:
+        return None
+    left, right = sides[0] or [], sides[1] or []
+    return any(sign(*pair) for pair in zip(left, right or [1] * len(left), strict=False))
+
+
+def _numbers(side: str | float, stated: Mapping[str, Any], schema: OpSchema) -> list[float] | None:
+    """Return the elements of an attribute, as a node states them or by default; None if the caller gives them."""
+    if not isinstance(side, str):
+        return [side] * _MOST_PLACES
+    attribute, declared = stated.get(side), schema.attributes.get(side)
+    if attribute is not None and attribute.ref_attr_name:
+        return None
+    value = attribute_value(attribute) if attribute is not None else declared and declared.default
+    if value is None:
+        return []
+    return [*value] if isinstance(value, list | tuple) else [value]

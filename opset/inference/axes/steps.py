@@ -22,10 +22,10 @@ class Follower(Protocol):
     edits: Edits
 
     def choose(self, candidates: Sequence[Chosen]) -> Chosen:
-        """Return the candidate that the pass was told to take at this call, by default the first one.
+        """Return the candidate that the pass was told to take at this decision, by default the first one.
 
-        The pass holds a list of positions among the candidates, one for each call with several candidates, in order. A
-        call beyond the end of the list takes the first candidate.
+        A decision is a call with several candidates. The pass holds a list with the position of the candidate to take
+        for each decision, in order.
         """
 
     def input_label(self, call: Call, index: int) -> str:
@@ -171,10 +171,10 @@ class AxisStep:
     # -- what changes --
 
     def choose(self, candidates: Sequence[Place]) -> Place:
-        """Return one of several possible places: the first one, until it has led to a failure.
+        """Return one of several possible places, at first the first one.
 
-        If a later node cannot carry the axis, the axis is followed through the model again, and another place is
-        returned here.
+        If a later node cannot carry the axis, the axis is followed through the model once more, and this call returns
+        another place.
         """
         return self._tracking.choose(candidates)
 
@@ -226,15 +226,15 @@ class AxisStep:
     def narrow(self, index: int, axis: int) -> None:
         """Change the node: its input at `index` becomes the first slice of this input along `axis`.
 
-        Raises Blocked if its slices may differ.
+        Raises Blocked if the slices of the input along `axis` are not certainly equal.
         """
         name = self._narrow(index, axis)
         self._tracking.edits.replace(self._index, index, name, self._name(index), "one slice for all")
 
     def _narrow(self, index: int, axis: int) -> str:
-        """Return the name of a new value, the first slice of an input along `axis`, which a new node computes.
+        """Return the name of a new value: the input at `index` cut to its first slice along `axis`, which gets size 1.
 
-        Raises Blocked if its slices may differ.
+        A new Slice computes it. Raises Blocked if the slices of the input along `axis` are not certainly equal.
         """
         name = self.call.names[index]
         if not self._tracking.has_equal_slices(name, axis):

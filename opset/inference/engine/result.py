@@ -18,6 +18,7 @@ from opset.inference.building.types import Type, unwrap_layers
 from opset.inference.building.work import default_budget
 from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names, stated_dim_names
 from opset.inference.engine.engine import Engine, stopped_error
+from opset.inference.engine.pickling import engine_arguments, restored_engine
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.writing import write_types
 from opset.inference.limits import MAX_WARNINGS
@@ -25,6 +26,7 @@ from opset.model import load
 from opset.model.graph.index import Body, ModelIndex
 from opset.model.storage.container import MessageT, Model, ModelSource
 from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.options import checked_options
 from opset.preparation import Freeze, read_model
 
 __all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
@@ -145,6 +147,10 @@ class Inference:
         ]
         return html_of(repr(self).strip("<>"), tables)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return how a pickle makes it again: with all results, and without the functions that computed them."""
+        return _restored, (engine_arguments(self._engine), self.left_out)
+
     if not TYPE_CHECKING:  # a checker of types knows the names
 
         def __getattr__(self, name: str) -> NoReturn:
@@ -152,7 +158,7 @@ class Inference:
             raise missing_attribute("Inference", name, _PLACES, dir(type(self)))
 
     def findings_in_branches(self) -> FindingList:
-        """Return the findings in graphs and functions that may not be run: guarded by a condition, or never reached.
+        """Return the findings in graphs and functions that run only under a condition, or never.
 
         They are not in `findings`.
         """
@@ -237,6 +243,14 @@ class Inference:
         return model
 
 
+def _restored(arguments: tuple[Any, ...], left_out: int) -> Inference:
+    """Return an inference that was pickled."""
+    inference = Inference(restored_engine(*arguments))
+    inference.left_out = left_out
+    return inference
+
+
+@checked_options
 def infer(
     model: Any,
     *,
@@ -355,6 +369,7 @@ def infer_shapes(
 def infer_shapes(
     model: MessageT, check_type: bool = ..., strict_mode: bool = ..., data_prop: bool = ...
 ) -> MessageT: ...
+@checked_options
 def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False) -> Any:
     """Return the model with the types and shapes of its values written in, as the onnx function of this name does.
 
@@ -422,7 +437,7 @@ def _findings_of(engine: Engine, certain: bool = True) -> Iterator[Finding]:
 def _warnings_of(engine: Engine) -> list[str]:
     """Return a line, "<place>: <differences>", for each node that harmlessly differs from its schema.
 
-    After MAX_WARNINGS lines, one more counts the rest.
+    After MAX_WARNINGS lines, a last line states how many nodes are left.
     """
     warned = [(scope, index, warnings) for scope in engine.all_scopes() for index, warnings in scope.warnings.items()]
     shown = [f"{scope.body.location(index)}: {'; '.join(warnings)}" for scope, index, warnings in warned[:MAX_WARNINGS]]
@@ -433,8 +448,8 @@ def _gaps_in(scope: Scope) -> Iterator[Gap]:
     """Yield a Gap for each node output in a scope whose type or shape is not fully known.
 
     Symbolic sizes count as known. If the scope is a graph that runs only under a condition, outputs whose stated type
-    contradicts the inferred type are gaps, too. Outputs of nodes with an input of unknown rank are left out, since the
-    input explains them, unless the node has a problem.
+    contradicts the inferred type are gaps, too. Outputs of a node without problems are left out if the rank of an input
+    is unknown, since the input explains them.
     """
     for index, names in enumerate(scope.body.computes):
         coverages = {name: _coverage_of(scope.types.get(name)) for name in names if name}

@@ -14,8 +14,9 @@ import numpy as np
 from opset.budget import Budget, Limits
 from opset.errors import Finding, FindingList, RunError, listing, quote
 from opset.file_names import list_paths
-from opset.model.storage.container import ModelLike, load
-from opset.opsets.registry import Schemas, registry_with
+from opset.model.storage.container import Model, ModelLike, load
+from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.options import checked_options
 from opset.preparation import Freeze, read_model
 from opset.reference.engine.compilation import Compiler
 from opset.reference.engine.constants import ModelTensors
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 class ReferenceEvaluator:
     """Computes a model's outputs with the reference kernels, one for each definition that an operator ever had."""
 
+    @checked_options
     def __init__(
         self,
         model: ModelLike,
@@ -77,6 +79,7 @@ class ReferenceEvaluator:
             self.model, notes = with_sizes(self.model, dims, self.registry, limits)
         self._seed = seed
         self._trace = trace
+        self._strict = strict
         self.model, index = read_model(self.model, self.registry, freeze, strict)
         proto = self.model.proto
         index.call_order()
@@ -94,6 +97,11 @@ class ReferenceEvaluator:
         self._compiler = Compiler(index, resolver, self._constants, self._infer_model, everything)
         self._programs: dict[tuple[str, ...], Program] = {}
         self._evaluation: Evaluation | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return how a pickle makes it again; the process that reads it compiles the model anew."""
+        form = {"limits": self.limits, "seed": self._seed, "trace": self._trace, "strict": self._strict}
+        return _restored, (self.model, self.registry, form, self.notes)
 
     def _infer_model(self) -> Inference:
         """Return the inference of the model. Raises OpsetError if it is not possible."""
@@ -168,3 +176,10 @@ class ReferenceEvaluator:
         if findings:
             raise RunError(findings)
         return feeds
+
+
+def _restored(model: Model, registry: Registry, form: Mapping[str, Any], notes: Sequence[str]) -> ReferenceEvaluator:
+    """Return an evaluator that was pickled: of a model that was prepared before, with the notes about that."""
+    evaluator = ReferenceEvaluator(model, schemas=registry, **form)
+    evaluator.notes = [*notes]
+    return evaluator

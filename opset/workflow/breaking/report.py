@@ -164,9 +164,9 @@ def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
 def text_lines(report: ComparisonReport, style: Callable[[str, str], str] = lambda text, kind: text) -> list[str]:
     """Return a report as lines of text for a terminal, the gravest findings first.
 
-    Findings that differ only in version, place and help are shown as one. Of these, at most SHOWN of each severity are
-    shown; a line has the number of the others. `style(text, kind)` returns the beginning of a finding in color: `kind`
-    is its severity, or "approved" if it was approved. By default, nothing is colored.
+    Findings that differ only in version, place and help are shown as one. At most SHOWN findings of each severity are
+    shown, followed by the number of those left out. `style(text, kind)` returns the beginning of a finding in color:
+    `kind` is its severity, or "approved" if it was approved. By default, nothing is colored.
     """
     lines: list[str] = []
     for severity in SEVERITIES:
@@ -185,7 +185,9 @@ def text_lines(report: ComparisonReport, style: Callable[[str, str], str] = lamb
 def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str]) -> list[str]:
     """Return a finding as lines of text: its rule, title and message, then place, requirement, reason and help.
 
-    A notice has the first line only. `style(text, severity)` returns the beginning of that line in color.
+    Empty parts are left out. If the finding is approved, only its place and the reason of the approval follow the first
+    line. A notice has the first line only. `style(text, kind)` returns the beginning of that line in color; `kind` is
+    the severity, or "approved".
     """
     label = "approved" if finding.approved else _LABELS[finding.severity]
     head = f"{style(f'{label}[{finding.rule}]', 'approved' if finding.approved else finding.severity)} "
@@ -203,8 +205,7 @@ def markdown_lines(report: ComparisonReport, strict: bool = False) -> list[str]:
     """Return a report as Markdown for a pull request: the verdict, a table of findings, and how to mend errors.
 
     The verdict is "Breaking" if there are errors that nobody approved, else "Clean". If `strict`, warnings that nobody
-    approved are "Breaking", too. At most SHOWN groups of findings are in the table, and as many different helps of
-    unapproved errors below it.
+    approved are "Breaking", too. The table, and the list of ways to mend errors, have at most SHOWN lines each.
     """
     verdict = "Clean" if report.status(strict) == 0 else "Breaking"
     lines = [f"### {verdict}: {_table_cell(report.summary())}", ""]

@@ -99,8 +99,7 @@ def check_frameworks(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_numpy(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield one piece of evidence: PASSED if `counterparts` in the YAML names numpy, else OPEN.
 
-    OPEN stands for evidence that the author has to state. If numpy has the operator, its semantics should be the
-    operator's.
+    OPEN stands for evidence that the author has to state: here, that numpy has no such function.
     """
     text = version.docs.counterparts.get("numpy")
     if text:
@@ -385,10 +384,10 @@ def _conversion_results(
 ) -> Iterator[Evidence]:
     """Yield evidence of whether examples of `source`, converted to the version `target`, give the same outputs.
 
-    - MISSING for each example whose outputs change, or on which an adapter fails;
+    - MISSING for each example whose outputs change or cannot be computed, or on which an adapter fails;
     - PASSED once, if any example keeps its outputs;
-    - if no example is converted, one piece of evidence: NOT_APPLICABLE if the adapter is declared impossible, else
-      MISSING.
+    - if no example is converted, and no adapter fails, one piece of evidence: NOT_APPLICABLE if the adapter is declared
+      impossible, else MISSING.
 
     Refused conversions are only counted in the reason. `declared` is how the `change:` block says that the adapter is
     made: "derived", "written" or "impossible: REASON".
