@@ -28,7 +28,7 @@ def documentation(
 
     Args:
         registry: The operators.
-        form: "html" (a site), "markdown", or "json" (one document and its JSON Schema). Another raises KeyError.
+        form: "html" (a site), "markdown", or "json" (one document and its JSON Schema). Any other form raises KeyError.
         domains: The domains that are documented, all by default.
         progress: Called after each page or operator, with the number of those that are done and the number of all.
         verbs: Returns the verbs of the command line, for which the form "html" has pages; other forms ignore it.

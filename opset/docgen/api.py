@@ -162,8 +162,8 @@ def _public_classes() -> frozenset[type]:
 def _members(cls: type, anchor: str, module: ModuleType) -> Iterator[PublicName]:
     """Yield the public methods and properties of a class.
 
-    Those that the class inherits are included, unless the base class is public and so has an entry of its own. `anchor`
-    is the HTML id of the class, `module` the module whose page names it.
+    Inherited ones are included. They are left out if their base class is public, as it has an entry of its own.
+    `anchor` is the HTML id of the class, `module` the module whose page names it.
     """
     seen = set()
     for base in cls.__mro__:
@@ -194,8 +194,8 @@ def _doc(thing: Any) -> str:
 def _function_doc(function: Callable[..., Any], module: ModuleType) -> str:
     """Return the docstring of a function as Markdown, in which public names are links; "" if it has none.
 
-    A link leads to the section of `module` if it has the name, else to the section of `opset`. Names of the function's
-    parameters are no links.
+    A link leads to the entry of the name in `module`, or else in `opset`. Names of the function's parameters are no
+    links.
     """
     return _markdown(_doc(function), inspect.signature(function).parameters, module)
 
@@ -272,8 +272,8 @@ def _annotation(annotation: Any) -> str:
 def _markdown(doc: str, parameters: Iterable[str], module: ModuleType) -> str:
     """Return a docstring as Markdown, with links at public names and error codes.
 
-    A line that begins with "Raises ", or with one of `parameters` in backticks, begins a new paragraph if the line
-    before it ends with a full stop. Names in `parameters` are never links. `module` is `opset` or `opset.extend`.
+    After a full stop, a line that begins with "Raises " or a parameter in backticks begins a new paragraph. Names in
+    `parameters` are never links. `module` is `opset` or `opset.extend`.
     """
     names = [*parameters]
     begin = (*(f"`{name}`" for name in names), "Raises ")

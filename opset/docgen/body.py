@@ -63,8 +63,7 @@ def replacement_pictures(given: str, made: Sequence[str]) -> tuple[Markup, Marku
     """Return two pictures as SVG: one of a node, one of the nodes that replace it.
 
     A picture that would be too large is empty markup. Both are empty markup if a text is no valid ONNX text, for
-    example because a large tensor in it is cut. New nodes that none of the others reads, and that compute no output,
-    are not drawn.
+    example because a large tensor in it is cut. New nodes whose results nothing needs are not drawn.
 
     Args:
         given: The node in ONNX text syntax.
@@ -113,7 +112,7 @@ def _graph_of_nodes(
     Args:
         title: The beginning of the graph's title; ": " and the names of the operators follow.
         nodes: The NodeProtos in order.
-        inputs: Names of values that no node computes; each that a node reads gets a box.
+        inputs: Names of values that no node computes. One that is read gets a box.
         outputs: Names of values that get a box as outputs.
         links: Addresses of operators' pages, by operator.
     """
@@ -153,7 +152,7 @@ def _fold_constant(node: Any, constants: dict[str, str], outputs: Sequence[str])
 
     A short constant is a Constant whose value has at most _SHORT characters. A CastLike of a short constant is one,
     too, and so is a Reshape or Unsqueeze that makes a vector of one element from it. A node that computes one of
-    `outputs` is not: it needs a box.
+    `outputs` always needs a box.
 
     Args:
         node: The NodeProto.

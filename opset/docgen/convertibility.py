@@ -141,7 +141,7 @@ class Convertibility:
     """
 
     def __init__(self, registry: Registry) -> None:
-        """Prepare the tables of the operators of a registry; they are computed when they are asked for."""
+        """Take the registry of the operators; the table of an operator is computed when it is asked for."""
         self._registry, self._routes = registry, routes_of(registry)
         self._outcomes = tables_of(registry)
         self._transitions: dict[tuple[Key, int, bool], ConversionRow | None] = {}
@@ -154,10 +154,10 @@ class Convertibility:
     def table_of(self, operator: str, domain: str = "") -> Data:
         """Return a table, as plain data, of what happens to nodes of each version of an operator at each target opset.
 
-        The table has the keys "domain", "operator", "newest" (the newest opset of the domain), "omitted" (the number of
-        old versions that are left out, see MOST_VERSIONS), "transitions" and "versions". The docstring of the module
-        shows an example. An operator that the domain lacks has no transitions and no versions; an unknown domain raises
-        KeyError.
+        The table has the keys "domain", "operator", "newest", "omitted", "transitions" and "versions". "newest" is the
+        newest opset of the domain, "omitted" the number of old versions that are left out (see MOST_VERSIONS). The
+        docstring of the module shows an example. An operator that the domain lacks has no transitions and no versions;
+        an unknown domain raises KeyError.
         """
         key = (normalize_domain(domain), operator)
         sinces = self._versions_of(key)
@@ -180,7 +180,7 @@ class Convertibility:
         """Return the operators that replace an operator that the target lacks, None if nothing replaces it.
 
         The operators in `certain` of the result are made for every node, the ones in `made` for at least some nodes. If
-        `version` has the operator, its replacement below its first version is returned.
+        the operator exists at `version`, the result is for targets at which it does not exist yet.
 
         Args:
             operator: The operator.
@@ -198,8 +198,8 @@ class Convertibility:
     def _find_lowering(self, key: Key, version: int) -> Lowering | None:
         """Return the operators that replace an operator; None if nothing replaces it, or it does not exist. Not cached.
 
-        `key` is (domain, operator), `version` the version of the domain in which the new nodes are written. If
-        `version` has the operator, its replacement below its first version is returned.
+        `key` is (domain, operator), `version` the version of the domain in which the new nodes are written. If the
+        operator exists at this version, the result is for targets at which it does not exist yet.
         """
         sinces = self._versions_of(key)
         if not sinces:
@@ -223,8 +223,9 @@ class Convertibility:
     def _ranges_of(self, key: Key, since: int, spans: list[Span]) -> list[Data]:
         """Return ranges of target opsets as plain data, highest first, for nodes of version `since` of an operator.
 
-        Within a range, the same transitions change or refuse nodes, and the result is of the same kind. `key` is
-        (domain, operator). `spans` are the smallest ranges, (first, last), lowest first; equal neighbors are joined.
+        Nodes cross the same transitions to all targets of a range, with the same kind of result. `key` is (domain,
+        operator). `spans` are the smallest ranges, (first, last), lowest first; neighbors with equal results are
+        joined.
         """
         above, below = self._transitions_from(key, since, True), self._transitions_from(key, since, False)
         rows: list[tuple[tuple[Any, ...], list[Span], list[ConversionRow]]] = []
@@ -244,8 +245,8 @@ class Convertibility:
     def _transitions_from(self, key: Key, since: int, up: bool) -> list[tuple[int, ConversionRow]]:
         """Return (version, transition from it) for each transition that nodes of version `since` cross, in order.
 
-        They go to newer versions if `up`, else to older ones. The list ends at the first transition after which nodes
-        are refused or are other operators, or with the newest or oldest version. `key` is (domain, operator).
+        They go to newer versions if `up`, else to older ones. The list ends with the newest or oldest version, or with
+        a transition that refuses nodes or replaces them by other operators. `key` is (domain, operator).
         """
         crossed = []
         at: int | None = since
@@ -293,10 +294,10 @@ class Convertibility:
         }
 
     def _spans_by_reason(self, key: Key, since: int, opset: int) -> dict[Reason, list[Span]]:
-        """Return why a node that an adapter made may be refused: by reason, (code, why), the target opsets. Cached.
+        """Return the target opsets at which a node that an adapter made may be refused, by reason, (code, why). Cached.
 
-        The target opsets are ranges (first, last), lowest first. The reason ("", "") stands for no refusal: at its
-        target opsets, the node is replaced by other operators again.
+        The target opsets are ranges (first, last), lowest first. At those of the reason ("", ""), the node may be
+        replaced by other operators.
 
         Args:
             key: The (domain, operator) of the new node.
@@ -331,9 +332,9 @@ class Convertibility:
     def _prerequisites(self, query: Query) -> list[Query]:
         """Return the queries to `_fate_of` whose answers are needed to answer `query`.
 
-        A query is ((domain, operator), version, target opset). All have the same target. One is about the operator
-        itself, at the version after the first transition; the others are about the operators that this transition
-        makes. The list is empty if no transition is needed.
+        A query is ((domain, operator), version, target opset). If a transition makes other operators, there is a query
+        about each of them. One more query is about the operator itself after the transition. The list is empty if no
+        transition is needed.
         """
         key, _, target = query
         transition = self._first_transition(query)
@@ -418,8 +419,8 @@ class Convertibility:
     def _spans_of(self, key: Key, first: int) -> list[Span]:
         """Return the ranges (first, last) of opsets, lowest first, in which no operator of the domain changes.
 
-        Ranges that begin before `first` are left out. If there are more than MOST_TARGETS ranges, the ranges in which
-        the operator `key`, (domain, operator), does not change are returned instead.
+        Ranges that begin before `first` are left out. If there are more than MOST_TARGETS ranges, only changes of the
+        operator `key`, (domain, operator), divide them.
         """
         domain = key[0]
         if domain not in self._spans:
@@ -445,7 +446,7 @@ class Convertibility:
         """Return the transition from version `since` to the next newer version if `up`, else to the next older one.
 
         Down from the operator's first version, it is the replacement by other operators, or a refusal if there is none.
-        A domain whose adapters or function bodies cannot be used gives a refusal with the code of that error. The
+        If adapters or function bodies of the domain cannot be used, it is a refusal with the code of that error. The
         result is None up from the newest version, and down from version 1.
         """
         final = self._registry.domains[key[0]] if up else since - 1
@@ -646,7 +647,7 @@ def _further_refusals_data(limits: dict[tuple[str, str, Key], int], word: str) -
 
     Args:
         limits: An opset for each (code, reason, operator).
-        word: "below" if the targets below the opset are meant, "from" if those from the opset on.
+        word: "below" if nodes may be refused at targets below the opset, "from" if at the opset and above.
     """
     grouped: dict[tuple[str, str, int], list[Key]] = {}
     for (code, why, key), limit in sorted(limits.items()):

@@ -101,8 +101,8 @@ def _lowering_of(step: RouteStep | Refusal | None) -> str:
 def count_column(rows: Iterable[Coverage], column: str) -> tuple[int, int]:
     """Return (number of rows that have something in a column, number of rows to which the column applies).
 
-    `column` is the name of a text field of Coverage. It does not apply to a row in which it is "". The texts NONE,
-    UNKNOWN and "impossible: …" count as nothing.
+    `column` is the name of a text field of Coverage. A column does not apply to a row in which the field is "". The
+    texts NONE, UNKNOWN and "impossible: …" count as nothing.
     """
     values = [value for row in rows if (value := getattr(row, column))]
     return sum(value not in (NONE, UNKNOWN) and not value.startswith(IMPOSSIBLE) for value in values), len(values)

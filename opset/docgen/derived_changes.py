@@ -95,7 +95,7 @@ class DerivedChanges:
     def _describe_inputs(self) -> None:
         """Append changes and refusals for attributes that become inputs, and for inputs that become attributes.
 
-        Refusals for inputs and outputs that the target version lacks, or that only it requires, are appended, too.
+        Refusals for inputs and outputs that the target version lacks, or newly requires, are appended, too.
         """
         derived, since, target = self._derived, self._since, self._derived.target
         for name, position in derived.to_input.items():
@@ -125,7 +125,7 @@ class DerivedChanges:
             self._describe_missing()
 
     def _describe_missing(self) -> None:
-        """Append refusals for inputs and outputs that the target version lacks, or that only it requires."""
+        """Append refusals for inputs and outputs that the target version lacks or newly requires."""
         source, target, since = self._source, self._derived.target, self._since
         for word, here, there in (("input", source.inputs, target.inputs), ("output", source.outputs, target.outputs)):
             moved = self._derived.to_attribute if word == "input" else {}
@@ -145,8 +145,8 @@ class DerivedChanges:
         """Append changes and refusals for types that the source version allows and the target version does not.
 
         A type that is computed in a wider type is a change: a sentence in `does`, and Cast in `operators`. Any other
-        type is refused. There is a refusal, too, for inputs or outputs that must have the same type only at the target
-        version. If types may be refused or changed, a last refusal is for nodes whose types are not known.
+        type is refused. Inputs or outputs of different types are refused if they must have the same type at the target
+        version. If types may be refused or changed, a last refusal is for unknown types.
         """
         derived, source, target, since = self._derived, self._source, self._derived.target, self._since
         lost: dict[tuple[str, tuple[str, ...]], None] = {}

@@ -126,8 +126,8 @@ def _change_data(change: Change, computed: TransitionFacts) -> dict[str, Any]:
     """Return the change that made a version as plain data.
 
     "difference" is the computed difference from the version before, and "words" puts it in phrases. "declared" is the
-    difference that the `change:` block declares, None if it is the same. "up" and "down" have two parts: the kind of
-    adapter that the block declares, and the computed kind ("work"). The other keys are those of the block.
+    difference that the `change:` block declares, None if it equals the computed one. "up" and "down" have two parts:
+    the kind of adapter that the block declares, and the computed kind ("work"). The other keys are those of the block.
     """
     difference = computed.difference
     return {

@@ -124,7 +124,7 @@ def part(title: str = "", **filled: Any) -> dict[str, Any]:
 def table(head: Sequence[str], rows: Iterable[Sequence[dict[str, Any]]], ids: Iterable[str] = ()) -> dict[str, Any]:
     """Return a table from the titles of its columns and its rows of cells, each made by `cell`.
 
-    `ids` are the HTML ids of the rows, in the same order; rows beyond them have the id "".
+    `ids` are the HTML ids of the rows, in the same order; a row without one has the id "".
     """
     pairs = zip_longest(rows, ids, fillvalue="")
     return {"head": head, "rows": [{"id": anchor, "cells": cells} for cells, anchor in pairs]}
@@ -184,7 +184,7 @@ def _operator_row(site: Site, entry: OperatorEntry, root: str) -> dict[str, Any]
 
 
 def index_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
-    """Yield all pages but the home page, the Python API, and pages of operators, guides, runtimes and verbs."""
+    """Yield the pages of domains, opsets, releases, tags, families, element types, type sets and error codes."""
     yield from _domain_pages(site, operators)
     yield from _opset_pages(site)
     yield from _release_pages(site)
@@ -294,8 +294,8 @@ def _release_pages(site: Site) -> Iterator[IndexPage]:
 def _release_page(site: Site, domains: Iterable[str], before: Release | None, release: Release) -> IndexPage:
     """Return the page of a release of onnx: its new element types, operator sets and operators.
 
-    Only what the release `before` does not have is new; `before` is None for the first release. `domains` are the
-    domains that the page covers.
+    New is what the release `before` lacks; `before` is None for the first release. `domains` are the domains that the
+    page covers.
     """
     parts = []
     opset_before = before.opset if before is not None else 0
@@ -441,9 +441,9 @@ def _type_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPag
 def _type_cells(site: Site, entry: OperatorEntry, wanted: str) -> list[dict[str, Any]]:
     """Return the row of an operator on the page of a type, [] if no version takes or makes the type.
 
-    The cells are a link, "from 7", and the names of inputs and outputs that may have the type at that version. Version
-    7 is the first one that has the type; the cell is "from 7, not in 13" if the newest version, 13, does not have it.
-    `wanted` is the type, such as "tensor(float)".
+    The cells are a link, the first version that has the type ("from 7"), and the names of inputs and outputs that may
+    have it there. The second cell is "from 7, not in 13" if the newest version, 13, no longer has the type. `wanted` is
+    the type, such as "tensor(float)".
     """
     for schema in entry.versions:
         taking = {wanted, *(name for name, types in schema.types.items() if wanted in types)}

@@ -297,7 +297,7 @@ def _arrange(row: Element) -> Element:
 
 
 def _core_of(element: Element) -> Element:
-    """Return the base of an element with subscripts or superscripts, at any depth; any other element unchanged."""
+    """Return the innermost base of an element with subscripts or superscripts; any other element unchanged."""
     while element.tag in _UNDER and len(element):
         element = element[0]
     return element

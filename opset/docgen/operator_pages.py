@@ -208,10 +208,10 @@ def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _further_refusals_text(row: Mapping[str, Any], code: str) -> str:
-    """Return which of the nodes that a conversion makes may be refused with a code: "(Clip, Pad below 7)".
+    """Return which new nodes may be refused with a code, and at which targets: "(Clip, Pad below 7)".
 
-    The targets at which they may be refused are named, too. The result is "" if none may be. `row` is the plain data of
-    a range of targets.
+    New nodes are those that a conversion makes. The result is "" if none may be refused. `row` is the plain data of a
+    range of targets.
     """
     parts = []
     for each in row["through"]:

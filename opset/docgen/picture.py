@@ -237,7 +237,7 @@ def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
     """Yield lists of two or more points that should have the same x; no point is in two lists.
 
     A list has the points of one edge, or the boxes of a chain. In a chain, each box but the first reads only the box
-    above, and no other box reads that one.
+    above, and is the only box that reads it.
     """
     seen: set[_Point] = set()
     for point in (each for layer in layers for each in layer):
@@ -254,8 +254,8 @@ def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
 def _next_in_run(point: _Point) -> _Point | None:
     """Return the point below that should have the same x as `point`, None if there is none.
 
-    For a point of an edge, the result is the next point of the edge. For a box, it is the only box that reads it; it is
-    None if several boxes do, or if that box reads other boxes, too.
+    For a point of an edge, the result is the next point of the edge. For a box, the result is the one box that reads
+    it, if this box reads no other.
     """
     if point.box:
         only = point.below[0] if len(point.below) == 1 else None
@@ -288,7 +288,7 @@ def _spread_points(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
     """Set the x of a layer's points, as close to `wanted` as the least distances between neighbors allow.
 
     `wanted` has a center for each point, in order; the order of the points stays. This is an isotonic regression:
-    neighbors that would come too close get the mean of their wishes.
+    neighbors that would come too close move to the mean of the centers that they want.
     """
     offsets = [0.0]
     for one, other in pairwise(layer):

@@ -129,7 +129,7 @@ class _Blocks:
         self._marker = ""
 
     def open(self, marker: str, rest: str) -> None:
-        """Begin an item of a list, or a quotation, within the one that is open.
+        """Begin an item of a list, or a quotation, inside of the item or quotation that is open.
 
         Its first line begins with `marker`, such as "- ", and its others with `rest`, such as two spaces.
         """

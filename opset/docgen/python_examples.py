@@ -216,9 +216,8 @@ def _dtype_text(element: str) -> str:
 def _attribute_text(kind: str, value: Any) -> str:
     """Return Python code for the value of an attribute.
 
-    `kind` is the type of the attribute, such as "ints". Raises _Unsupported for an empty list, and for types without a
-    short form. It is also raised for a value that has a name of the example's own model ("input_0"), and for a large
-    tensor that one number fills.
+    `kind` is the type of the attribute, such as "ints". Raises _Unsupported for an empty list, a name of the example's
+    own model ("input_0"), a tensor filled with one number, and types without a short form.
     """
     if re.search(r"\binput_\d", str(value)):  # a name of the example's own model
         raise _Unsupported
@@ -242,9 +241,9 @@ def _attribute_text(kind: str, value: Any) -> str:
 def _command_values(operator: str, given: Iterable[tuple[str, ExampleValue, str]]) -> list[str | int]:
     """Return the values of inputs for the command that runs an example's model; [] if there is no such command.
 
-    A value is a text of JSON, or 0 if the text that the page shows is this JSON. There is no command if it would be too
-    long, or if JSON cannot hold a value. `given` has (name, value, shown text) for each input. `operator` is the name
-    of the operator, which is in the command.
+    A value is a text of JSON, or 0 if the text that the page shows is this JSON. There is no command if the command
+    would be too long, or if JSON cannot hold a value. `given` has (name, value, shown text) for each input. `operator`
+    is the name of the operator, which is in the command.
     """
     values: list[str | int] = []
     length = len(operator)
@@ -273,8 +272,8 @@ def _is_json(text: str) -> bool:
 def _json_value(value: ExampleValue) -> Any:
     """Return the elements of a tensor as nested lists, or as one value for a scalar; None if JSON cannot hold them.
 
-    The result is None, too, for an empty tensor, and if the example does not state each element. Complex numbers, and
-    values that are no tensors, give None as well.
+    None is also returned for an empty tensor, for complex numbers, and for values that are no tensors. The same holds
+    if the example does not state each element.
     """
     content, shape = value.content, _shape_of(value)
     if not value.type.startswith("tensor(") or "complex" in value.type or content is None or not all(shape):

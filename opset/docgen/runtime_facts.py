@@ -321,9 +321,8 @@ class Fates:
     def _is_expressed(self, key: Key, runtime: Runtime, can_be_made: Callable[[Key], bool]) -> bool:
         """Return whether other operators can replace an operator at the runtime's newest opset.
 
-        `can_be_made` returns whether the runtime runs an operator, or others can replace it in turn. It is called only
-        for the operators that every node needs for its replacement. A node that needs further ones may still be
-        refused.
+        `can_be_made` returns whether the runtime runs an operator, or others can replace it in turn. Only operators
+        that the replacement of every node needs are checked. A node that needs further operators may still be refused.
         """
         newest = self._registry.domains[key[0]]
         highest = runtime.opsets.get(key[0], (None, None))[1]
@@ -380,8 +379,8 @@ def _types_and_limits(
 ) -> Taken:
     """Return the types and limits of a kernel.
 
-    Types that no version of its operator allows are left out, unless none would remain. A parameter is left out if the
-    kernel takes all its types.
+    Types that the versions of the operator do not allow are left out. If none would remain, all are listed. A parameter
+    is left out if the kernel takes all its types.
 
     Args:
         kernel: The kernel.
@@ -417,7 +416,8 @@ def _overlaps(elements: frozenset[str], allowed: frozenset[str] | None, runtime:
 def _allowed_elements(versions: tuple[OpSchema, ...], name: str) -> frozenset[str] | None:
     """Return the element types that a type variable or an input may have in at least one of these versions. Cached.
 
-    `name` is its name, "" for the first input. The result is None if no version has it.
+    `name` is the name of the type variable or input, "" for the first input. The result is None if no version has this
+    name.
     """
     found: set[str] = set()
     for schema in versions:
@@ -487,7 +487,7 @@ def types_text(taken: Taken) -> str:
 def _elements_text(elements: frozenset[str], allowed: frozenset[str]) -> str:
     """Return element types as text: "float, int64".
 
-    If there are many, and few of `allowed` are missing, the text names these: "all but string".
+    If there are many, and few of `allowed` are missing, the text names the missing ones: "all but string".
     """
     missing = allowed - elements
     if len(elements) > MAX_LISTED_TYPES and 0 < len(missing) <= MAX_LISTED_TYPES // 2:

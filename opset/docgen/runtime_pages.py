@@ -214,8 +214,8 @@ def _fates_data(site: Site, facts: RuntimeFacts, fates: Fates) -> Iterator[dict[
 def _sort_key(runs: Sequence[Run]) -> tuple[int, int]:
     """Return a key that sorts groups of releases: those that last until the newest release come first.
 
-    A group is given as `runs`, (first, last) positions. Of groups that last equally long, the one that begins earlier
-    comes first.
+    A group is given as `runs`, (first, last) positions. Of groups that end with the same release, the one that begins
+    earlier comes first.
     """
     return -runs[-1][1], runs[0][0]
 

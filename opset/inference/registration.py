@@ -129,7 +129,7 @@ class RuleLookup:
         return self._find_hook("data", schema)
 
     def left_out(self, domain: str) -> str:
-        """Return a sentence on the Python file of a domain that was not run, as its folder is not trusted, or ""."""
+        """Return a sentence if the Python file of a domain was not run because its folder is not trusted, else ""."""
         return self._lookup.left_out(domain)
 
     def _find_hook(self, kind: str, schema: OpSchema) -> Hook | None:

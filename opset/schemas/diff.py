@@ -45,9 +45,9 @@ class Transition:
 
     @cached_property
     def undeclared_keys(self) -> tuple[str, ...]:
-        """The keys of signature differences, such as "inputs", that the `change:` block declares wrongly or not at all.
+        """The sorted keys, such as "inputs", at which the `change:` block contradicts the difference of the signatures.
 
-        They are sorted. A key that the block declares and that does not differ is one of them.
+        The block declares the difference wrongly or not at all, or declares one that does not exist.
         """
         computed, declared = (
             {key: json.dumps(part, sort_keys=True) for key, part in difference.items()}
@@ -81,8 +81,8 @@ def signature_diff(old: OpSchema, new: OpSchema) -> dict[str, Any]:
 def _parameter_diff(old: Sequence[Parameter], new: Sequence[Parameter]) -> dict[str, Any]:
     """Return the differences of inputs, or of outputs, as a `change:` block has them, such as {"added": ["axes"]}.
 
-    Two parameters at the same position count as one that was renamed if neither name is in the other version. The
-    result is {} if there are no differences.
+    A name that went and a name that came at the same position count as one parameter that was renamed. The result is
+    {} if there are no differences.
     """
     before, after = {p.name: p for p in old}, {p.name: p for p in new}
     renamed = {a.name: b.name for a, b in zip(old, new, strict=False) if a.name not in after and b.name not in before}
@@ -107,9 +107,9 @@ _PARAMETER_FIELDS = {"retyped": "type", "arity": "option", "homogeneous": "homog
 def _attribute_diff(old: dict[str, Attribute], new: dict[str, Attribute]) -> dict[str, Any]:
     """Return the differences of attributes by name; attributes that are equal are left out.
 
-    For an attribute that only the newer version has, there is "added" (its type), "default" if it has one, and
-    "required" if it is. For one that only the older version has, there is "removed" (its type). If both versions have
-    it, each property that changed, such as "default", has [old, new].
+    - Only in the newer version: {"added": TYPE}, and its "default" and "required" if it has them.
+    - Only in the older version: {"removed": TYPE}.
+    - In both versions: [old, new] for each property that changed, such as {"default": [1, -1]}.
     """
     diff: dict[str, Any] = {}
     for name in sorted(old.keys() | new.keys()):

@@ -12,6 +12,9 @@ from opset.schemas.constraints.evaluation import Table, evaluate, is_met
 from opset.schemas.constraints.grammar import parse_premise
 from opset.schemas.model import FunctionBody, OpSchema
 
+REPLACED = ("CastLike", "Constant")
+"""Operators of ai.onnx that a body may use before they were introduced, or in newer forms: expansion replaces them."""
+
 
 @lru_cache(maxsize=512)
 def body_nodes(text: str) -> tuple[Any, ...]:
@@ -33,8 +36,8 @@ def body_nodes(text: str) -> tuple[Any, ...]:
 def fitting_bodies(schema: OpSchema, opset: int, table: Table) -> Iterator[FunctionBody]:
     """Yield the function bodies of a schema that can replace a node at an opset of ai.onnx, highest opset first.
 
-    Left out are bodies for a later opset, and bodies with a condition in `where` that is not known to hold. Types are
-    not checked.
+    A body for a later opset is left out. So is a body whose conditions in `where` are unmet or undecided. Types are not
+    checked.
 
     Args:
         schema: The operator version of the node.

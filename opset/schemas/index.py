@@ -124,9 +124,9 @@ def build_index(folder: Path) -> Compiled:
 
 
 def compile_operators(operators: Iterable[Operator], sets: TypeSets) -> Compiled:
-    """Return (index, prose, examples) of operators as plain data; the field "stamp" is 0 in all three.
+    """Return (index, prose, examples) of operators as plain data.
 
-    `sets` are the type sets that the YAML may name.
+    `sets` are the type sets that the YAML may name. The field "stamp", for a checksum of the files, is 0 in each.
     """
     index: dict[str, Any] = {"stamp": 0, "types": [], "newest": {}, "operators": {}}
     prose: dict[str, Any] = {"stamp": 0, "sets": dict(sets), "operators": {}}
@@ -266,7 +266,7 @@ def make_schema(
 def _read_docs(prose: dict[str, Any] | None, domain: str, name: str, since: int) -> Docs:
     """Return the prose of the operator version with the since_version `since`. Raises KeyError if there is none.
 
-    It is taken from `prose`, which is compiled prose; None stands for the prose of the standard.
+    `prose` is the compiled prose that has it; None stands for the prose of the standard.
     """
     return make_docs(standard_prose() if prose is None else prose, domain, name, since)
 
@@ -339,9 +339,9 @@ def _freeze(value: Any) -> Any:
 
 
 def _stamp_of(folder: Path) -> int:
-    """Return a checksum of YAML and Python files, which changes if one comes, goes, or has another time or size.
+    """Return a checksum of the YAML and Python files in a folder, and in the folders directly in it.
 
-    Files directly in `folder`, and directly in the folders in it, count.
+    It changes if a file is added, removed, or gets another time or size.
     """
     entries: list[os.DirEntry[str]] = []
     for place in (folder, *(each for each in folder.iterdir() if each.is_dir())):

@@ -32,7 +32,7 @@ Lock = dict[str, dict[str, dict[str, str]]]
 
 
 def signature_hash(schema: OpSchema) -> str:
-    """Return the SHA-256, in hex, of the signature of an operator version, by which an edit of it is noticed.
+    """Return the SHA-256, in hex, of the signature of an operator version; it changes if the signature is edited.
 
     The signature is name, inputs, outputs, attributes, types and flags. Other fields do not count, such as prose,
     conditions and function bodies.
@@ -57,7 +57,7 @@ def signature_hash(schema: OpSchema) -> str:
 def read_lock(folder: Path) -> Lock:
     """Return the signature hashes of released versions in a folder's lock.json, by domain, operator and since_version.
 
-    The result is {} if there is no such file. Raises SchemaError S204 if the file cannot be read, or has another form.
+    The result is {} if there is no such file. Raises SchemaError S204 if the file cannot be read, or is malformed.
     """
     path = folder / LOCK_FILE
     try:

@@ -273,22 +273,22 @@ class OpSchema:
 
     @property
     def min_input(self) -> int:
-        """The smallest number of inputs that a node may have; 0 if it is not known which may be left out."""
+        """The smallest number of inputs that a node may have; 0 if it is unknown which inputs may be left out."""
         return 0 if self.unknown else _arity(self.inputs)[0]
 
     @property
     def max_input(self) -> int:
-        """The largest number of inputs that a node may have; 2**31 - 1 if there is no bound, or none is known."""
+        """The largest number of inputs that a node may have; 2**31 - 1 if it is unbounded or unknown."""
         return UNBOUNDED if self.unknown == SIGNATURE else _arity(self.inputs)[1]
 
     @property
     def min_output(self) -> int:
-        """The smallest number of outputs that a node may have; 0 if it is not known which may be left out."""
+        """The smallest number of outputs that a node may have; 0 if it is unknown which outputs may be left out."""
         return 0 if self.unknown else _arity(self.outputs)[0]
 
     @property
     def max_output(self) -> int:
-        """The largest number of outputs that a node may have; 2**31 - 1 if there is no bound, or none is known."""
+        """The largest number of outputs that a node may have; 2**31 - 1 if it is unbounded or unknown."""
         return UNBOUNDED if self.unknown == SIGNATURE else _arity(self.outputs)[1]
 
     def function_bodies(self, opset: int) -> tuple[FunctionBody, ...]:

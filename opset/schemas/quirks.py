@@ -51,8 +51,8 @@ class Quirk(NamedTuple):
     def becomes_standard(self) -> bool:
         """Whether the standard has the quirk's operator, with the same meaning, from opset `last` + 1 on.
 
-        An example is LayerNormalization of com.microsoft: up to opset 16, nodes use it in the standard's domain, which
-        has it from opset 17 on. False if `origin` is "": the quirk is then about no operator of another domain.
+        An example is LayerNormalization of com.microsoft. Up to opset 16, some models use it as if it were in the
+        standard; from opset 17 on, it is.
         """
         return bool(self.origin) and self.stand_in == (self.operators[0], self.last + 1)
 
@@ -158,11 +158,11 @@ def alias(op_type: str, version: int) -> Quirk | None:
 
 
 def quirk_of_values(op_type: str, version: int) -> Quirk | None:
-    """Return the first quirk, a known deviation, by which runtimes accept nodes that break constraints; else None.
+    """Return the quirk by which runtimes accept nodes of an operator that break its constraints; else None.
 
-    `op_type` is an operator of ai.onnx, `version` the opset. Conversions keep such nodes unchanged. Quirks about
-    operators from other domains do not count. A quirk about an attribute counts only if it has a `stand_in`: the
-    operator version that computes such nodes.
+    A quirk is a known deviation from the standard, such as negative indices of Gather at opset 10. `op_type` is an
+    operator of ai.onnx, `version` the opset. A quirk about an attribute counts only if an operator version computes
+    such nodes (`stand_in`).
     """
     found = (each for each in quirks_of(op_type, version) if each.action == KEEP and not each.origin)
     return next((each for each in found if each.stand_in is not None or not each.attribute), None)

@@ -47,9 +47,9 @@ class SelectionTarget(NamedTuple):
     is_found: bool = False
 
     def has_file(self, path: Path) -> bool:
-        """Whether an operator file of the target's folder of domains is to be checked; the file need not exist.
+        """Whether the operator file `path` is one of the files to check, or would be if it existed.
 
-        True for any path if the target is the whole folder.
+        If the target is the whole folder, this is true for any path.
         """
         return self.whole or path.parent in self.domains or path in self.files
 
@@ -85,14 +85,17 @@ class Selection:
         return named
 
     def path_as_given(self, text: str) -> str:
-        """Return a path, or a place such as PATH:LINE:COLUMN, in which the folder is written as the user gave it."""
+        """Return a path, or PATH:LINE:COLUMN, as seen from the folder that the user gave.
+
+        If the user gave `.`, this is `Relu.yaml` for `../com.acme/Relu.yaml`.
+        """
         for named, given in self.given.items():
             if text.startswith(f"{named}{os.sep}"):
                 return str(given / text.removeprefix(f"{named}{os.sep}"))
         return text
 
     def places_as_given(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Return the findings; in their places, folders are written as the user gave them."""
+        """Return copies of findings, with each path as seen from the folder that the user gave."""
         return [finding._replace(place=self.path_as_given(finding.place)) for finding in findings]
 
     def report_depth(self, paths: Iterable[Path]) -> None:
@@ -349,12 +352,12 @@ class _Search:
                 selection.report("S102", "not all of this folder was searched", top, why, "name the folders of domains")
 
     def _inner_folders(self, folder: Path, top: Path) -> Iterator[Path]:
-        """Yield the folders in `folder` that have to be searched, too, and note the files in it.
+        """Yield the folders in `folder` that have to be searched, too.
 
-        If `folder` has operator files, it is added to `self.holders`, else its YAML files are added to `self.others`. A
-        finding is added for each operator file whose suffix is not `.yaml`, and if `folder` cannot be read. Links to
-        folders are followed only in `top`, in which the search began; elsewhere, a note is added. Hidden folders,
-        __pycache__ and node_modules are skipped.
+        If `folder` has operator files, it is added to `self.holders`; if not, its YAML files are added to
+        `self.others`. Findings are added for operator files with another suffix than `.yaml`, and if `folder` cannot be
+        read. Hidden folders, __pycache__ and node_modules are skipped. Links to folders are followed only in `top`, the
+        folder in which the search began.
         """
         try:
             entries = _entries_of(folder)
@@ -386,7 +389,7 @@ class _Search:
     def _is_operator_file(self, path: Path) -> bool:
         """Whether a file looks like operator YAML; False for every file after the first MAX_PEEKED.
 
-        If the file cannot be read, the result is False, and a finding is added, unless the file is a link.
+        If the file cannot be read, the result is False. A finding says so, except for a link.
         """
         self.peeks -= 1
         if self.peeks < 0:

@@ -35,8 +35,8 @@ Grounded = SpecialCase | Example
 def status_of(item: Grounded) -> str:
     """Return how a special case or example follows from the standard: "chosen", "stated" or "derived".
 
-    It is "chosen" if the item has the reason of a choice, else "stated" if it names a passage of the standard, else
-    "derived".
+    An item with a reason for a choice is "chosen", an item with a clause of the standard "stated". An item with neither
+    is "derived" from the standard.
     """
     return CHOSEN if item.chosen else STATED if item.stated else DERIVED
 

@@ -35,8 +35,8 @@ def is_type(text: str) -> bool:
 def expand(expression: str, sets: TypeSets) -> Iterable[str]:
     """Return the types that a type expression in YAML stands for; raises KeyError if it is no type expression.
 
-    A type expression is the name of a set in `sets`, an element type (`float` for `tensor(float)`), a whole type, or
-    `seq(…)` or `optional(…)` around one of these.
+    A type expression is the name of a set in `sets`, an element type such as `float` (for `tensor(float)`), or a whole
+    type. It may also be one of these within `seq(…)` or `optional(…)`.
     """
     inner, wrappers = expression, list[str]()
     while len(wrappers) <= MAX_NESTING and (wrapped := _WRAPPED.fullmatch(inner)):

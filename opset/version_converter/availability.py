@@ -132,7 +132,7 @@ class Availability:
     def find_lack(self, node: Any, opset: int, facts: ValueFacts) -> Lack | None:
         """Return why a node does not run correctly; None if the runtime or its fallback runs it, or may run it.
 
-        The fallback is asked only if the runtime does not take the node at all. `opset` is the version of the node's
+        The fallback is asked only if the runtime has no kernel for the node. `opset` is the version of the node's
         domain.
         """
         return self.judge(node, opset, facts).lack
@@ -140,8 +140,9 @@ class Availability:
     def judge(self, node: Any, opset: int, facts: ValueFacts, names: Names | None = None) -> Judgement:
         """Return whether the runtime or its fallback runs a node rightly, and if not, why.
 
-        A node is taken to run if its operator has no schema, or if the runtime's operators are not known. The result is
-        cached for all nodes with the same operator, opset, types, and facts that the runtime's kernels depend on.
+        A node counts as run rightly if its operator has no schema, or if the runtime's operators are not known. The
+        result is cached for all nodes with the same operator, opset, types, and facts that the runtime's kernels depend
+        on.
 
         Args:
             node: The NodeProto.
@@ -239,8 +240,7 @@ class Availability:
 
         - the casts that the runtime makes itself;
         - the pairs that the operator declares (`emulate`);
-        - for each declared pair of an integer type and a floating-point type, such as ("int8", "float"), pairs of the
-          integer type with int32 or int64.
+        - an integer type with int32 or int64, if the operator declares a floating-point type for it.
         """
         yield from ((element, other) for element, other in self.runtime.casts.items() if " " not in other)
         declared: dict[tuple[str, str], None] = {}
@@ -349,9 +349,9 @@ class Availability:
     ) -> Lack | None:
         """Return why a runtime cannot run a node by its function body at `opset`, None if no reason is known.
 
-        Only the type of the node's first input is checked, against the kernels of each node in the body that reads this
-        input as its own first input. If the runtime has kernels for such a node, but none for the type, that is the
-        reason. The result is None if the type is unknown, or if a body computes it in a wider type.
+        Only nodes of the body that have the same first input as the node are looked at. The reason is that the runtime
+        has kernels for the operator of one of these, but none for the type of this input. If the type is unknown, or a
+        body computes it in a wider type, the result is None.
         """
         element = facts.element(node.input[0]) if node.input and node.input[0] else None
         if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):
@@ -397,7 +397,7 @@ def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[KernelFaul
 def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
     """Return which facts about nodes of an operator version decide whether a runtime or its fallback runs a node.
 
-    The result joins the facts on which each of their kernels and known faults depends. It is NO_DEMANDS if types alone
+    The result has every fact on which one of their kernels or known faults depends. It is NO_DEMANDS if types alone
     decide. `opset` is the version of the operator's domain that the model imports.
     """
     kernels: list[Kernel] = []
@@ -486,9 +486,8 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
 def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple[int, ...]:
     """Return the positions of inputs that must become constants to avoid a fault; () if constants do not avoid it.
 
-    They are the inputs that the fault lists in both `computed` and `known`. By `computed`, the fault occurs only if one
-    of the inputs is no constant. By `known`, it occurs only if their elements are known before the model runs, so that
-    constants can be made of them.
+    The fault lists these inputs in `computed` and in `known`. It occurs only if one of them is no constant, although
+    its elements are known before the model runs.
     """
     names = fault.computed & fault.known
     formals = formals_of(schema.inputs, len(node.input)) if names else ()

@@ -123,8 +123,8 @@ class BlockerSums:
     def add(self, blockers: Iterable[Blocker]) -> None:
         """Add the blockers of one model to the sums, and count the model, even if it has none.
 
-        The sums are for each operator and reason, whatever the version. The numbers of nodes are added up; the model is
-        counted once.
+        There is one sum for each operator and reason; versions are not told apart. The numbers of nodes are added up,
+        and the model counts once.
         """
         self.models += 1
         seen = set()
@@ -155,8 +155,8 @@ def _parts_of(finding: Finding) -> tuple[str, str, str, str, str]:
 def _with_release(blocker: Blocker, runtime: Runtime, later: Sequence[Runtime], opset: int) -> Blocker:
     """Return the blocker with its help replaced by the first later release with a kernel for its operator version.
 
-    The blocker is returned unchanged if its code is not in LACKING, if it is not about an operator, if `runtime` has
-    such a kernel, or if no later release has one.
+    The blocker is returned unchanged if it is not about a missing kernel (LACKING has the codes), if `runtime` has such
+    a kernel, or if no later release has one.
 
     `later` are the later releases of the runtime, oldest first. `opset` is the version of the blocker's domain in the
     target.

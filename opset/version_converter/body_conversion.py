@@ -219,9 +219,10 @@ class BodyConversion:
         return nodes
 
     def _stays(self, index: int, route: Route) -> bool:
-        """Whether the node at `index` stays: its route keeps all nodes, and the target's runtime, if any, runs it.
+        """Whether the node at `index` stays: its Route keeps such nodes, and the target's runtime runs this one.
 
-        A node that the runtime runs is counted for the notes about the runtime.
+        If no runtime is targeted, only the Route counts. A node that the runtime runs is counted for the notes about
+        it.
         """
         if route.verdict is not Verdict.KEEP:
             return False
@@ -287,8 +288,8 @@ class BodyConversion:
         """Add a template of the nodes that replace the node at `index` to `templates`, for later nodes like it.
 
         The key is the result of `form_of`: the node's operator, attributes, types, shapes and small constants. Nothing
-        is added if the new nodes depend on more than that. The conversion's last action must concern this node.
-        `counts` are the availability's counts from before the node was lowered; the template keeps the difference.
+        is added if the new nodes depend on more than that. The node must be the one that was lowered last. `counts` are
+        the availability's counts from before it was lowered; the template keeps their difference from the counts now.
         """
         looked_up = self._facts.looked_up or ()
         if not self._facts.large_read and (form := form_of(self.body, index, self._facts)) is not None:
@@ -394,7 +395,10 @@ class BodyConversion:
 
 
 def _impossible_advice(graph: Any) -> list[str]:
-    """Return the advice about open sizes and missing shapes and types that the inputs of a graph do not allow."""
+    """Return the kinds of advice that are of no use for a graph, as its inputs lack nothing of this kind.
+
+    They are FIX_SIZES if no size is open, GIVE_SHAPES if no shape is missing, and GIVE_TYPES if no type is missing.
+    """
     stated = [value.type for value in graph.input]
     shapes = [type_.tensor_type.shape for type_ in stated if type_.tensor_type.HasField("shape")]
     can_be_done = {

@@ -30,10 +30,10 @@ def lower_by_body(op: Builder, node: Node) -> Result:
     nodes are in `op`. The result is a tuple, with "" for an output that the node leaves out.
 
     Raises:
-        Refusal: C201 if no body serves the node's attributes and inputs, or if the body needs an operator that does
-            not exist at the opset. C202 if none computes the node's types exactly. C203 if the type of an input is
-            needed, but not known. C206 if an attribute that the body reads refers to one of the model-local function
-            around the node.
+        Refusal: C201 if no body serves the node's attributes and inputs, or if the body needs an operator that does not
+            exist at the opset. C202 if no body computes the node's types exactly. C203 if the type of an input is
+            needed, but not known. C206 if the body reads an attribute that the node takes from the model-local function
+            around it.
     """
     schema = node.schema
     inputs = {formal.name: node.input(index) for index, formal in enumerate(schema.inputs)}
@@ -161,9 +161,9 @@ class _BodySplicing:
     def _value_of(self, attribute: Any) -> Any:
         """Return the value of an attribute of a node in the body; a list for an attribute with several values.
 
-        If the attribute refers to an attribute of the operator, the result is the value that the replaced node states
-        for it, else its default, or None without a default. Raises Refusal C206 if the replaced node takes that value
-        from an attribute of the model-local function around it.
+        If the attribute refers to an attribute of the operator, the value is the one that the replaced node states. If
+        the node states none, it is the default, or None without a default. Raises Refusal C206 if the replaced node
+        takes that value from an attribute of the model-local function around it.
         """
         return self.node.attr(attribute.ref_attr_name) if attribute.ref_attr_name else value_with_lists(attribute)
 

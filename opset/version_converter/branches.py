@@ -38,10 +38,10 @@ def has_branches(index: ModelIndex) -> bool:
 
 
 def take_branches(index: ModelIndex, inference: LazyInference, budget: Budget) -> tuple[Any, int]:
-    """Return a copy of the ModelProto in which branches replace If nodes with a known condition, and their number.
+    """Return (copy of the ModelProto, number of changed nodes): each If with a known condition becomes its branch.
 
-    Values that only the condition or the other branch needed are removed. If nodes in functions stay. Returns (None, 0)
-    if no If can be replaced, or if the model has training graphs. Raises BudgetExceeded if the budget is used up.
+    Values that only the condition or the discarded branch needed are removed. Nodes in functions stay. Returns (None,
+    0) if no If can be replaced, or if the model has training graphs. Raises BudgetExceeded if the budget is used up.
     """
     if index.proto.training_info:  # whose graphs read values of the main graph by their names
         return None, 0

@@ -132,8 +132,8 @@ def _operators_in(function: Body, index: ModelIndex) -> dict[str, set[str]]:
 def _imports_of(index: ModelIndex, chosen: Iterable[FunctionKey]) -> dict[str, int]:
     """Return the opset versions, by domain, that the model has to import once the chosen functions are inlined.
 
-    A domain that the model imports keeps its version. If functions import a domain that the model does not, the version
-    of the first of them by name counts.
+    A domain that the model imports keeps its version. Any other domain gets the version that the first function, by
+    name, imports.
     """
     imports = dict(index.opsets)
     for key in sorted(chosen):
@@ -332,11 +332,11 @@ def _remove_uncalled(
     registry: Registry,
     inlining: Inlining,
 ) -> None:
-    """Remove the chosen functions, and functions that nothing calls any more then; correct the opset imports.
+    """Remove the chosen functions and functions that are no longer called, and correct the opset imports.
 
-    A function that nothing called before stays. Domains of new nodes are imported. A domain of removed functions is no
-    longer imported if nothing uses it and it has no schemas. The keys of the removed functions become
-    `inlining.removed`.
+    Other functions that were never called stay. Imports are added for the domains of new nodes. Imports of domains
+    without schemas that only removed functions had are dropped. `inlining.removed` gets the keys of the removed
+    functions.
 
     Args:
         proto: The ModelProto, in which calls are replaced already.

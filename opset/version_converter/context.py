@@ -69,11 +69,10 @@ class Context:
         self.validity = Validity(self.registry)
 
     def forms_of(self, body: Body, versions: Mapping[str, int]) -> KnownForms:
-        """Return the store of results of converted nodes for a body whose nodes have these opset versions, by domain.
+        """Return the store in which a body finds and keeps results of converted nodes.
 
-        The body may reuse the results in the store, and adds its own. All graphs with equal versions share one store,
-        and all functions with equal versions share another. Graphs and functions share none, since types that a
-        function states in value_info are not relied on.
+        All graphs with equal `versions` share one store, and all functions with equal `versions` share another.
+        `versions` are the opset versions of the body's nodes, by domain.
         """
         key = (body.root.function, frozenset(versions.items()))
         return self.forms.setdefault(key, KnownForms(set(), {}))

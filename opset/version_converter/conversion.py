@@ -92,7 +92,10 @@ class Strategy:
     fixes_inputs: bool = False
 
     def may_remove(self, refusals: Iterable[Finding]) -> bool:
-        """Whether copying functions may remove a refusal: one in a function, whose code is in `removes`."""
+        """Whether copying functions may remove one of the refusals.
+
+        It may if a refusal is in a function, and its code is in `removes`.
+        """
         return any(finding.code in self.removes and finding.place.startswith("function ") for finding in refusals)
 
 
@@ -341,8 +344,7 @@ def nearest_opset(runtime: Runtime, opset: int, registry: Registry) -> int:
 def at_opset(target: Target, opset: int) -> Target:
     """Return the target with `opset` as its only opset of ai.onnx: each model gets this version.
 
-    `least` of the result is None. Its operators are defined as in the newest release of onnx whose opset is not
-    above `opset`.
+    Operators are defined as in the newest release of onnx whose opset is not above `opset`.
     """
     return target._replace(opsets={**target.opsets, "": opset}, least=None, release=release_with(opset).name)
 
@@ -371,10 +373,11 @@ def _facts_of(model: Model, index: ModelIndex, task: Task) -> Mapping[Body, Valu
 
 
 def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion:
-    """Return the first conversion without refusals among those by STRATEGIES; if all are refused, the very first.
+    """Convert a model by one of STRATEGIES after another, until nothing is refused; return this conversion.
 
-    A strategy is a way to copy functions before the conversion. It is tried only if it may remove a refusal of the last
-    conversion. Each conversion begins with the versions and notes of `start`, which is not changed.
+    If all have refusals, the first conversion is returned. A strategy is a way to copy functions before the conversion.
+    It is tried only if it may remove a refusal of the conversion before. Each conversion begins with the versions and
+    notes of `start`, which is not changed.
     """
     first = latest = convert_once(model, index, start, task, STRATEGIES[0])
     for strategy in STRATEGIES[1:]:
@@ -457,10 +460,10 @@ def _inexact_notes(conversion: Conversion) -> Iterator[str]:
 
 
 def _take_known_branches(model: Model, index: ModelIndex, task: Task) -> tuple[Model, ModelIndex, str] | None:
-    """Return the model in which branches replace If nodes with a known condition, its index, and a note.
+    """Return (model, index, note): a model in which branches replace the If nodes whose condition is known.
 
-    The note has the number of If nodes. The given model is not changed. Returns None if no If can be replaced, as for
-    If nodes in functions and for models with training graphs, or if the budget is used up.
+    The note has the number of replaced nodes. The given model is not changed. Returns None if no If can be replaced, or
+    if the budget is used up.
     """
     try:
         proto, count = take_branches(index, task.infer(model, index), task.budget) if has_branches(index) else (None, 0)
@@ -480,8 +483,8 @@ def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[M
     """Return the model with loops that stack tensors instead of filling sequences, the model's index, and a note.
 
     The change is repeated, at most MAX_STACKED times, since a changed loop may make shapes in another loop known. The
-    given model is not changed. Returns None if loops can carry sequences at the target's opset (13 and up), if no loop
-    can be changed, or if the budget is used up.
+    given model is not changed. Returns None if no loop can be changed, or if the budget is used up. From opset 13 on,
+    loops can carry sequences: None is returned for such a target, too.
     """
     if task.target.opsets.get("", CARRIED) >= CARRIED:
         return None
@@ -519,8 +522,8 @@ def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
 def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int | str] | None) -> Conversion:
     """Return a conversion without converted nodes; it has the versions before and after, and the first notes.
 
-    These are the notes of the index and the target, a note on each domain of the target that the model does not import,
-    and a note on the sizes in `dims` that are numbers. The IR version is the model's, before and after.
+    Some notes are from the index and the target. Others are on domains that the model does not import, and on sizes in
+    `dims` that are numbers. The IR version is the model's, before and after.
     """
     after = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
     ir_version = index.proto.ir_version
@@ -545,8 +548,8 @@ def _state_outputs(
 ) -> tuple[Model, LazyInference]:
     """Write the sizes of the main graph's outputs into the model, if inference knows them as numbers.
 
-    Returns the model and an inference of it. If sizes are written and the model is the user's (`is_given`), they are
-    written into a copy; then the copy and a new inference are returned.
+    Returns the model and an inference of it. If the model is the user's (`is_given`), sizes are written into a copy,
+    and the copy is returned with a new inference.
     """
     from opset.inference.building.types import fill_proto, map_sizes
 

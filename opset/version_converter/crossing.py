@@ -146,8 +146,8 @@ class Crossing:
     def _cross_by_either_way(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
         """Return nodes that the runtime runs in place of the node at `index`, None if it stays as it is.
 
-        Nodes of other operators are tried first, then the node in wider types. If both are refused, a node that the
-        runtime runs but computes wrongly stays. `start` is the opset of the node, `change` has its operator and
+        Nodes of other operators are tried first, then the node in wider types. If both are refused, the node itself
+        stays if the runtime runs it, though wrongly. `start` is the opset of the node, `change` has its operator and
         versions.
 
         Raises Refusal C209 with all reasons if all of this fails. A refusal that is not about the runtime is raised
@@ -202,10 +202,10 @@ class Crossing:
         raise Refusal("C209", why, self._advice or OTHER_TARGET, label="the runtime has no kernel for it")
 
     def _add_reason(self, refusal: Refusal) -> None:
-        """Add the reason of a refusal to the reasons for the final refusal C209, unless the same text is there already.
+        """Add the reason of a refusal to the reasons for the final refusal C209, without repeats.
 
-        If the refusal is about an unknown type, value, attribute or size, its help becomes the help of the C209, unless
-        that has help already.
+        If the refusal is about an unknown type, value, attribute or size, its help becomes the help of the C209; the
+        first such help counts.
         """
         if refusal.why not in self._reasons:
             self._reasons.append(refusal.why)
@@ -356,7 +356,7 @@ class Crossing:
         - an older version;
         - wider types.
 
-        With `_widens`, of the last four ways, only wider types are tried for a node of the given model.
+        If `_widens` is set, a node of the given model skips the lowering, the Cast and the older version.
 
         Args:
             pending: The node.
@@ -485,7 +485,7 @@ class Crossing:
 
         For example, ({"double": "float"}, {"double"}): doubles are computed in float, with other results for some
         values. A type that gives the same results comes first; an inexact one (INEXACT) is chosen only if the target
-        permits it. An element type without any type to compute in is no key.
+        permits it. An element type without a type to compute in is left out.
         """
         availability = self._context.availability
         assert availability is not None
@@ -628,9 +628,9 @@ class Crossing:
     def _adapt(self, step: RouteStep, op: Builder, node: Node, versions: Mapping[str, int]) -> Result:
         """Convert a node by the adapters of a transition; return the name or names of the new outputs.
 
-        The derived adapter is used if there is no written one, or if that returns None. Returns None if the node may
-        stay. `versions` are the opsets of the body by domain. Raises Refusal C103 if a node that may be rewritten does
-        not fit its own version, and any Refusal of the adapter; BudgetExceeded if the budget is used up.
+        The derived adapter is used if there is no written one, or if the written one returns None. The result is None
+        if the node may stay. `versions` are the opsets of the body by domain. Raises Refusal C103 if a node that may be
+        rewritten does not fit its own version, and any Refusal of the adapter; BudgetExceeded if the budget is used up.
         """
         context = self._context
         if step.adapter is not None or step.derived.rewrites:
@@ -651,9 +651,8 @@ class Crossing:
         If a Constant can hold the type, nothing is added, and "" is returned. In a function, which has no initializers,
         only the elements are recorded, and None is returned.
 
-        The initializer is named `name` and is added to the graph. Below IR version 4, it becomes an input, too. A
-        subgraph can have no such input: the outermost graph then gets the initializer, under a new name. Raises
-        BudgetExceeded if the budget is used up.
+        The initializer is named `name` and is added to the graph of the body. Below IR version 4, subgraphs can have
+        none: the outermost graph then gets it, under a new name. Raises BudgetExceeded if the budget is used up.
         """
         element = element_name(tensor.data_type)
         if self._final >= 9 or element in EARLY_CONSTANT:

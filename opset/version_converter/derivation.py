@@ -241,8 +241,8 @@ def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange,
     Args:
         before: The attribute in the older version.
         after: The attribute in the newer version.
-        facet: Its `values` are the older values, each with the newer one that replaces it. Downwards, the older one
-            replaces the newer one, unless the older version has the newer value, too.
+        facet: Its `values` have the newer value for each older value that is replaced. Downwards, the replacement is
+            reversed; a newer value that the older version has, too, then stays.
         upwards: Whether the older version is the source.
     """
     if upwards:
@@ -252,7 +252,7 @@ def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange,
 
 
 def _is_convertible(pair: Counterpart) -> bool:
-    """Whether values of an attribute can be written in its type at the target version, and so can its default.
+    """Whether an attribute's type at the target version can hold its values, and also its default.
 
     That is so for equal types, for int and float, and for element types that are an int in one version and a string in
     the other. A single value may still have no counterpart, such as 0.5 as an int.
@@ -267,11 +267,11 @@ def _is_convertible(pair: Counterpart) -> bool:
 def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | None:
     """Return (name before, name after, value to state) for nodes that leave an attribute out.
 
-    The value is the source's default as the target version writes it. If the source has no default, it is `old`: the
-    meaning of an absent attribute that the `change:` block declares, or None.
+    The value is the source's default as the target version writes it, or `old` if the source has no default. `old` is
+    the meaning of an absent attribute that the `change:` block declares, None if it declares none.
 
-    Returns None if the target's default means the same, so that nodes need not state a value. Also returns None if no
-    value at the target means the same.
+    Returns None if the target's default means the same, so that nodes need not state it. Also returns None if the
+    target has no value with this meaning.
     """
     if not _is_convertible(pair):
         return None
@@ -291,8 +291,8 @@ def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
 def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestriction, ...]:
     """Return the inputs and outputs for which the target version may not allow a legal type of the source version.
 
-    One reason is that the target version allows fewer types for an input or output. Another is that several must have
-    the same type there, and could have different types before. Inputs come first, in order.
+    One reason is that the target version allows fewer types for an input or output. Another is that several inputs or
+    outputs must have the same type only at the target version. Inputs come first, in order.
     """
     restrictions: set[TypeRestriction] = set()
     bound: dict[str, list[TypeRestriction]] = {}
@@ -426,8 +426,8 @@ def _cut_off_absent(derived: DerivedAdapter, node: Node, inputs: list[str], outp
 def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str], dict[str, Any]]:
     """Return the names of attributes to remove, and the attributes to set with their values.
 
-    Raises Refusal C204 if the target version cannot express an attribute, C103 if an axis is out of range, C206 if an
-    attribute refers to one of a function, and C207 if the rank is unknown.
+    Raises Refusal C204 if the target version cannot express an attribute, C103 if an axis is out of range, C207 if a
+    needed rank is unknown. C206 is raised if an attribute takes its value from the function around the node.
     """
     since = derived.target.since_version
     drop: list[str] = [name for name in derived.drop if node.has(name)]

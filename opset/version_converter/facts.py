@@ -78,13 +78,13 @@ class ValueFacts:
     _unread: set[str] | None = None
 
     def __post_init__(self) -> None:
-        """Take over the types of the body's values that were found before: those in `known_types` of the inference."""
+        """Start with the types of the body's values that the inference has in its `known_types`."""
         self._types.update(self._inference.known_types.get(self.body, ()))
 
     def copy_for_plan(self, versions: Mapping[str, int], outer: ValueFacts | None, budget: Budget) -> ValueFacts:
         """Return a copy of these facts for another planned conversion, without the nodes that this one has added.
 
-        Facts found so far are copied, too; what is found later in one is not known to the other.
+        Facts that were found so far are copied; facts that are found later are not shared.
 
         Args:
             versions: The opsets by domain in which the nodes of the body are written.
@@ -120,7 +120,7 @@ class ValueFacts:
     def add(self, node: Any, outputs: Iterable[str], version: int) -> None:
         """Record a new node that computes the values `outputs`; `version` is the opset of the node's domain.
 
-        A value for which a new node was recorded before keeps that one.
+        If a node was recorded for a value before, that node stays recorded.
         """
         for name in outputs:
             self._added.setdefault(name, (node, version))
@@ -159,8 +159,8 @@ class ValueFacts:
     def producer(self, name: str) -> Any:
         """Return the node of the given model that computes a value, None if no such node does.
 
-        The value may be one of this body, or of a body around it. This sets `large_read`, so that nodes made from the
-        answer are not copied for similar nodes.
+        The value may be one of this body, or of a body around it. `large_read` is set: nodes that an adapter makes from
+        the answer must not be copied for similar nodes.
         """
         # The form of a node does not include other nodes.
         self.large_read = True
@@ -172,7 +172,7 @@ class ValueFacts:
 
     @property
     def known_types(self) -> Mapping[str, str | None]:
-        """The types of this body's values found so far, as text by name; None for a type that is unknown.
+        """The types of this body's values found so far, as text by name; the value None is an unknown type.
 
         It is the mapping itself, which grows as more types are found.
         """
@@ -219,8 +219,8 @@ class ValueFacts:
         """Return the initializers that keep a value from being constant only because callers may override them.
 
         If the value is no initializer itself, they are the ones from which nodes compute it. The result is [] if the
-        value depends on anything else than constants and initializers, on a node with a subgraph, or on more than
-        MAX_PRODUCERS values.
+        value depends on anything but constants and initializers. It is also [] if the value depends on a node with a
+        subgraph, or on more than MAX_PRODUCERS values.
         """
         names: dict[str, None] = {}
         seen, pending = {name}, [name]
@@ -258,7 +258,7 @@ class ValueFacts:
     def _facts_defining(self, name: str) -> ValueFacts | None:
         """Return the facts of the body that defines a value, this one or one around it; None if no body does.
 
-        The name is added to `looked_up`, the names about which facts were read, unless this is None.
+        If `looked_up` is a set, the name is added to it, as one about which facts were read.
         """
         if self.looked_up is not None:
             self.looked_up.add(name)
@@ -291,7 +291,7 @@ class ValueFacts:
         return constant
 
     def small_constant(self, name: str) -> Constant | None:
-        """Return the elements of a value that are known before the model runs; None if unknown or more than MAX_READ.
+        """Return the elements of a value if they are known before the model runs, and at most MAX_READ, else None.
 
         The value may be one of this body, or of a body around it. Raises BudgetExceeded if reading uses up the budget.
         """
@@ -316,7 +316,7 @@ class ValueFacts:
         return None if tensor is None else self.elements(tensor)
 
     def _computed_constant(self, name: str) -> Constant | None:
-        """Return the elements of a value of this body if inference finds them to be the same in every run, else None.
+        """Return the elements of a value of this body if inference knows them and they are always the same, else None.
 
         Inference knows only small values that follow from shapes and constants. None is also returned for texts, and if
         the element type is unknown.
@@ -348,10 +348,10 @@ class ValueFacts:
     def stored_constant(self, name: str, limit: int) -> Constant | None:
         """Return the elements of a value that an initializer or the `value` of a Constant node holds as a tensor.
 
-        The value may be one of this body, or of a body around it. Returns None for any other value, for a Constant with
-        another attribute, for an initializer that a caller may override, for an unknown element type, and for more than
-        `limit` elements. The budget is charged for the elements; BudgetExceeded is raised if it is used up. This sets
-        `large_read`, so that nodes made from the answer are not copied for similar nodes.
+        The value may be one of this body, or of a body around it. Returns None for any other value, and for an
+        initializer that a caller may override. Also returns None for an unknown element type, and for more than `limit`
+        elements. The budget is charged for the elements; BudgetExceeded is raised if it is used up. `large_read` is
+        set: nodes that an adapter makes from the answer must not be copied for similar nodes.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -396,8 +396,8 @@ class ValueFacts:
     def find_types(self) -> None:
         """Infer and cache the types of all values that nodes of this graph compute, at once; faster than one by one.
 
-        Types that the graph states are left out, as they count anyway. Nothing is done for a function or a graph in it,
-        whose values may have several types, nor for a subgraph that has not exactly one run.
+        Types that the graph states are left out, as they count anyway. Nothing is done in a function, whose values may
+        have several types, or in a subgraph that is not executed exactly once.
         """
         if self.body.root.function:
             return
@@ -466,10 +466,10 @@ class ValueFacts:
         return self._inference.misfit(self.body, index)
 
     def kept_axes(self, source: str, result: str) -> set[int]:
-        """Return the axes, from 0 on, along which two tensors surely have the same size; it may be a symbolic one.
+        """Return the axes, from 0 on, along which two tensors surely have the same size, as a number or symbol.
 
-        If the ranks differ, the axes are compared from the first on. The set is empty if a shape is unknown. This sets
-        `large_read`, so that nodes made from the answer are not copied for similar nodes.
+        If the ranks differ, the axes are compared from the first on. The set is empty if a shape is unknown.
+        `large_read` is set: nodes that an adapter makes from the answer must not be copied for similar nodes.
         """
         # The form of a node does not include other nodes.
         self.large_read = True
@@ -547,9 +547,8 @@ class ValueFacts:
     def _infer_type(self, name: str) -> Type | None:
         """Return the inferred type of a value that this body defines, None if it is unknown; it is cached.
 
-        The output of a new node is inferred from this node and the types of its inputs. If inference does not know all
-        runs of the body, the outputs of all its nodes are inferred in this way. Any other value is inferred with the
-        whole model.
+        A value of the given model is inferred with the whole model. The output of a new node is inferred from this node
+        and the types of its inputs. So are all nodes of a body if inference does not know all its calls or executions.
         """
         if name not in self._full_types:
             if self._node_alone(name) is None:
@@ -561,9 +560,9 @@ class ValueFacts:
     def _node_alone(self, name: str) -> tuple[Any, int] | None:
         """Return (node, opset) for the node that computes a value, if the node is inferred apart from the model.
 
-        Each new node is inferred apart; if inference does not know all runs of this body, each of its nodes is. Returns
-        None for any other node, and if no node of this body computes the value. `opset` is the opset of the node's
-        domain.
+        New nodes are inferred apart. So are all nodes of this body if inference does not know all its calls or
+        executions. Returns None for any other node, and if no node of this body computes the value. `opset` is the
+        opset of the node's domain.
         """
         node, version = self._producer(name)
         if node is None or (version is None and self._inference.knows_all_runs(self.body)):

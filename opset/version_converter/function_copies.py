@@ -58,8 +58,7 @@ def specialize_functions(
         graphs: The inferred scopes of the main and the training graphs, if calls differ also by the types of inputs.
 
     Returns:
-        The ModelProto and the number of functions that were added; (None, 0) if no call omits or fixes anything that
-            matters.
+        The ModelProto and the number of functions that were added; (None, 0) if no copies are needed.
 
     Raises:
         BudgetExceeded: The copies of functions need more steps or memory than the budget allows.
@@ -161,11 +160,11 @@ class _FunctionCalls:
                         sets[parameters] = None
 
     def _parameters_that_matter(self, tree: Sequence[Body], keeps: Keeps) -> tuple[frozenset[str], frozenset[str]]:
-        """Return the inputs of a function, and its attributes, on which the conversion of its body depends.
+        """Return the names of the inputs and attributes of a function on which the conversion of its body depends.
 
-        A name is in the result if a node that may change reads it: a node for which `keeps` returns False. A call of
-        another function reads only names that matter in that function. `tree` is the function's body with the bodies of
-        its subgraphs.
+        The conversion depends on a name if a node that may change reads it: a node for which `keeps` returns False. A
+        call of another function reads only names that matter in that function. `tree` is the function's body with the
+        bodies of its subgraphs.
         """
         inputs: set[str] = set()
         attributes: set[str] = set()
@@ -190,9 +189,10 @@ class _FunctionCalls:
     def _parameters_of(self, body: Body, position: int, key: FunctionKey, fixed: Parameters) -> Parameters:
         """Return the Parameters of the node at `position`, which calls the function `key`: what it omits and gives.
 
-        `fixed` are the Parameters of the function around the call. An input is omitted, too, if the call passes on an
-        input that `fixed` omits. Inputs and attributes that do not matter are not in the result. Values that the call
-        gives are in it only if they are to be written into copies; an attribute that is not given has its default.
+        Only inputs and attributes that matter are in the result. An input also counts as omitted if the call passes on
+        an input that `fixed`, the Parameters of the function around the call, omits. Values that the call gives are
+        included only if they are to be written into copies. For an attribute that it does not give, the default is
+        included.
         """
         inputs, attributes = self.matters[key]
         present = {
@@ -296,8 +296,8 @@ def _value_of(attribute: Any) -> bytes | None:
 def _write_fixed(body: Body, fixed: Parameters) -> None:
     """Write the Parameters of a call into the nodes of one body of a function's copy; subgraphs are not changed.
 
-    If an attribute of a node refers to an attribute of the function, it gets the value in `fixed`, or is removed if the
-    call omits it. Inputs that the call omits become "".
+    An attribute of a node may refer to an attribute of the function: then the value in `fixed` is written in its place.
+    If the call omits the function's attribute, the node's is removed. Inputs that the call omits become "".
     """
     if not fixed.inputs and not fixed.attributes:
         return

@@ -24,8 +24,8 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
 
     - If the target requests a version, it is set. Features that need a higher version are refused.
     - In any other case, the version stays, or is lowered to the one that came with the target's opset. If the model
-      uses a feature that came later, it gets the feature's version. The result is at most the highest version of the
-      target; features that need more are refused.
+      uses a feature that needs a higher version, that version is set. Features that need more than the target's highest
+      version are refused.
 
     Annotations, which older readers skip, are not refused. Functions are rewritten if that avoids a feature, and
     initializers become graph inputs if a version below 4 is demanded.
@@ -142,9 +142,9 @@ def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
 def _features(proto: Any, all_bodies: list[Body], above: int, before: int) -> Iterator[Feature]:
     """Yield the features of the IR that a ModelProto uses and that need an IR version above `above`; some are repeated.
 
-    A feature needs the version that introduced it, but at most `before`, the IR version of the given model: what a
-    model has already, readers of its version accept. This maximum does not hold for annotations, nor for features of
-    version 4 and below. `all_bodies` are the graphs and functions of the model.
+    A feature needs the version that introduced it. If that is above `before`, the IR version of the given model, it
+    needs only `before`, since readers of that version accepted the model. Annotations, and features of version 4 and
+    below, always need the version that introduced them. `all_bodies` are the graphs and functions of the model.
     """
     # A feature that a model has before its IR version needs no higher one: some exporters write ZipMap at 3.
     # Adapters add initializers at most, which are no inputs from version 4 on.

@@ -260,7 +260,7 @@ def is_phrase(limit: Any, schema: OpSchema, name: str) -> bool:
 def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
     """Whether the value of an attribute keeps the limit in a runtime's table.
 
-    If the limit is one or more legal values, each value of a list must be among them; an absent list keeps the limit.
+    If the attribute is a list, each of its elements must keep the limit.
 
     Args:
         value: The value that the node states, or else the default; None if there is neither.

@@ -66,8 +66,8 @@ class LazyInference:
     def type(self, body: Body, name: str) -> Type | None:
         """Return the inferred type of a value that `body` defines, None if it is not known.
 
-        A body may have several runs, such as a function with several calls. Parts of the type in which the runs differ
-        are unknown, and so is the whole type if not all runs are known.
+        A body may have several runs, such as a function with several calls. Then the type has only the parts in which
+        all runs agree. It is None if not all runs are known.
         """
         scopes = self._engine_and_scopes[1][body]
         if len(scopes) < 2:
@@ -199,7 +199,7 @@ def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[
     """Return the inferred types of each body, a Scope for each run, and the bodies of which runs may be missing.
 
     A run is a call of a function, or an execution of a subgraph. Runs may be missing of a subgraph that inference did
-    not enter, of a function called there, and of the bodies inside of these.
+    not enter. The same holds for functions that are called there, and for subgraphs inside.
     """
     # Those are graphs in nodes without a rule, or in nodes that a rule gave up, and all functions that they call.
     scopes_of: dict[Body, list[Scope]] = {}

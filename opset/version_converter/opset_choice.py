@@ -36,8 +36,7 @@ def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sa
     """Return one Sample for each combination of operator, types and attributes, in order of first occurrence.
 
     Nodes of different functions are not joined. Left out are calls of model-local functions, and Constants with
-    tensors, which every runtime takes. The types that are found on the way stay in `facts`, which has an entry for each
-    body.
+    tensors, which every runtime takes. `facts` has an entry for each body; types that are found are cached there.
     """
     samples: list[Sample] = []
     counts: list[int] = []
@@ -123,7 +122,8 @@ def opsets_by_kernels(
 ) -> list[int]:
     """Return the opsets of ai.onnx that a runtime takes; the one at which it runs most nodes comes first.
 
-    Among opsets at which it runs equally many nodes, the nearest to the model's own comes first, and of two the newer.
+    If it runs equally many nodes at two opsets, the one nearer to the model's own comes first. If both are equally
+    near, the newer one comes first.
 
     Args:
         samples: Nodes that stand for all nodes of the model.

@@ -59,11 +59,11 @@ def lower(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], 
     """Return a decorator that registers a lowering: an adapter that expresses a node by nodes of other operators.
 
     `since` is the first version of the operators: `@lower("Gelu", since=20)`. `domain` is "" for ai.onnx. The new nodes
-    are written for the opset before `since`; if it is 1, for the opset of the node. If the target is older, the new
-    nodes are converted further. The lowering returns values for all outputs that are in use, or raises Refusal.
+    are written for the opset before `since`, or for the opset of the node if `since` is 1. If the target is older, the
+    new nodes are converted further. The lowering returns values for all outputs that are in use, or raises Refusal.
 
-    The decorator raises ConversionError C105 if another lowering is registered for an operator, or if an operator is
-    of the standard: only this package registers lowerings for these.
+    The decorator raises ConversionError C105 if another lowering is registered for an operator, or if an operator is of
+    the standard: only this package registers lowerings for these.
     """
     return LAYER.register("lower", operators, since, domain)
 

@@ -15,12 +15,10 @@ from opset.version_converter.rewrite import Builder, Node, Refusal
 
 
 def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: ValueFacts) -> list[tuple[Any, int]]:
-    """Return the new nodes of a builder, whose outputs get the names of the outputs of the node that they replace.
+    """Return the new nodes of a builder, each with its opset; their outputs get the names of the old node's outputs.
 
-    Each new node comes with the opset of its domain in which it is written. The new nodes are changed in place. A value
-    in `results` gets the name of the output that it replaces. An Identity is added if no new node computes the value,
-    or if the value has replaced another output already. The new node that computes the first output gets the name of
-    the old node, unless a new node has this name.
+    The new nodes are changed in place. An Identity is added if no new node computes a value in `results`, or if one
+    value replaces two outputs. The new node that computes the first output gets the old node's name.
 
     Args:
         node: The old node.

@@ -226,8 +226,8 @@ def _place_of(action: Action, labels: BodyLabels) -> NodePlace:
 def _example_of(action: Action, conversion: Conversion) -> ConvertedNode | None:
     """Return the node of an action, and the nodes that replace it, as text.
 
-    Returns None if the text would be longer than LONGEST, if a name is not valid text, or if the conversion has kept no
-    nodes for this kind of action.
+    Returns None if the text would be longer than LONGEST, or if a name is not valid text. Also returns None if the
+    conversion has kept no nodes for this kind of action.
     """
     nodes = [action.body.nodes[action.node_index], *conversion.examples.get(action.kind, ())]
     try:
@@ -241,8 +241,8 @@ def _example_of(action: Action, conversion: Conversion) -> ConvertedNode | None:
 def _text_of(node: Any) -> str:
     """Return a node in ONNX text syntax, without metadata and documentation.
 
-    For a node of more than LONGEST bytes, this is a text of spaces longer than LONGEST, so that callers see that the
-    node is too large to be shown. Raises ModelError if a name in the node is not valid text.
+    A node of more than LONGEST bytes is not written: the result is then spaces, more than LONGEST of them. Raises
+    ModelError if a name in the node is not valid text.
     """
     from opset.model.text.printing import to_text  # most conversions write no text
 

@@ -459,8 +459,8 @@ class Builder:
         """Add a new node of an operator of `domain`; return the name of its output, or a tuple of several names.
 
         `outputs` are the names of the outputs, or the number of outputs, which then get new names. A name in
-        `attributes` that is an input of the operator stands for a new constant there, and None leaves an attribute out.
-        Absent inputs at the end are left out.
+        `attributes` may be an input of the operator: its value becomes a new constant there. An attribute with the
+        value None is left out. Absent inputs at the end are left out.
 
         Raises Refusal C201 if the operator does not exist at the opset, TypeError for a name that is neither an
         attribute nor an input, and BudgetExceeded if the budget is used up.
@@ -481,11 +481,11 @@ class Builder:
     ) -> tuple[list[str], dict[str, Any]]:
         """Return the names of the inputs, and the attributes, for a new node.
 
-        A name in `attributes` that is only an input of the schema becomes a new constant at that input, in place of a
-        name that `inputs` has there. Positions before it that `inputs` lacks become "". So `axes=[0]` works whether
-        axes is an attribute or an input. Attributes with the value None are left out.
+        A name in `attributes` may be an input of the schema: its value becomes a new constant at that input. So
+        `axes=[0]` works whether axes is an attribute or an input. Attributes with the value None are left out.
 
-        Raises TypeError for a name that is neither, BudgetExceeded if the constants use up the budget.
+        Raises TypeError for a name that is neither an attribute nor an input, BudgetExceeded if the constants use up
+        the budget.
         """
         names = [*inputs]
         kept = {name: value for name, value in attributes.items() if value is not None}
@@ -501,8 +501,8 @@ class Builder:
         """Return the opset in which a new node is written, and the schema that the operator has in it.
 
         For the replaced node's domain, this is the opset `version` of the Builder; for another domain, the model's
-        opset. If ai.onnx lacks the operator there, it is the first later opset that has it, up to the target's. Raises
-        Refusal C201 if there is none, or if the model does not import the domain.
+        opset. If ai.onnx lacks the operator there, the first later opset that has it is taken, up to the target's
+        opset. Raises Refusal C201 if there is none, or if the model does not import the domain.
         """
         version = self.version if domain == self._domain else self._versions.get(domain)
         if version is None:
@@ -601,9 +601,9 @@ class Builder:
     def tensor(self, tensor: Any, name: str) -> str:
         """Add a constant that holds a TensorProto as it is; return the name of its value.
 
-        The name is `name`, which must be new or an output of the replaced node. It is another one only if an
-        initializer moves out of a subgraph, below IR version 4. The constant is a Constant node. If a Constant at the
-        target cannot hold the type, an initializer is added instead, or in a function a Cast of a Constant.
+        The value is named `name`, which must be new or an output of the replaced node. In a subgraph below IR version
+        4, it may get another name. The constant is a Constant node. If a Constant at the target cannot hold the type,
+        an initializer is added instead, or in a function a Cast of a Constant.
 
         Raises Refusal C202 if a Cast cannot give the values exactly, BudgetExceeded if the budget is used up.
         """
@@ -650,10 +650,10 @@ class Builder:
     ) -> Any:
         """Add a copy of the node with something changed; return the name of its output, or a tuple for several.
 
-        It is a node of the version to which the node is converted. Documentation, metadata, device configurations and
-        unknown fields stay. So does the name, unless an earlier new node has it. An input of the replaced node that no
-        new node reads needs no call of `release`. Raises Refusal C201 if the operator does not exist at this version,
-        BudgetExceeded if the budget is used up.
+        The copy is written for the version to which the node is converted. Documentation, metadata, device
+        configurations and unknown fields are copied. So is the name, unless an earlier new node has it. An input of the
+        replaced node that no new node reads needs no call of `release`. Raises Refusal C201 if the operator does not
+        exist at this version, BudgetExceeded if the budget is used up.
 
         Args:
             node: The node.

@@ -164,10 +164,9 @@ class Routes:
     def _route_of_unknown(self, op_type: str, domain: str, version: int, final: int) -> Route:
         """Return the route of an operator that does not exist at `version`, the opset in which its nodes are written.
 
-        Exporters write some operators of onnxruntime without a domain. For these, the verdict is PASS, so that the
-        nodes stay, if onnxruntime still accepts the operator at `final`, or if the standard has it later. In any other
-        case, the verdict is REFUSE: with the refusal C102 if a later version has the operator, else C101. `final` is
-        the opset of the target.
+        The verdict is REFUSE: with the refusal C102 if a later version has the operator, else C101. Operators of
+        onnxruntime that exporters write without a domain are an exception. Their verdict is PASS, so that nodes stay,
+        if onnxruntime still accepts the operator at `final`, the target's opset, or if the standard has it later.
         """
         change = VersionChange(domain, op_type, 0, 0)
         schemas = self.registry.versions(op_type, domain)
@@ -187,8 +186,8 @@ class Routes:
     def schema_in_force(self, op_type: str, domain: str, opset: int) -> OpSchema | None:
         """Return the version of an operator that is in force at an opset, None if there is none.
 
-        If these routes are for an old release of onnx, a version that it lacks is passed over for an older one. None is
-        also returned for a domain without schemas.
+        If these routes are for an old release of onnx, versions that this release lacks do not count. None is also
+        returned for a domain without schemas.
         """
         if domain not in self.registry.domains:
             return None
@@ -197,8 +196,7 @@ class Routes:
     def older_version(self, domain: str, op_type: str, version: int) -> OpSchema | None:
         """Return the older of the two versions that an operator has at one opset in different releases of onnx.
 
-        Returns None if all releases have the same version of the operator at this opset, if the operator does not exist
-        there, or if it has no older version.
+        Returns None if all releases have the same version of the operator at this opset, or none.
         """
         schema = self.registry.schema(op_type, version, domain)
         if schema is None or not is_ambiguous(schema, version):
@@ -236,10 +234,11 @@ class Routes:
         return Restriction(schema, derive_adapter(read, schema, Change()), why, stated=schema == today)
 
     def last_in_force(self, domain: str, op_type: str, final: int) -> int:
-        """Return the highest opset up to `final` at which an operator version of these routes' release is in force.
+        """Return the highest opset up to `final` for which the release of onnx has the operator's version in force.
 
-        The result is `final` itself if the operator does not exist there. If the release has no version of the
-        operator, the result is the opset before the operator's first version.
+        The result is below `final` if the release lacks the newest version: 12 if this is version 13. If the release
+        lacks all versions, the result is the opset before the first one. If no version exists at `final`, the result is
+        `final`.
         """
         key = (domain, op_type, final)
         if key not in self._ends:
@@ -265,7 +264,7 @@ class Routes:
         Refusal instead of a transition:
 
         - C101 if there is no operator at `version`;
-        - C105 if it needs an adapter or lowering that may be among hooks of the user that were not run;
+        - C105 if an adapter or lowering is missing, but may be in the user's hooks, which were not run;
         - C201 if the operator has no lowering.
 
         Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
@@ -395,10 +394,10 @@ def _standard_routes(release: str) -> Routes:
 
 
 def another_target(step: RouteStep, domain: str, version: int) -> str:
-    """Return the advice to convert to other versions, for a node that `step` refuses; it is never "".
+    """Return the advice to convert to versions that are reached without `step`, which refuses a node.
 
-    These versions are reached without the step: "convert to 12 or older" for a step up to 13, "convert to 13 or newer"
-    for a step from 13 down. `domain` is the domain of the node, `version` its opset before the step.
+    It is "convert to 12 or older" for a step up to 13, and "convert to 13 or newer" for a step from 13 down. `domain`
+    is the domain of the node, `version` its opset before the step.
     """
     label = f"{domain} " if domain else ""
     if step.version < version:

@@ -166,8 +166,8 @@ class _Answers:
 def _find_answer(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runtime, facts: Hashable) -> bool | None:
     """Return the answer that was found for another release and surely holds for `runtime`, too; None if there is none.
 
-    It holds if the facts of the two releases are equal, and if both have the same kernels and faults for all operators
-    that were looked up to find the answer.
+    It holds if the two releases have equal facts, and the same kernels and faults for the operators that were looked
+    up.
 
     Args:
         found: (release, its facts, its answer) for each release that was asked before.
@@ -211,9 +211,9 @@ def _ranges_with(releases: Sequence[Runtime], answers: Sequence[str], answer: st
 def _find_obstacle(survey: Survey, releases: Sequence[Runtime], answers: Sequence[str]) -> Obstacle | None:
     """Return why one of the releases does not take a model, None if all releases take it.
 
-    That release is the last refused one before the first that takes the model. If there is none, it is the newest
-    refused one. `answers` has AS_IT_IS, CONVERTED or REFUSED for each of `releases`. Raises BudgetExceeded as
-    `Survey.convert` does.
+    If the model is refused up to release 1.15 and first taken by 1.16, that release is 1.15. In any other case, it is
+    the newest release that refuses the model. `answers` has AS_IT_IS, CONVERTED or REFUSED for each of `releases`.
+    Raises BudgetExceeded as `Survey.convert` does.
     """
     refused = [position for position, answer in enumerate(answers) if answer == REFUSED]
     if not refused:

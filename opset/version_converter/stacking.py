@@ -71,9 +71,9 @@ def stack_sequences(index: ModelIndex, inference: LazyInference, budget: Budget)
 def _find_filled(index: ModelIndex, body: Body, inference: LazyInference, budget: Budget) -> Iterator[_FilledSequence]:
     """Yield the sequences that a Loop fills with tensors which surely all have the same shape.
 
-    Each begins empty, and each iteration appends one tensor at its end; nothing else in the loop reads it. `body` may
-    be any body; nothing is yielded unless it is a Loop's. The shapes count as the same, too, if the sequence is
-    concatenated behind the loop in a way that fails for different shapes.
+    Each begins empty; each iteration appends one tensor at its end, and nothing else in the loop reads it. Nothing is
+    yielded if `body` is not a Loop's. Shapes that are not known count as the same if the sequence is concatenated
+    behind the loop in a way that fails for different shapes.
 
     Raises BudgetExceeded if the budget is used up.
     """
@@ -143,7 +143,8 @@ def _count_reads(body: Body, budget: Budget) -> Counter[str]:
 def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: FreshNames) -> list[Any]:
     """Change a Loop node and its body, in place, to stack tensors instead of filling sequences.
 
-    The sequences are removed from the values that the loop carries. Each appended tensor becomes the last scan output.
+    The sequences are removed from the values that the loop carries. Each appended tensor becomes a new scan output,
+    after the others.
 
     Args:
         node: The NodeProto of the Loop.

@@ -237,8 +237,7 @@ def _try_version(model: Model, domain: str, version: int, registry: Registry, li
 def _stopped_error(stopped: Finding) -> ConversionError:
     """Return the error C401 that the search for the opset of a model was stopped.
 
-    `stopped` is the finding of the trial in which the budget was used up, a C401 or I401; its reason and place are
-    those of the error.
+    `stopped` is the finding C401 or I401 which says that the budget was used up. The error has its reason and place.
     """
     help = f"name the version, --assume-opset 13 or assume_opset=13, or {ALLOW_MORE}"
     message = "the search for the opset that the model was written for was stopped"

@@ -147,8 +147,8 @@ class Survey:
         """The forms of the nodes in each body (a graph or function): a NodeForm for each.
 
         Nodes of one form have equal operators, attributes, types, shapes and small constants, and so convert alike.
-        Calls of model-local functions are left out. Once there are MAX_FORMS of them, floating-point constants of
-        further nodes are compared by type and size only.
+        Calls of model-local functions are left out. Once there are MAX_FORMS forms, floating-point constants of further
+        nodes are compared by type and size only.
         """
         forms: dict[Body, list[NodeForm]] = {}
         count = 0
@@ -186,10 +186,10 @@ class Survey:
 
     @property
     def is_exact(self) -> bool:
-        """Whether nodes of one form surely convert alike.
+        """Whether all nodes of one form, a NodeForm, surely convert alike.
 
-        It is False if the model has more than MAX_FORMS forms, as then forms that differ in floating-point constants
-        are joined.
+        It is False if the model has more than MAX_FORMS forms, as nodes that differ in floating-point constants may
+        then have the same form.
         """
         return sum(map(len, self.forms.values())) <= MAX_FORMS
 
@@ -217,10 +217,10 @@ class Survey:
     def convert(self, target: Target) -> SurveyOutcome:
         """Return the result of a conversion of the model to a target, without the converted model.
 
-        One node of each form is converted. For a runtime, the opset nearest to the model's own is tried first, then
-        others. The first result without refusals is returned, or else the one with the fewest refused nodes. If
-        converting the whole model might have another result, a model of at most WHOLE nodes is converted as a whole. A
-        model with functions is always converted as a whole.
+        One node of each form is converted, in place of all nodes like it. For a runtime, the opset nearest to the
+        model's own is tried first, then others. The first result without refusals is returned, or else the one with the
+        fewest refused nodes. If all results have refusals, a model of at most WHOLE nodes may then be converted as a
+        whole. A model with functions always is.
 
         Raises:
             BudgetExceeded: The model has more than MOST_FORMS different nodes, or functions and more than WHOLE nodes,
@@ -494,7 +494,7 @@ class _Additions:
     """A stand-in for a body's GraphProto, which must not change: initializers that a plan adds are kept here."""
 
     def __init__(self, body: Body) -> None:
-        """Take over the nodes of a body, without copying them, and for a graph its outputs.
+        """Take a body: its nodes, which are not copied, and the outputs if it is a graph.
 
         The lists of initializers and inputs are empty at first.
         """

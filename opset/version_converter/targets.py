@@ -73,7 +73,7 @@ def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_
 
 
 def target_of_release(name: str, registry: Registry, ir_version: int | None = None) -> Target:
-    """Return the target of an ONNX release such as "1.15": its opsets, and its IR version as the highest.
+    """Return the target of an ONNX release such as "1.15": its opsets, and its IR version as the highest allowed.
 
     `ir_version` is the IR version that converted models get, None to change it only as far as needed.
 
@@ -92,10 +92,10 @@ def target_of_runtime(
     inexact: bool = False,
     to: int | str | Mapping[str, int] | None = None,
 ) -> Target:
-    """Return the target of a release of a runtime: the newest opsets that it takes, and its IR version as the highest.
+    """Return the target of a release of a runtime: the newest opsets and highest IR version that it takes.
 
-    A model keeps its opset if the runtime takes it. Operators are defined as in the newest release of onnx whose
-    opset of ai.onnx is not above the target's.
+    A model keeps its opset if the runtime takes it. Operators are defined as in the newest release of onnx whose opset
+    of ai.onnx is not above the target's.
 
     Args:
         spec: The runtime and its release, "onnxruntime==1.17".
@@ -106,9 +106,9 @@ def target_of_runtime(
         to: Versions to reach in place of those that suit a model best, in a form of `target_of_version`.
 
     Raises:
-        UsageError: U101 in these cases: the runtime or its release is not known; it is not known which opsets the
-            release takes, and `to` names no version of ai.onnx; there is no such version in `to`, or the runtime does
-            not take it; there is no such IR version.
+        UsageError: U101 if the runtime, its release, a version in `to` or the IR version does not exist, or if the
+            runtime does not take a version in `to`. Also U101 if it is not known which opsets the release takes, and
+            `to` names no version of ai.onnx.
         SchemaError: A file has faults.
     """
     from opset.opsets.runtimes import find_runtime  # most conversions need no runtime
@@ -124,7 +124,7 @@ def target_of_runtime(
 def target_at_runtime(
     runtime: Runtime, registry: Registry, ir_version: int | None = None, inexact: bool = False
 ) -> Target:
-    """Return the target of one release of a runtime: the newest opsets that it takes; its IR version is the highest.
+    """Return the target of one release of a runtime: the newest opsets and highest IR version that it takes.
 
     `least` of the target is the lowest opset of ai.onnx that the runtime takes. A model keeps its opset if it lies
     between `least` and the newest. For other domains, only the highest version is bounded.

@@ -83,15 +83,15 @@ def template_of(
 ) -> Template | None:
     """Return a template of the nodes `made` that replace `node`.
 
-    Returns None if the new nodes depend on more than the form of `node` (`form_of`), or have subgraphs, or if an
-    initializer replaces an output of `node`.
+    Returns None if the new nodes depend on more than the form of `node` (`form_of`), or have subgraphs. Also returns
+    None if an initializer replaces an output of `node`.
 
     Args:
         node: The NodeProto that is replaced.
         made: The nodes that replace it.
         released: Values that the node reads and the new nodes do not.
         looked_up: Names of all values about which adapters have read facts for the new nodes.
-        outcome: The steps that were crossed, and the operators of the new nodes; kept in the template.
+        outcome: The steps that were crossed, and the operators of the new nodes. The template keeps them.
     """
     own = [node.name, *node.input, *node.output]
     # Names of nodes apart from those of values: a node may be named as one of its values, and the next one may not.

@@ -103,10 +103,11 @@ class TriedAvailability(Availability):
         return judge_faults(self.runtime, node, schema, opset, facts)
 
     def _helping_types(self, trial: Trial, schema: OpSchema) -> Mapping[str, frozenset[str]]:
-        """Return the element types with which the node of a trial would load, by type parameter: {"T": {"float"}}.
+        """Return the element types with which a refused node would load, by type parameter: {"T": {"float"}}.
 
-        Wider types with the same results are tried. If inexact types are permitted, the types of INEXACT are tried,
-        too, such as float for double. To try a type, a model is loaded in which only one type parameter is changed.
+        `trial` has the model of the node. Wider types with the same results are tried. If inexact types are permitted,
+        the types of INEXACT are tried, too, such as float for double. To try a type, a model is loaded in which only
+        one type parameter is changed.
         """
         from opset.version_converter.crossing import INEXACT  # which is imported where this is used
 
@@ -121,7 +122,7 @@ class TriedAvailability(Availability):
 
 
 def given_input(name: str, facts: ValueFacts) -> Given:
-    """Return the shape of a node's input, whether it is a constant, and its elements, as loading may depend on these.
+    """Return the facts about an input on which loading may depend: shape, elements, and whether it is a constant.
 
     The elements are None unless the input is a constant with at most MAX_READ elements. `type` is always ""; callers
     fill it in. An absent input, named "", has no shape and is no constant.
@@ -182,6 +183,8 @@ class Trial(NamedTuple):
 
     def with_type(self, schema: OpSchema, parameter: str, old: str, new: str) -> Trial | None:
         """Return a trial in which inputs and outputs of a type parameter have the type `new` instead of `old`.
+
+        A trial is a model of one node.
 
         Returns None if no input of this type parameter has the type `old`.
         """

@@ -77,7 +77,7 @@ class Validity:
         """Raise Refusal C103 if the node at `index` does not fit its operator, which must exist at the opset `version`.
 
         The number of inputs and outputs, attributes with their constraints, and the signatures of subgraphs are
-        checked; types of inputs are not. A constraint that depends on an unknown rank is not broken.
+        checked; types of inputs are not. A constraint that depends on an unknown rank counts as kept.
         """
         operator, reads, attributes = body.operators[index], body.reads[index], body.attributes[index]
         fit = self._fits.get((operator, version))
@@ -256,8 +256,8 @@ def _broken_constraints(
 ) -> Iterator[Misfit]:
     """Yield a Misfit, which says what is wrong and why, for each attribute in `values` that breaks its constraint.
 
-    `ranks` are the ranks of the node's inputs, None for an unknown one; a constraint that depends on an unknown rank is
-    not broken. Illegal values that runtimes accept at the opset `version` are left out.
+    `ranks` are the ranks of the node's inputs, None for an unknown one; a constraint that depends on an unknown rank
+    counts as kept. Illegal values that runtimes accept at the opset `version` are left out.
     """
     for misfit in constraint_misfits(fit.schema, values, ranks):
         if not quirks.is_kept(fit.schema, version, misfit.name, values[misfit.name]):

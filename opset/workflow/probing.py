@@ -97,7 +97,7 @@ def runtime_text(document: Mapping[str, Any]) -> str:
 
 
 def _limits(runtime: Runtime, registry: Registry) -> dict[str, tuple[int, int]]:
-    """Return (lowest, highest) opset with which the runtime loads a node, by domain, and under "ir" the IR versions.
+    """Return the lowest and highest opset with which the runtime loads a node, by domain; under "ir", the IR versions.
 
     An example is {"": (7, 21), "ai.onnx.ml": (1, 4), "ir": (1, 10)}. If no opset of ai.onnx.ml loads, this key is
     missing. The highest numbers are found by loading models. The lowest opset of ai.onnx is from the tables of
@@ -143,11 +143,11 @@ def _entries(
 
     - "versions": [13, 13], for version 13;
     - "types": the types that load, by type constraint;
-    - "unasked", instead of "types", if the operator has graphs: the type constraints;
+    - "unasked", instead of "types", for operators with graphs as attributes: the type constraints alone;
     - "constant_inputs": the inputs that must be constants.
 
-    A version is skipped if it withdraws the operator, or if the runtime loads no opset with it. `limits` are the result
-    of `_limits`.
+    A version is skipped if it withdraws the operator, or if the runtime loads none of its opsets. `limits` are the
+    lowest and highest opset that load, by domain.
     """
     least, most = limits.get(domain, (1, 0))
     examples = [each for each in registry.examples(name, domain) if not each.error]
@@ -178,14 +178,14 @@ def _loading_trials(
 ) -> list[Trial]:
     """Return the trials that the runtime loads; [] if it loads none.
 
-    A trial is a model with the one node of an example. These ways are tried in order, until a trial loads:
+    A trial is a model with the one node of an example. These ways are tried in order, and only the trials of the first
+    one that succeeds are returned:
 
     - all examples as they are;
     - all examples with constants for all inputs but the first;
     - the first two examples with other types.
 
-    Only trials of the last way that was tried are returned. An example that cannot be a model is left out. `imports`
-    are the opsets of the models by domain.
+    An example that cannot be a model is left out. `imports` are the opsets of the models by domain.
     """
     trials = [trial for each in examples if (trial := _trial_of(runtime, schema, each, imports)) is not None]
     others = (
@@ -252,11 +252,10 @@ def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]
 
 
 def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema) -> bool:
-    """Return whether the runtime loads `trial` with one element type replaced by another in all inputs and outputs.
+    """Return whether the runtime loads `trial` if one element type becomes another in all inputs and outputs.
 
-    `other` is a copy of `trial` in which only values of the type constraint `parameter` have the other element type.
-    Both element types are read from the first input with this constraint. The result is False if no input has it, or if
-    the element types are the same.
+    `other` shows which: it is a copy of `trial` with a new element type for the type constraint `parameter` only. The
+    result is False if no input has this constraint, or if the element types are the same.
     """
     places = enumerate(_type_constraints(schema.inputs, len(trial.inputs)))
     position = next((at for at, name in places if name == parameter and trial.inputs[at].type), None)
@@ -276,10 +275,10 @@ def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema
 def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[str, Trial]]:
     """Yield (type, trial) for each type of the type constraint `parameter`: a copy of `trial` with values of this type.
 
-    If an input has the constraint, the trial itself is yielded first, with its own type; no copy has that type.
+    If an input has the constraint, the first pair is `trial` itself, with its own type.
 
-    If only an output has the constraint, its type follows from the attribute that names an element type, and each copy
-    sets both. Only tensor types are yielded then, and nothing unless the operator has exactly one such attribute.
+    If only an output has the constraint, each copy also sets the attribute that names its element type, such as "to" of
+    Cast. There are then copies for tensor types only, and none unless the operator has exactly one such attribute.
     """
     places = (*zip(trial.inputs, _type_constraints(schema.inputs, len(trial.inputs)), strict=True),)
     old = next((each.type for each, name in places if name == parameter and each.type), "")
@@ -302,8 +301,8 @@ def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[
 def _with_output(trial: Trial, attribute: str, number: int, position: int, type_: str) -> Trial:
     """Return a copy of a trial whose output at `position` has the type `type_`.
 
-    The int attribute `attribute`, such as "to" of Cast, becomes `number`, the number of the type's elements in
-    TensorProto.DataType.
+    `attribute` is the attribute that names the output's element type, such as "to" of Cast. It gets the value `number`,
+    the element type in TensorProto.DataType.
     """
     node = type(trial.node)()
     node.CopyFrom(trial.node)
@@ -327,8 +326,8 @@ def _type_constraints(formals: Sequence[Any], count: int) -> list[str]:
 def _constant_inputs(trial: Trial, schema: OpSchema) -> list[str]:
     """Return the names of those inputs of a trial that the runtime takes as constants only.
 
-    Each constant input is tried as a computed one, while the others stay. Its name is returned if the runtime then
-    fails to load the model. A variadic input has one name for all of its values, which is returned once.
+    Each constant input is made an input of the graph in turn. Its name is returned if the runtime then fails to load
+    the model. A variadic input has one name for all of its values, which is returned once.
     """
     names = []
     for position, each in enumerate(trial.inputs):
@@ -341,7 +340,7 @@ def _constant_inputs(trial: Trial, schema: OpSchema) -> list[str]:
 
 
 def _merge_versions(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the entries of an operator without {}, with neighbors merged that differ only in "versions".
+    """Return the entries of an operator, with neighbors merged that differ only in "versions"; {} is removed.
 
     Entries with "versions" [13, 13] and [14, 14] become one with [13, 14]; with a {} between them, they are not merged.
     """

@@ -4,6 +4,7 @@ import numpy as np
 import onnx.parser
 import pytest
 
+from judges.hostile.attacks import models
 from judges.hostile.processes import attack, own
 from opset.model import proto as pb
 from opset.model.arrays import tensor_of
@@ -136,3 +137,12 @@ def test_a_function_that_nothing_calls_is_malformed(tmp_path, verb, code, calls,
     model.functions[0].opset_import[0].version = version
     options = {"infer": ("-o", tmp_path / "out.onnx"), "run": ("--random",), "convert": ("--to", "17")}[verb]
     refused(tmp_path, model, code, verb, *options)
+
+
+@pytest.mark.parametrize(
+    "name", ["sequences_that_are_declared_tensors", "sequences_of_sequences", "sequences_that_are_made_of_nothing"]
+)
+def test_sequences_that_are_none_have_an_end_of_ours(name, tmp_path):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(getattr(models, name)())
+    own(attack("convert", path, "--to", "7", "--plan"), 0, 1)

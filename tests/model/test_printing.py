@@ -42,6 +42,13 @@ def again(message):
     return text
 
 
+def test_a_domain_that_is_not_utf_8_is_refused():
+    data = opset.parse_model('<ir_version: 8, opset_import: ["com.x": 1]> m () => () { y = com.x.A () }')
+    data = data.SerializeToString().replace(b"com.x", b"com.\xff")
+    with pytest.raises(ModelError, match="M106"):
+        to_text(opset.load(data).proto)
+
+
 def empty_parts(descriptor, above=()):
     """Yield the paths to messages in a message, of each kind of message once: ["graph", "value_info", "type"]."""
     for field in descriptor.fields:

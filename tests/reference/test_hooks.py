@@ -173,8 +173,7 @@ def test_registries_do_not_see_the_kernels_of_each_other(tmp_path):
         assert failure([bare]).why == "com.example Scale 1 has no kernel"
         assert failure([bare]).help == "register one: opset explain evaluating"
         schema = SCALE.replace("  types:", "  function: [{opset: 7, nodes: 'Y = Abs (X)'}]\n  types:", 1)
-        lowered = "; or put its function body in its place: opset lower --ops com.example.Scale"
-        assert failure([folder_of(tmp_path / "body", None, schema=schema)]).help.endswith(lowered)
+        assert result([folder_of(tmp_path / "body", None, schema=schema)]) == [1, 2]
 
 
 def test_a_file_is_run_once_and_again_when_it_changed(tmp_path):

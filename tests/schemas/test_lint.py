@@ -276,6 +276,11 @@ def test_a_body_serves_up_to_the_next_version():
         assert [each.message for each in check_order_of_bodies(bodies)] == messages
 
 
+def test_an_operator_that_is_withdrawn_without_a_replacement_is_not_renamed(tmp_path):
+    text = DEPRECATED.replace("    deprecated: true\n", "    deprecated: true\n    renamed: true\n")
+    assert {"S210", "S214"} == {finding.code for finding in lint([write(tmp_path, text)], ())}
+
+
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_rule_finds_its_example_and_no_other_rule_does(name, tmp_path):
     text, place, help = BROKEN[name]

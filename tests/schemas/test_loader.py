@@ -654,6 +654,14 @@ MANY = ", ".join(f"{{name: X{n}, type: tensor(int8)}}" for n in range(MAX_ENTRIE
             f"{ONE}  attributes: {{a: {{type: int, default: {-(2**63) - 1}}}}}\n",
             ["a number from -9223372036854775808 to 9223372036854775807 has to stand here"],
         ),
+        (
+            f"{ONE}  attributes: {{a: {{type: float, default: 1e39}}}}\n",
+            ["a number that float32 can hold has to stand here"],
+        ),
+        (
+            f"{ONE}  attributes: {{a: {{type: float, default: 0x{'f' * 40}}}}}\n",
+            ["a number that float32 can hold has to stand here"],
+        ),
         (f"{ONE}  attributes: {{a: {{type: float, default: true}}}}\n", ["a number has to stand here"]),
         (f"{ONE}  attributes: {{a: {{type: string, default: []}}}}\n", ["text has to stand here"]),
         (f"{ONE}  function: [{{opset: 1, nodes: ''}}]\n", ["the text must not be empty"]),

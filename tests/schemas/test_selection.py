@@ -149,6 +149,12 @@ def test_what_is_not_read_is_a_finding(path, given, findings, tree):
     assert selected(given)[1] == findings
 
 
+def test_a_file_of_a_domain_is_read_although_files_lie_deeper(tree):
+    write(tree / "lib/schemas/com.acme/in/Turn.yaml")
+    path = "lib/schemas/com.acme/Turn.yaml"
+    assert selected(path) == ([(path, False, False)], [])
+
+
 def test_a_folder_of_domains_has_operators_at_one_depth(tree):
     (tree / "one").mkdir()
     write(tree / "one" / "Scale.yaml")

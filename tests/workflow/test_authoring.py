@@ -97,6 +97,7 @@ def test_the_newest_version_is_that_of_the_own_domain(folder):
     (other / "Thick.yaml").write_text(text.replace("operator: Thin", "operator: Thick"))
     newest = [destination_of(domain, folder.parent).newest_version(SETS) for domain in ("com.acme", "com.other")]
     assert newest == [1, 7]
+    assert destination_of("com.acme", folder.parent / "nowhere").newest_version(SETS) == 0
 
 
 # Any operator of the standard
@@ -962,6 +963,7 @@ def test_the_last_line_of_a_file_gets_an_end_before_more_is_added(folder):
         ("from b.x import z as y\n", "from b.x import n, z as y\n"),
         ("from c import n\n", "from c import n\n"),
         ("from b.x import (\n    m,\n)\n", "from b.x import (\n    m,\n)\nfrom b.x import n\n"),
+        ("from b.w import m\nfrom c import k\n", "from b.w import m\nfrom b.x import n\nfrom c import k\n"),
         ("import b.a\nimport c\n", "import b.a\nimport c\n\nfrom b.x import n\n"),
     ],
 )

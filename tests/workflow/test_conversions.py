@@ -50,7 +50,7 @@ def running(result):
             raise result
         return result
 
-    return SimpleNamespace(run=run, outputs=run, why_no_kernel=lambda schema: "")
+    return SimpleNamespace(run=run, outputs=run, why_not_computed=lambda schema: "")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_random_results_of_a_body_are_compared_with_what_the_example_states():
 )
 def test_why_an_example_has_no_values(kernel, result, why):
     runner = running(result)
-    runner.why_no_kernel = lambda schema: kernel
+    runner.why_not_computed = lambda schema: kernel
     assert why_no_values(runner, RELU, EXAMPLE) == why
 
 
@@ -188,6 +188,7 @@ def test_the_bodies_of_a_version_are_one_test(bodies, kernel, outcome, asked, mo
     runner = SimpleNamespace(
         registry="all",
         why_no_kernel=lambda schema: "" if kernel == "wrong" else kernel,
+        why_not_computed=lambda schema: "" if kernel == "wrong" else kernel,
         outputs=lambda schema, each: FIVE if kernel == "wrong" or schema is not RELU else ONE,
         run=lambda model, each: FIVE if model.graph == "wrong" else ONE,
         place_of=lambda schema, each: "here",
@@ -249,7 +250,7 @@ def test_an_example_that_is_converted_and_back(target, there, back, results, out
     older = SimpleNamespace(since_version=13)
     runner = SimpleNamespace(
         registry=SimpleNamespace(schema=lambda name, version, domain: older if version == 13 else None),
-        why_no_kernel=lambda schema: "",
+        why_not_computed=lambda schema: "",
         outputs=lambda schema, each: ONE,
         run=compute,
         place_of=lambda schema, each: "here",
@@ -282,7 +283,7 @@ def test_another_version_that_does_not_compute_the_example_is_no_target(holds, k
     calls = []
     monkeypatch.setattr(conversions, "conversion", lambda *given: calls.append(given) or refusing(("C204", "no")))
     runner = running(ONE)
-    runner.why_no_kernel = lambda schema: kernel
+    runner.why_not_computed = lambda schema: kernel
     older = default_registry().schema("Relu", 13)
     runner.registry = SimpleNamespace(schema=lambda name, version, domain: older)
     report = Examination()

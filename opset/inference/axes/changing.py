@@ -51,7 +51,7 @@ class _Axis(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name by which a caller names the axis, such as "x.0"."""
+        """The name of the axis in the sizes that a caller gives, such as "x.0" for the first axis of input x."""
         return f"{self.input}.{self.axis}"
 
 
@@ -124,9 +124,9 @@ def with_sizes(
 def resize(
     model: Model, sizes: Mapping[str, int | str], registry: Registry, limits: Limits | None = None
 ) -> tuple[Model, dict[str, int], list[str]]:
-    """Return a model in which sizes that it states as numbers are other numbers or variables.
+    """Return a model in which numbers that `model` states as sizes are replaced by other numbers or variables.
 
-    Sizes that are variables do not change here. Their new numbers are returned, and the caller writes them into the
+    Sizes that are variables do not change here. Their new numbers are returned, and the caller writes these into the
     model.
 
     Args:
@@ -217,7 +217,7 @@ def _check_sizes(
 
     Args:
         sizes: the new sizes, by name of the old size: "x.0", or the name of a variable.
-        rest: the sizes that are neither in `known` nor of outputs, and so are meant for variables.
+        rest: the part of `sizes` that is meant for variables: names that are neither in `known` nor axes of outputs.
         known: the axes whose sizes the model states as numbers, by name.
         variables: the names of sizes that are variables.
         params: the dim_params of axes, by name of the axis.
@@ -337,8 +337,8 @@ def _resize_axes(
 def _check_outputs(engine: Engine, tracking: Tracking, before: int, wanted: Mapping[str, int]) -> None:
     """Raise TrackingStopped if an output lacks the resized axis, or has it along another axis than `wanted` says.
 
-    An output that is not in `wanted` may lack the resized axis in two cases: none of the output's sizes is `before`, or
-    its elements are known in the resized model.
+    An output that is not in `wanted` may lack the resized axis if none of its sizes is `before`, or if its elements in
+    the resized model are known.
 
     Args:
         engine: the inference of the model.

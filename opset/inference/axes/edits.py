@@ -43,7 +43,7 @@ class Edits:
         """Create an empty record of changes.
 
         Args:
-            source: how nodes get the new size of the resized axis: its number, or the input's axis that they read at
+            source: the new size of the resized axis as a number, or the axis of an input from which nodes read it at
                 run time.
             after: the variable that stands for the new size.
             opset: the opset version of the model.
@@ -104,7 +104,7 @@ class Edits:
     def set_attribute(self, index: int, name: str, elements: Sequence[Size], why: str) -> None:
         """Record that an attribute of the node at `index` becomes these integers, and add a note with the reason `why`.
 
-        Raises Blocked if an element is still no number after the new size is put in.
+        Raises Blocked if an element would have to be symbolic.
         """
         numbers = [each for size in elements if isinstance(each := self.with_new_size(size), int)]
         if len(numbers) < len(elements):
@@ -169,10 +169,9 @@ class Edits:
         return self._add(index, "Slice", [name, *lists], name)
 
     def _multiple(self, size: Size) -> str:
-        """Return the name of a list with the one element `size`, which new nodes compute at run time.
+        """Return the name of a value that holds a list of the one element `size`, which new nodes compute at run time.
 
-        Raises Blocked if `size` is no multiple of the new size, which the nodes read from the shape of the model's
-        input.
+        The nodes read the new size from the shape of the model's input. Raises Blocked if `size` is no multiple of it.
         """
         factor = quotient(size, self._after)
         if not isinstance(factor, int):
@@ -249,9 +248,9 @@ class Edits:
 
 
 def _drop_unused(graph: Any, names: set[str]) -> None:
-    """Remove from a GraphProto the constants called `names` that nothing reads any more, and their value_info.
+    """Remove from a GraphProto the constants in `names` that nothing reads any more, with their value_info.
 
-    They are initializers and Constant nodes.
+    A constant is an initializer or a Constant node.
     """
     read = names_read(graph.node).union(value.name for value in (*graph.output, *graph.input))
     unused = names - read

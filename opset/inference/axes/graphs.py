@@ -38,7 +38,7 @@ class Pass(Follower, Protocol):
         """
 
     def is_shared(self, name: str) -> bool:
-        """Whether the value `name` is the same in the model and in the resized one."""
+        """Whether the value `name` is the same in the original and in the resized model."""
 
 
 def carry_into_graphs(tracking: Any, index: int, operator: tuple[str, str], call: Call) -> Sequence[Place | None]:
@@ -63,10 +63,11 @@ def carry_into_graphs(tracking: Any, index: int, operator: tuple[str, str], call
 
 
 def _carry_through_if(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
-    """Return the places of the resized axis in the outputs of an If; all branches that may run must agree in them.
+    """Return the places of the resized axis in the outputs of an If, None for an output without it.
 
-    A branch that is never run is resized if that is possible, and else stays as it is. Raises Blocked if the condition
-    depends on the axis, or if the places differ. Raises TrackingStopped if a node of a branch does not carry the axis.
+    The axis is followed through both branches. A branch that is never run stays as it is if this fails. Raises Blocked
+    if the condition depends on the axis, or if the places differ between branches that may run. Raises TrackingStopped
+    if a node of a branch does not carry the axis.
     """
     if not tracking.is_shared(call.names[0]):
         raise Blocked("its condition depends on the slices")
@@ -171,9 +172,9 @@ def _body(tracking: Pass, index: int) -> Any:
 def _initial_places(tracking: Pass, index: int, call: Call, positions: Sequence[int]) -> list[Place | None]:
     """Return the place of the resized axis in each initial state of a loop, None for a state without it.
 
-    A state without the axis may stay so, or be repeated along any axis of equal slices. `tracking.choose` takes one of
-    these, and the node is changed accordingly. An empty sequence may have the axis anywhere. Raises Blocked if a state
-    holds sizes that depend on the axis.
+    A state without the axis may stay as it is, or be repeated along an axis whose slices are equal. `tracking.choose`
+    decides, and the node is changed accordingly. An empty sequence may have the axis anywhere. Raises Blocked if a
+    state holds sizes that depend on the axis.
 
     Args:
         tracking: the pass over the graph that the node is in.
@@ -220,5 +221,5 @@ def _output_places(inner: Pass) -> list[Place | None]:
 
 
 def _behind_new_axis(place: Place | None, axis: int) -> Place | None:
-    """Return a place as it is after a new axis is inserted at `axis`, counted from 0; None for None."""
+    """Return the place of the same elements after a new axis is inserted at `axis`, counted from 0; None for None."""
     return None if place is None else place._replace(axis=place.axis + (place.axis >= axis))

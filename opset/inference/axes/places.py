@@ -113,8 +113,7 @@ def places_in(shape: Sequence[Size], place: Place, count: Size, target: Sequence
 
     Returns:
         The places, the best first: the same axis with nothing else merged, then other axes with nothing else merged,
-            then axes that are merged with others. The list is empty if the resized axis cannot be kept, or a size in
-            front of it or behind it is 0.
+            then axes that are merged with others. The list is empty if the resized axis cannot be kept.
     """
     before = product(shape[: place.axis]) * place.outer
     behind = product(shape[place.axis + 1 :]) * place.inner

@@ -22,10 +22,10 @@ class Follower(Protocol):
     edits: Edits
 
     def choose(self, candidates: Sequence[Chosen]) -> Chosen:
-        """Return the candidate that the pass was told to take at this call, by default the first one.
+        """Return the candidate that the pass was told to take at this decision, by default the first one.
 
-        The pass holds a list of positions among the candidates, one for each call with several candidates, in order. A
-        call beyond the end of the list takes the first candidate.
+        A decision is a call with several candidates. The pass holds a list with the position of the candidate to take
+        for each decision, in order.
         """
 
     def input_label(self, call: Call, index: int) -> str:
@@ -171,10 +171,10 @@ class AxisStep:
     # -- what changes --
 
     def choose(self, candidates: Sequence[Place]) -> Place:
-        """Return one of several possible places: the first one, until it has led to a failure.
+        """Return one of several possible places, at first the first one.
 
-        If a later node cannot carry the axis, the axis is followed through the model again, and another place is
-        returned here.
+        If a later node cannot carry the axis, the axis is followed through the model once more, and this call returns
+        another place.
         """
         return self._tracking.choose(candidates)
 

@@ -134,14 +134,13 @@ class Tracking:
                 raise TrackingStopped(index, *map(str, blocked.args)) from None
 
     def is_shared(self, name: str) -> bool:
-        """Whether the value `name` is the same in the model and in the resized one, so far as it was followed."""
+        """Whether the value `name` is the same in the original and in the resized model."""
         return name not in self.places and name not in self.sized
 
     def choose(self, candidates: Sequence[Chosen]) -> Chosen:
         """Return the candidate that the pass was told to take at this decision, by default the first one.
 
-        A decision is a call with several candidates; their number is added to `options`. The pass was told the position
-        of the candidate to take for each decision, in order.
+        A decision is a call with several candidates; their number is added to `options`.
         """
         if len(candidates) == 1:
             return candidates[0]
@@ -296,7 +295,7 @@ def _check_place(name: str, type_: Type | None, place: Place, before: Size) -> N
 
 
 def _slices_are_equal(model: Any, tensor: Any, axis: int) -> bool:
-    """Whether all slices of a TensorProto along an axis have the same bytes; False if they cannot be read or are large.
+    """Whether all slices of a TensorProto along an axis have the same bytes; False if it is large or cannot be read.
 
     `model` is the model, from whose files external data is read.
     """
@@ -321,17 +320,17 @@ def _slices_are_equal(model: Any, tensor: Any, axis: int) -> bool:
 def follow(make: Callable[[Sequence[int]], Tracking], accept: Callable[[Tracking], None], limit: int) -> Tracking:
     """Return the first pass that follows the resized axis to the end, if no other pass contradicts it.
 
-    A node may allow several places for the axis, the candidates; that a pass takes one of them is a decision. After the
-    first pass that succeeds, further passes change its decisions one by one. If such a pass succeeds, too, but has the
-    axis at another place of an output, the right place is not certain, and TrackingStopped is raised.
+    If a node allows several places for the axis, the candidates, each pass decides for one of them. After the first
+    pass that succeeds, further passes try its other candidates, one decision at a time. If such a pass succeeds, too,
+    but has the axis at another place of an output, the right place is not certain, and TrackingStopped is raised.
 
     Args:
         make: makes a pass with the given decisions: for each, the position of the candidate to take.
         accept: raises TrackingStopped if the outputs of a pass are not wanted.
-        limit: the greatest number of passes for the first success, and for each decision that is made otherwise.
+        limit: the greatest number of passes until the first success, and for each other candidate.
 
     Raises:
-        TrackingStopped: no pass comes to the end, or two do, with the axis at different places of an output.
+        TrackingStopped: no pass succeeds, or two succeed with the axis at different places of an output.
     """
     passed, farthest = _search(make, accept, [], 0, limit)
     if passed is None:
@@ -358,9 +357,8 @@ def _search(
 ) -> tuple[tuple[Tracking, list[int]] | None, TrackingStopped | None]:
     """Return the first pass that succeeds, with its decisions, and the error of the failed pass that came farthest.
 
-    After a failed pass, the next one takes the next candidate of the last decision that has one left; later decisions
-    begin again with their first candidates. A pass that `accept` refuses has failed, but came farther than one that
-    stopped at a node. The first result is None if no pass succeeds within `limit` passes. The second result is None if
+    The last decision is varied first, like the last digit of a counter. A pass that `accept` refuses came farther than
+    any pass that stopped at a node. The first result is None if no pass succeeds within `limit` passes, the second if
     no pass failed.
 
     Args:

@@ -40,9 +40,9 @@ def unify_shape(call: Call, index: int, expected: Shape, label: str) -> Shape:
 def common_shape(call: Call, indices: Iterable[int], label: str, shape: Shape | None = None) -> Shape | None:
     """Return the one shape that the inputs at `indices` must all have, with the most precise sizes of all.
 
-    If `shape` is given, they must have this shape, too. An input that is absent or of unknown rank counts for nothing;
-    the result is None if no shape is left. Raises Violation with the constraint `label`, such as "C1", if shapes
-    certainly differ.
+    If `shape` is given, they must have this shape, too. An input that is absent or of unknown rank is ignored. The
+    result is None if no shape is known. Raises Violation with the constraint `label`, such as "C1", if shapes certainly
+    differ.
     """
     for index in indices:
         shape = call.shape(index) if shape is None else unify_shape(call, index, shape, label)
@@ -77,7 +77,7 @@ def complete_broadcast_target(call: Call, index: int, onto: Shape, label: str) -
 def has_one_element(shape: Shape | None) -> bool | None:
     """Return whether a tensor of this shape has exactly one element.
 
-    The result is None if variables, unknown sizes or an unknown rank (None) decide it.
+    The result is None if this depends on variables or unknown sizes, or if the rank is unknown (`shape` is None).
     """
     if shape is None:
         return None
@@ -99,7 +99,7 @@ def element_as_size(call: Call, index: int) -> Size | None:
 def can_output(call: Call, element: str | None) -> bool:
     """Whether the schema allows the first output to be, or to contain, tensors of the element type `element`.
 
-    False for None.
+    The result is False if `element` is None, which means unknown.
     """
     return any(f"tensor({element})" in text for text in call.schema.allowed_types(call.schema.outputs[0]))
 
@@ -152,8 +152,7 @@ def check_declared_constraints(call: Call) -> None:
 def _is_given(call: Call, name: str) -> bool | None:
     """Return whether a node has the input or attribute called `name`; an empty list counts as absent.
 
-    The result is None if the attribute takes its value from a call of the function that the node is in, and this call
-    is unknown.
+    The result is None if the attribute refers to an attribute of the enclosing function, whose value is unknown.
     """
     if name in call.schema.attributes:
         try:
@@ -166,9 +165,9 @@ def _is_given(call: Call, name: str) -> bool | None:
 def attribute_if_known(call: Call, name: str) -> Any:
     """Return the value of an attribute, or its default; None if it is unknown.
 
-    The result is None if the attribute is absent and has no default. It is also None if the attribute takes its value
-    from a call of the function that the node is in, and this call is unknown. Raises WrongAttributeType if the value
-    has another type than the schema says.
+    The result is None if the attribute is absent and has no default. It is also None if the attribute refers to an
+    attribute of the enclosing function, whose value is unknown. Raises WrongAttributeType if the value has another type
+    than the schema says.
     """
     try:
         return call.attribute(name)
@@ -180,8 +179,8 @@ def required_attribute(call: Call, name: str) -> Any:
     """Return the value of an attribute that has no default.
 
     Raises Violation without a label if the node lacks the attribute, and WrongAttributeType if the value has another
-    type than the schema says. Raises Unknown if the attribute takes its value from a call of the function that the node
-    is in, and this call is unknown.
+    type than the schema says. Raises Unknown if the attribute refers to an attribute of the enclosing function, whose
+    value is unknown.
     """
     value = call.attribute(name)
     if value is None:

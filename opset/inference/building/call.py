@@ -63,9 +63,9 @@ class Call:
     def with_schema(self, schema: OpSchema, types: Sequence[Type | None]) -> Call:
         """Return a Call of the same node with another schema and other input types.
 
-        The new Call has no results of checked constraints yet. It shares `doubts`, `reads` and `memory` with this one,
-        so that both add to the same ones. If the `change:` block of `schema` gives a value of an attribute a new name,
-        the new Call has this name. Raises Unknown if the value of such an attribute is not known.
+        The declared constraints of the new schema are not checked yet. Both Calls share `doubts`, `reads` and `memory`.
+        If the `change:` block of `schema` renames values of an attribute, the new Call has the renamed value. Raises
+        Unknown if the value to rename is not known.
         """
         changes = schema.change.attributes if schema.change is not None else {}
         values = {name: self.attribute(name) for name, change in changes.items() if change.values}
@@ -117,7 +117,7 @@ class Call:
         """Replace the shape that `Call.shape` returns for the input at `index` by `shape`.
 
         It is meant for shapes that follow from the operator's constraints. Nothing happens if the input is known to be
-        no dense tensor.
+        something else than a dense tensor.
         """
         type_ = self.types[index]
         if type_ is None or type_.kind == "tensor":
@@ -132,10 +132,10 @@ class Call:
         return size
 
     def run(self, name: str) -> tuple[Size, ...] | None:
-        """Return the sizes that a pattern such as `...D` stands for in the input shapes; `name` is the name in it, "D".
+        """Return the sizes that a pattern such as `...D` stands for in the declared input shapes; `name` is "D".
 
-        The operator's YAML declares the patterns. Returns None if not even the number of sizes is known, or if the
-        declared constraints have not been checked yet.
+        The operator's YAML declares these shapes. The result is None if not even the number of sizes is known, or if
+        the declared constraints have not been checked yet.
         """
         return self.match.runs.get(name) if self.match is not None else None
 
@@ -154,7 +154,7 @@ class Call:
     def parameter(self, index: int) -> str:
         """Return the name that the operator's schema gives the input at `index`, such as "X", for messages.
 
-        Inputs beyond the last one of the schema have the name of that one, a variadic input.
+        The last input of a schema may be variadic: its name is then the name of all further inputs, too.
         """
         formal = self.schema.inputs
         return formal[min(index, len(formal) - 1)].name if formal else f"input {index}"
@@ -221,15 +221,14 @@ class Call:
         return tuple([int(size) for size in sizes if isinstance(size, int)])
 
     def attribute(self, name: str) -> Any:
-        """Return the value of an attribute, or its default; None if there is neither, or no such attribute.
+        """Return the value of an attribute, or its default; None if the schema has no default, or no such attribute.
 
         The value is an int, float, str, bytes, the message of a tensor, type or graph, or a tuple of these. It is
         cached.
 
         Raises:
             WrongAttributeType: the value has another type than the schema says.
-            Unknown: the attribute takes its value from a call of the function that the node is in, and this call is
-                unknown.
+            Unknown: the attribute refers to an attribute of the enclosing function, whose value is unknown.
         """
         if name not in self._attributes:
             formal = self.schema.attributes.get(name)

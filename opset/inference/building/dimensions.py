@@ -45,7 +45,7 @@ class Function:
     __slots__ = ("_hash", "arguments", "name", "size", "text")
 
     def __init__(self, name: str, arguments: tuple[Size, ...]) -> None:
-        """Store name and arguments. Raises TooComplex for too many parts, or a number beyond 64 bits."""
+        """Store a name, such as "max", and arguments. Raises TooComplex if they are too long, or a number too large."""
         self.name = name
         self.arguments = arguments
         self.size: int = 1 + sum(argument.size if isinstance(argument, Dim) else 1 for argument in arguments)
@@ -391,7 +391,7 @@ def _terms_of(size: Size) -> tuple[tuple[Monomial, int], ...]:
 def _canonical_size(terms: dict[Monomial, int]) -> Size:
     """Return the sum of `terms`, coefficients by product of variables and functions, in canonical form.
 
-    It is an int if no variable remains. The constant has the key (). Raises TooComplex if the sum is too large.
+    {("N",): 2, (): 1} gives 2*N + 1; without variables, the result is an int. Raises TooComplex if it is too large.
     """
     kept = [term for term in terms.items() if term[1]]
     if not kept:
@@ -518,10 +518,10 @@ def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
 
 
 def _extreme_size(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size], bool]) -> Size:
-    """Return the maximum or minimum of sizes, as `name` is "max" or "min".
+    """Return the maximum or the minimum of sizes; `name` is "max" or "min".
 
-    Sizes that others cover are dropped. The result is the one size that is left, or a Function of several. `covered(a,
-    b)` returns whether `a` changes nothing beside `b`. Raises TooComplex if too many are left.
+    Sizes that make no difference are dropped: `covered(a, b)` returns whether `a` makes none beside `b`. The result is
+    the only size that is left, or a function such as max(4, N). Raises TooComplex if too many are left.
     """
     kept: list[Size] = []
     for size in dict.fromkeys(_flatten(name, sizes)):
@@ -569,8 +569,8 @@ def _bounds_of(size: Size) -> _Bounds:
 def _close_bounds_of(size: Size) -> _Bounds:
     """Return the (lower, upper) bound of a size, both inclusive; None for one that is not found.
 
-    It finds more than `_bounds_of`: N - floor(N/2) is at least 0, as floor(N/2) is at most N/2. For a size of more than
-    MAX_BOUND_SIZE parts, it finds the same.
+    In sizes that are not too large, it finds more than `_bounds_of`: N - floor(N/2) is at least 0, as floor(N/2) is at
+    most N/2.
     """
     low, high = _bounds_of(size)
     if isinstance(size, int) or size.size > MAX_BOUND_SIZE:
@@ -586,7 +586,7 @@ def _close_bounds_of(size: Size) -> _Bounds:
 def _close_lower_bound(size: Size, depth: int) -> int | None:
     """Return a lower bound of a size, or None if none is found.
 
-    If there is no plain bound, a floor, max or min in the size is replaced by its arguments, and these sizes are
+    If `_bounds_of` finds none, a floor, max or min in the size is replaced by its arguments, and the results are
     bounded in the same way. `depth` is how often this may be repeated. Raises TooComplex if a size becomes too large.
     """
     low = _bounds_of(size)[0]
@@ -771,7 +771,7 @@ class _SizeReader:
         return result
 
     def read_factor(self, depth: int) -> Size:
-        """Read a number, variable, function or sum in brackets; raise _NotASize if none is next. Return a size."""
+        """Read a number, variable, function or sum in brackets, and return a size. Raises _NotASize if none is next."""
         token = self.take_token()
         if token == "(":
             inner = self.read_sum(depth + 1)

@@ -79,14 +79,14 @@ def _labels_in(term: str, dots: Sequence[int]) -> list[Label]:
 def _sizes_of_labels(
     operands: Sequence[tuple[str, list[Label], tuple[Size, ...] | None]],
 ) -> dict[Label, Size | None]:
-    """Return the size of each label, to which its dimensions broadcast; None if it is unknown.
+    """Return for each label the size to which its dimensions broadcast, None if it is unknown.
 
     Labels are letters, and ints for dimensions of "...". `operands` has (term, labels, shape) of each operand; a shape
     is None if its rank is unknown.
 
     Raises:
-        Violation: C3 if the rank of an operand is not the number of its labels, C4 if sizes of a label certainly
-            differ, and none of them is 1, or if they differ in one term.
+        Violation: C3 if the rank of an operand is not the number of its labels; C4 if sizes of a label certainly differ
+            within a term, or between terms although none of them is 1.
     """
     sizes: dict[Label, list[Size]] = {}
     for word, labels, shape in operands:

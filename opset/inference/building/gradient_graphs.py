@@ -101,10 +101,9 @@ def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[
 
 
 def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str) -> list[int]:
-    """Return, in order, the indices of the nodes that depend on `inputs`, and on which `y` depends.
+    """Return, in order, the indices of the nodes on the paths from the values `inputs` to the value `y`.
 
-    `inputs` and `y` are names of values. A node after the Gradient node, which has the index `gradient`, always counts
-    as depending on `inputs`.
+    Every node after the Gradient node, whose index is `gradient`, counts as depending on `inputs`.
     """
     reads = [names_read([node]) - {""} for node in nodes]
     dependent = set(inputs)

@@ -107,10 +107,10 @@ def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None
 
 
 def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None], shape: Sequence[Size]) -> None:
-    """Set the one unknown size of a Reshape's output: the number of elements divided by the other sizes.
+    """Set the one unknown size of a Reshape's output: the number of elements divided by the product of the other sizes.
 
-    If no size is unknown, but exactly one size in `wanted` is symbolic, the size of this axis is set instead, unless
-    the division leaves a remainder. Nothing is set if there are several such axes, or if another size may be 0.
+    If no size is unknown, but one in `wanted` is symbolic, the size of its axis is computed instead, provided that the
+    division certainly leaves no remainder. Nothing is set if there are several such sizes, or if another size may be 0.
 
     Args:
         sizes: the output shape, changed in place; 0 and -1 are replaced by the sizes that they mean.
@@ -263,7 +263,7 @@ def expand_shape(shape: Shape, wanted: Shape) -> Shape:
 def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
     """Return the size to which two sizes broadcast, or None if unknown. Raises ValueError if they cannot.
 
-    If one of the sizes is None, which means unknown, the result is the other one if this is certainly not 1, else None.
+    If one size is unknown (None), the other one is the result, provided that it is certainly not 1.
     """
     for one, other in ((have, want), (want, have)):
         if one is None:
@@ -317,8 +317,8 @@ def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequen
 def check_indices_shape(shape: Sequence[Size], indices: Sequence[Size], axis: int) -> None:
     """Raise Violation C2 if the indices, as of GatherElements, do not fit the data.
 
-    They do not fit if their rank is another one, or if they are certainly larger along an axis other than `axis`, which
-    is counted from 0. `shape` is the shape of the data, `indices` the shape of the indices.
+    They do not fit if their rank differs from the data's, or if they are certainly larger along an axis other than
+    `axis`. Axes are counted from 0. `shape` is the shape of the data, `indices` the shape of the indices.
     """
     fits = len(indices) == len(shape) and all(
         number == axis or at_most(size, limit) is not False

@@ -105,7 +105,7 @@ def shape_of_dims(dims: Sequence[int]) -> Shape | None:
 
 
 def sequence(inner: Type | None) -> Type:
-    """Return the type of sequences whose elements have the type `inner`, or an unknown type if `inner` is None.
+    """Return the type of sequences whose elements have the type `inner` (None if this is unknown).
 
     A size in `inner` that may differ between elements has to be None.
     """
@@ -113,7 +113,7 @@ def sequence(inner: Type | None) -> Type:
 
 
 def optional(inner: Type | None) -> Type:
-    """Return the type of optional values, which hold nothing or a value of type `inner`, None if unknown."""
+    """Return the type of optional values, which hold nothing or a value of type `inner` (None if this is unknown)."""
     return Type("optional", None, None, inner)
 
 
@@ -147,7 +147,7 @@ def type_from_proto(proto: Any, size: Callable[[Any], Size | None]) -> Type | No
     """Return the type that a TypeProto states, or None if it states none.
 
     `size` is called with each Dimension message, and returns its size or None. A rank above MAX_RANK counts as unknown,
-    and so does the type inside MAX_NESTING sequences, optionals and maps.
+    and so does a type that is nested too deeply.
     """
     wrappers: list[tuple[str, str | None]] = []
     inner: Type | None = None
@@ -217,9 +217,8 @@ def type_to_proto(type_: Type) -> Any:
 def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
     """Set in a TypeProto, in place, the parts that it leaves open and that `type_` knows.
 
-    A number in `type_` also replaces a dim_param. With `overwrite`, parts that differ from `type_` are replaced, too.
-    Without it, a part of another kind, such as a tensor type for a sequence, stays with all that is in it, and so does
-    a shape of another rank. Denotations stay.
+    A number in `type_` also replaces a dim_param. Parts that contradict `type_`, such as a shape of another rank, are
+    replaced with `overwrite`, and else stay. Denotations stay.
     """
     while type_.kind in _LAYERS:
         field = {"seq": "sequence_type", "optional": "optional_type", "map": "map_type"}[type_.kind]
@@ -298,8 +297,8 @@ def combine_types(
     Args:
         stated: the type that the model states, None if it states none.
         inferred: the inferred type, None if it is unknown.
-        better: called as `better(stated_size, inferred_size)` for an inferred symbolic size beside a known stated size;
-            returns whether the inferred size is kept. An inferred number is always kept.
+        better: a function that is called as `better(stated_size, inferred_size)` if both are known and the inferred one
+            is symbolic; it returns whether the inferred one is kept. An inferred number is always kept.
     """
     if stated is None or inferred is None or stated == inferred:
         return stated if inferred is None else inferred, ""

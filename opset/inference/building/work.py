@@ -54,7 +54,7 @@ def default_budget(size: int, limits: Limits) -> Budget:
 
 @contextmanager
 def charge_to(budget: Budget) -> Iterator[None]:
-    """Make `budget` the one that `charge` charges inside of the `with` block."""
+    """Make `charge` use this budget inside of the `with` block."""
     token = _current_budget.set(budget)
     try:
         yield

@@ -35,7 +35,7 @@ _INNER = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type"
 
 
 def plain_sizes(sizes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return sizes by name with the integers of numpy and others as Python's; anything else stays as it is."""
+    """Return sizes by name, with integers of numpy and the like as Python ints; other values stay as they are."""
     return {
         name: operator.index(size) if hasattr(size, "__index__") and not isinstance(size, bool) else size
         for name, size in sizes.items()
@@ -48,12 +48,11 @@ def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
     Args:
         model: the model; it is returned itself if `dims` is empty.
         dims: numbers by name of a size: a dim_param, or "x.0" for the first size of input x if that size has no
-            dim_param. Names that the model does not have are ignored. Of a dim_param such as "2*N", the variable
-            becomes a number, too.
+            dim_param. Names that the model does not have are ignored. If "2*N" gets a number, so does N.
 
     Raises:
-        UsageError: U103 if a number is negative, no int, or too large, or if a dim_param such as "2*N" never is that
-            number, or not beside the other numbers.
+        UsageError: U103 if a number is negative, no int, or too large; or if a dim_param such as "2*N" cannot be its
+            number, or contradicts the number of N.
     """
     if not dims:
         return model
@@ -84,10 +83,10 @@ def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
 
 
 def _with_variables(dims: Mapping[str, int], known: Iterable[str]) -> dict[str, int]:
-    """Return `dims` with the variables of expressions in it: "past + 1" is 4 where "past" is 3.
+    """Return `dims` with the numbers of variables that follow from expressions: "past + 1" of 4 adds "past" of 3.
 
-    Only expressions in `known`, the names of the model, are looked at. Raises UsageError U103 if an expression is never
-    the number that it has in `dims`, or not for the number of its variable.
+    Only expressions in `known`, the names of the model, are looked at. Raises UsageError U103 if an expression cannot
+    have its number in `dims`, or contradicts the number of its variable.
     """
     values = dict(dims)
     findings = []
@@ -107,10 +106,10 @@ def _with_variables(dims: Mapping[str, int], known: Iterable[str]) -> dict[str, 
 
 
 def _solve(size: Dim, number: int) -> tuple[str, int | None] | None:
-    """Return the variable of a size such as 2*N + 1, and its value where the size is `number`.
+    """Return the variable of a size, and its value if the size is `number`: ("N", 3) for 2*N + 1 and the number 7.
 
-    The value is a whole number, 0 or greater, and None if there is no such number. The result is None if the size has
-    not just one variable, or has it within a product or a function.
+    The value is None if it would be negative or a fraction. The result is None if the size has several variables, or
+    has one in a product or a function.
     """
     named = [(monomial, coefficient) for monomial, coefficient in size.terms if monomial]
     if len(named) != 1 or len(named[0][0]) != 1 or not isinstance(name := named[0][0][0], str):
@@ -141,7 +140,7 @@ def dim_params(model: Model) -> dict[str, str]:
 
 
 def free_dim_names(model: Model) -> set[str]:
-    """Return the names of `open_dim_names` that stand for a size of their own, and not for an expression of others."""
+    """Return the names of `open_dim_names` without expressions of other names, such as "2*N"."""
     names = open_dim_names(model)
     return {name for name in names if (size := parse_size(name)) is None or variables(size) <= {name}}
 
@@ -159,8 +158,8 @@ def stated_dim_names(model: Model) -> set[str]:
 def check_dim_names(names: Iterable[str], known: Iterable[str], stated: Iterable[str] = ()) -> None:
     """Raise UsageError U103 if one of `names` is not in `known`, with a finding for each.
 
-    The help of a finding lists the names that exist, which are in `known` and `stated`; names with the same beginning
-    come first. `stated` are the names of sizes that are numbers already.
+    The help of a finding lists the names in `known` and `stated`; names with a similar beginning come first. `stated`
+    are the names of sizes that are numbers already.
     """
     wanted = set(names)
     others = {*known, *stated} - wanted

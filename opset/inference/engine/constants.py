@@ -93,8 +93,8 @@ class ConstantElements:
     ) -> tuple[Constant | None, ...]:
         """Return the elements of a node's outputs, computed by the operator's data function; () if nothing is computed.
 
-        Nothing is computed unless the first output is a small tensor of numbers or booleans with known sizes. An output
-        is None if it is unknown, is large, or has a size that is no number.
+        Elements are computed only if the first output is a small tensor of numbers or booleans with known sizes. The
+        result for an output is None if its elements are unknown or too many, or if one of its sizes is no number.
 
         Args:
             call: the node.
@@ -136,8 +136,7 @@ class ConstantElements:
     def _output_constant(self, type_: Type | None, elements: Sequence[Any] | None) -> Constant | None:
         """Return the computed `elements` of an output of type `type_` as a Constant, and charge the budget for them.
 
-        The result is None in two cases: no element is known, or the shape in `type_` does not certainly have this
-        number of elements.
+        The result is None if no element is known, or if the shape in `type_` may have another number of elements.
         """
         shape = type_.shape if type_ is not None else None
         count = small_element_count(shape)

@@ -119,8 +119,8 @@ class Engine:
     def all_scopes(self) -> list[Scope]:
         """Return the scopes of all graphs, the main graph first, then the scopes of called functions.
 
-        A function has one scope for each call that differs from the others in more than names. They are there after
-        `run`.
+        A function has one scope for each call that differs from the others in more than names. Before `run`, there are
+        no scopes.
         """
         return [*self.scopes.values(), *self.calls.all_scopes()]
 
@@ -202,8 +202,8 @@ class Engine:
     def _infer_body(self, scope: Scope) -> InferenceTask:
         """Infer the nodes of one graph or function in order, and store the results in its scope.
 
-        Yields each scope or task that has to be inferred before the next node; the caller sends back its result. Raises
-        BudgetExceeded if the budget is used up; the place is then in `stopped`.
+        This generator yields each scope or further generator that has to be inferred before the next node. The caller
+        sends back the result. Raises BudgetExceeded if the budget is used up; the place is then in `stopped`.
         """
         body = scope.body
         types = scope.types
@@ -240,9 +240,9 @@ class Engine:
     def _abandon_rest(self, scope: Scope) -> None:
         """Record in the scope of a main or training graph that inference stopped in it.
 
-        The outputs of the node at which it stopped, and of all later nodes, become unknown, and the reason that is
-        recorded for them says at which node inference stopped. The scopes of their subgraphs are dropped, and the
-        functions that they call are added to `calls.omitted`.
+        The outputs of the node at which it stopped, and of all later nodes, become unknown. The recorded reason names
+        the node at which it stopped. The scopes of their subgraphs are dropped, and the functions that they call are
+        added to `calls.omitted`.
         """
         assert self.stopped is not None
         doubts = (f"inference stopped at {self.stopped[0]}: {self.stopped[1].why}",)
@@ -312,9 +312,10 @@ class Engine:
                     waiting.append(body.definitions[name])
 
     def _run_tasks(self, scope: Scope) -> None:
-        """Infer the graph or function of a scope, and before it all that it needs, without recursion.
+        """Infer the graph or function of a scope, with all subgraphs and functions that its nodes use.
 
-        Raises the errors of these inferences, such as BudgetExceeded.
+        A stack of generators takes the place of recursion. Raises BudgetExceeded if the budget is used up, and any
+        other error of these inferences.
         """
         tasks: list[InferenceTask] = [self._infer_body(scope)]
         value: Any = None

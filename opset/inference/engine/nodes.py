@@ -108,9 +108,9 @@ class NodeInference:
         inputs: Sequence[Type | None],
         followed: tuple[int, ...],
     ) -> tuple[Call, Outcome]:
-        """Return a node as a Call, and the outcome of inference at it; results of equal nodes are not used.
+        """Return a node as a Call, and the outcome of its inference, which is not taken from an equal node.
 
-        The result has a warning for each attribute that the schema does not have, or has with another type.
+        The outcome has a warning for each attribute that the schema does not have, or has with another type.
 
         Args:
             scope: the scope of the graph or function with the node.
@@ -195,11 +195,11 @@ class NodeInference:
     def _infer_by_signature(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Outcome:
-        """Return what is known of the outputs of a node whose operator has no rule, as far as its signature shows it.
+        """Return the output types of a node whose operator has no rule, as far as the operator's signature shows them.
 
         The type of an output is known if the schema allows only one, or if an input has the same type constraint.
-        Without a schema, only the first output of some com.microsoft operators has a type. The reason why there is no
-        rule is a doubt of the result.
+        Without a schema, only the first output of some com.microsoft operators has a type. The Outcome states as a
+        doubt why there is no rule.
         """
         count = len(scope.body.computes[index])
         if inference.schema is None:
@@ -213,7 +213,7 @@ class NodeInference:
     def _infer_constant(self, scope: Scope, index: int, schema: OpSchema | None) -> Outcome | None:
         """Return the output type of a Constant with the attribute `value`, and store the tensor in `scope.tensors`.
 
-        If types are checked, the Outcome has the problems of a type that `schema` does not allow. Returns None for a
+        If types are checked, the Outcome has a problem for a type that `schema` does not allow. Returns None for a
         Constant without a tensor in `value`, or with several attributes of the schema.
 
         Args:
@@ -242,10 +242,9 @@ class NodeInference:
     def run_rule(self, call: Call, output_count: int, inference: OperatorInference, followed: Sequence[int]) -> Outcome:
         """Return what the rule of a node's operator infers of its outputs, and elements of small outputs.
 
-        Constraints that the schema declares are checked first, and types if they are to be checked. What does not fit
-        is a problem of the result. Elements are computed by the operator's data function if there are no problems. A
-        node in a form that only runtimes accept is inferred like the standard node with the same meaning, and gets a
-        warning.
+        Constraints that the schema declares are checked first; a broken one is a problem of the Outcome. If there are
+        no problems, the operator's data function computes elements. A nonstandard node that runtimes accept is inferred
+        like the standard node with the same meaning, and gets a warning.
 
         Args:
             call: the node.
@@ -357,10 +356,10 @@ def _infer_tolerated_node(call: Call, inference: OperatorInference) -> tuple[Cal
 
 
 def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | None]:
-    """Return a node's input types; a type in a form that only runtimes accept is changed to the standard's form.
+    """Return a node's input types, with types that only runtimes accept replaced by types of the standard.
 
-    For example, the bounds of a Clip become scalars if they are tensors of shape [1]. `schemas/quirks.py` lists these
-    forms.
+    For example, the bounds of a Clip become scalars if they are tensors of shape [1]. `schemas/quirks.py` lists such
+    cases.
     """
     if op_type == "Clip":
         bounds = types[1:]
@@ -373,7 +372,7 @@ def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | N
 def _memo_of(
     inference: OperatorInference, identities: tuple[Any, ...], names: Sequence[str], inputs: Sequence[Type | None]
 ) -> Memo:
-    """Return the Memo, which holds the results for nodes with the same attributes and input types; a new one is empty.
+    """Return the Memo with the results for nodes with these attributes and input types; a new Memo is empty.
 
     Args:
         inference: how the operator is inferred; it holds the Memos.

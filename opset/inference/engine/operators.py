@@ -35,7 +35,7 @@ class Operators:
     """Finds how operators are inferred (schema, rule, data function), and caches it by version."""
 
     def __init__(self, registry: Registry, follow_data: bool, strict: bool = False) -> None:
-        """Store how operators are read.
+        """Store the operators and how they are inferred.
 
         Args:
             registry: the operators.
@@ -50,10 +50,10 @@ class Operators:
         self._by_schema: dict[OpSchema, OperatorInference] = {}
 
     def table(self, imports: Mapping[str, int]) -> dict[Operator, OperatorInference]:
-        """Return the dict that holds, by (name, domain) of an operator, how it is inferred at these opset imports.
+        """Return the dict of how operators are inferred at these opset imports, by (name, domain) of the operator.
 
-        `imports` has the opset version of each domain. The dict is empty at first; callers add to it, and get the same
-        one for equal imports.
+        `imports` has the opset version of each domain. The dict is empty at first, and callers add to it. Equal imports
+        give the same dict.
         """
         return self._tables.setdefault(tuple(sorted(imports.items())), {})
 

@@ -89,7 +89,7 @@ def signature_types(
 ) -> tuple[Type | None, ...]:
     """Return the type of each output of a node as far as the operator's signature shows it, else None.
 
-    The type of an output is shown if the signature allows only one, or if an input of known type has the same type
+    The signature shows the type of an output if it allows only one, or if an input of known type has the same type
     constraint, such as T. Shapes are unknown. Results are cached in `inference`.
 
     Args:
@@ -192,7 +192,7 @@ def _result_as_type(result: Any, base: Type | None) -> Type:
     """Return a rule's result, a Type or a shape, as a Type.
 
     `base` is the type of the output by the signature, None if unknown; parts that the result leaves open are taken from
-    it if both are of one kind, such as tensors. Raises TypeError if a size in the result is no size.
+    it if both are of one kind, such as tensors. Raises TypeError if an entry of the shape is no size.
     """
     if not isinstance(result, Type):
         shape = tuple(map(_as_size, result))
@@ -240,7 +240,7 @@ def _unfit_problem(schema: OpSchema, why: str) -> Problem:
 
 
 def problems_of(call: Call, error: BaseException, hook: Hook) -> tuple[Problem, ...]:
-    """Return the problem that an exception of an operator's rule or data function (`hook`) means, as a tuple of one.
+    """Return the problem to report for an exception of a rule or data function (`hook`), as a tuple of one.
 
     It is I201 for a Violation, I303 for a bug in a user's function, I203 for a node that the rule is not written for.
     For Unknown and TooComplex, the result is (), and the reason is added to the doubts of `call`. Raises any other

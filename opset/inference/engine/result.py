@@ -18,6 +18,7 @@ from opset.inference.building.types import Type, unwrap_layers
 from opset.inference.building.work import default_budget
 from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names, stated_dim_names
 from opset.inference.engine.engine import Engine, stopped_error
+from opset.inference.engine.pickling import engine_arguments, restored_engine
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.writing import write_types
 from opset.inference.limits import MAX_WARNINGS
@@ -145,6 +146,10 @@ class Inference:
         ]
         return html_of(repr(self).strip("<>"), tables)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return how a pickle makes it again: with all results, and without the functions that computed them."""
+        return _restored, (engine_arguments(self._engine), self.left_out)
+
     if not TYPE_CHECKING:  # a checker of types knows the names
 
         def __getattr__(self, name: str) -> NoReturn:
@@ -152,7 +157,7 @@ class Inference:
             raise missing_attribute("Inference", name, _PLACES, dir(type(self)))
 
     def findings_in_branches(self) -> FindingList:
-        """Return the findings in graphs and functions that may not be run: guarded by a condition, or never reached.
+        """Return the findings in graphs and functions that run only under a condition, or never.
 
         They are not in `findings`.
         """
@@ -235,6 +240,13 @@ class Inference:
         """
         model, self.left_out = write_types(self._engine, overwrite)
         return model
+
+
+def _restored(arguments: tuple[Any, ...], left_out: int) -> Inference:
+    """Return an inference that was pickled."""
+    inference = Inference(restored_engine(*arguments))
+    inference.left_out = left_out
+    return inference
 
 
 def infer(
@@ -422,7 +434,7 @@ def _findings_of(engine: Engine, certain: bool = True) -> Iterator[Finding]:
 def _warnings_of(engine: Engine) -> list[str]:
     """Return a line, "<place>: <differences>", for each node that harmlessly differs from its schema.
 
-    After MAX_WARNINGS lines, one more counts the rest.
+    After MAX_WARNINGS lines, a last line states how many nodes are left.
     """
     warned = [(scope, index, warnings) for scope in engine.all_scopes() for index, warnings in scope.warnings.items()]
     shown = [f"{scope.body.location(index)}: {'; '.join(warnings)}" for scope, index, warnings in warned[:MAX_WARNINGS]]
@@ -433,8 +445,8 @@ def _gaps_in(scope: Scope) -> Iterator[Gap]:
     """Yield a Gap for each node output in a scope whose type or shape is not fully known.
 
     Symbolic sizes count as known. If the scope is a graph that runs only under a condition, outputs whose stated type
-    contradicts the inferred type are gaps, too. Outputs of nodes with an input of unknown rank are left out, since the
-    input explains them, unless the node has a problem.
+    contradicts the inferred type are gaps, too. Outputs of a node without problems are left out if the rank of an input
+    is unknown, since the input explains them.
     """
     for index, names in enumerate(scope.body.computes):
         coverages = {name: _coverage_of(scope.types.get(name)) for name in names if name}

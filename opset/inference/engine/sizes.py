@@ -97,8 +97,8 @@ class Sizes:
     def _variable_of(self, scope: Scope, name: str, axis: int) -> Size:
         """Return the variable "<name>_d<axis>" for an unknown size, or its number if it is bound to one.
 
-        If another variable has this name, "_1", "_2" or so is appended. The same value and axis of the same scope get
-        the same variable again. It is added to `scope.local`.
+        If another variable has this name, "_1", "_2" or so is appended. Later calls for the same value and axis of the
+        scope return the same variable. The variable is added to `scope.local`.
         """
         key = (scope.key, name, axis)
         if key not in self._made:

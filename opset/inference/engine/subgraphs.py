@@ -129,7 +129,8 @@ class SubgraphInference:
         Args:
             inner: the scope of the subgraph.
             value: the ValueInfoProto of the input.
-            index: the index of the input in `request`; if the rule passes nothing for it, the first index past the end.
+            index: the index at which `request` has the type and elements of the input; an index out of range if it has
+                none.
             request: the types and elements that the rule passes.
         """
         name = value.name

@@ -102,7 +102,7 @@ def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
 
 
 def _check_edited_type(before: Type, outputs: list[Type | None]) -> None:
-    """Raise Violation C5 if a graph does not have one output, or if this certainly has another type than `before`.
+    """Raise Violation C5 if a graph does not have one output, or if its output certainly is not of the type `before`.
 
     `before` is the type of the graph's input; `outputs` are the types of the outputs, None if unknown. Kind, element
     type and shape are compared; an unknown part fits.
@@ -121,7 +121,7 @@ def _check_edited_type(before: Type, outputs: list[Type | None]) -> None:
 def linear_attention_27(call: Call) -> list[Any]:
     """Return two things: the shape of the output, and the type of the state after the last token.
 
-    An unknown size is None. The state has the element type of the past state, or of the query without a past state.
+    An unknown size is None. The state has the element type of the past state; if this is absent, the query's.
     """
     heads, shared = call.attribute("q_num_heads"), call.attribute("kv_num_heads")
     q_features, k_features, v_features = (call.size(name) for name in ("q_features", "k_features", "v_features"))
@@ -141,9 +141,8 @@ def linear_attention_27(call: Call) -> list[Any]:
 def tensor_scatter_24(call: Call) -> Shape:
     """Return the shape of the cache; a size that is unknown in it is taken from the update, except along `axis`.
 
-    If the cache's rank is unknown, the shape is the update's, with None along `axis`. The size of the batch may also
-    follow from the write indices. Raises Unknown if neither rank is known. Raises Violation C1 if `axis` is out of
-    range, C2 if the update does not fit.
+    If the cache's rank is unknown, the shape is the update's, with None along `axis`. Raises Unknown if neither rank is
+    known. Raises Violation C1 if `axis` is out of range, C2 if the update does not fit.
     """
     shape = call.shape(0)
     rank = len(shape if shape is not None else call.require_shape(1))

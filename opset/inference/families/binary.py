@@ -33,10 +33,10 @@ LOGIC = ("And", "Or", "Xor", "Equal", "Greater", "Less")
 def add_1(call: Call) -> Shape:
     """Return the output shape of arithmetic, comparisons and logic before version 7, such as Add: the shape of A.
 
-    With the attribute `broadcast`, the shape of B must be a part of A's shape that begins at the attribute `axis`;
-    without `axis`, it must be the end of A's shape. A size of 1 in B always fits. Without `broadcast`, B must have the
-    shape of A, and a number in B replaces a symbolic size of A. Raises Violation C1 if the shapes certainly do not fit,
-    Unknown if the rank of A is unknown.
+    Without the attribute `broadcast`, B must have the same shape, and its numbers replace symbolic sizes of A. With
+    `broadcast`, the shape of B must be a part of A's that begins at the attribute `axis`, by default the last part. A
+    size of 1 in B always fits. Raises Violation C1 if the shapes certainly do not fit, Unknown if the rank of A is
+    unknown.
     """
     shape = call.require_shape(0)
     other = call.shape(1)
@@ -71,8 +71,8 @@ def mod_10(call: Call) -> Shape:
 def _divide(a: Any, b: Any) -> Element:
     """Return a / b, truncated toward zero for integers, or None if the quotient is unknown.
 
-    If `a` or `b` is symbolic, the quotient is known in two cases: neither is a float, and neither may be negative; or
-    `b` is 1.0. Raises ZeroDivisionError for a divisor of 0.
+    With a symbolic operand, it is known only if `b` is 1.0, or if both are integers or sizes that certainly are not
+    negative. Raises ZeroDivisionError for a divisor of 0.
     """
     quotient: Element
     if isinstance(a, float) or isinstance(b, float):
@@ -88,7 +88,7 @@ def _divide(a: Any, b: Any) -> Element:
 
 
 def _multiply(a: Any, b: Any) -> Element:
-    """Return a * b, or None for a symbolic size times a fraction, such as 0.5, or infinity.
+    """Return a * b, or None for a symbolic size times a float that is no whole number, such as 0.5.
 
     A whole float beside a symbolic size is taken as an integer.
     """
@@ -211,8 +211,8 @@ for _name, _function in _LOGICAL.items():
 def where_9_data(call: Call) -> Any:
     """Return for each element of Where's output the one that the condition selects; None if an input is unknown.
 
-    The inputs are broadcast together. An element is None if the selected element is unknown. It is also None if the
-    condition is unknown, unless both candidates are equal.
+    The inputs are broadcast together. An element is None if it is unknown, or if it is not known which of two different
+    elements is selected.
     """
     constants = [constant for index in range(3) if (constant := call.constant(index)) is not None]
     if len(constants) < 3:

@@ -40,9 +40,10 @@ _FOLLOWED = ("int64", "int32", "bool")  # element types of states whose elements
 def if_1(call: Call) -> GraphRule:
     """Yield requests to infer the branches of an If; return the types and elements of the node's outputs.
 
-    If the condition is known, the outputs are taken from the branch that runs. Otherwise, they are the parts that both
-    branches have in common. A branch with fewer outputs than the node counts as one that never runs. If the rank or
-    type of an output is unknown because the branches differ, the reason is added to `call.doubts`.
+    If the condition is known, the outputs are taken from the branch that runs. Otherwise, they are what both branches
+    have in common: sizes in which they differ are unknown. A branch with fewer outputs than the node counts as one that
+    never runs. If the rank or type of an output is unknown because the branches differ, the reason is added to
+    `call.doubts`.
 
     Raises Unknown if a branch is missing. Raises Violation with one of these labels:
 
@@ -239,9 +240,9 @@ def scan_8(call: Call) -> GraphRule:
 def sequence_map_17(call: Call) -> GraphRule:
     """Yield a request to infer the body; return the type of a sequence for each output of the body.
 
-    The body takes one tensor of each input that is a sequence, and any other input as a whole. The type of the tensor
-    is unknown if the first input is not known to be a sequence. Raises Violation C2 if the body has too few outputs or
-    a wrong number of inputs, Unknown if the body is missing.
+    The body takes one tensor of each input that is a sequence, and any other input as a whole. If the first input is
+    not known to be a sequence, the type of its tensors is unknown. Raises Violation C2 if the body has too few outputs
+    or a wrong number of inputs, Unknown if the body is missing.
     """
     body = _graph_of_attribute(call, "body")
     check_graphs("SequenceMap", call.version, call.input_count, call.output_count, {"body": body})
@@ -335,13 +336,12 @@ def _infer_iterations(
 
 
 def _drop_lost_parts(type_: Type | None, before: Type | None, after: Type | None) -> Type | None:
-    """Return `type_` without each size, or the rank, that an iteration loses: known in `before`, unknown in `after`.
+    """Return `type_` with None in place of each size that is known in `before`, but unknown in `after`.
 
-    `before` and `after` are the types of a state before and after the iteration. If they are [2, 3] and [2, ?], the
-    type [4, 5] becomes [4, ?]. The rank is dropped, too, if the three types do not all have the same rank.
+    `before` and `after` are the types of a state before and after an iteration. If they are [2, 3] and [2, ?], the type
+    [4, 5] becomes [4, ?]. If the ranks of the three types are not equal, the rank becomes unknown.
 
-    If `type_` is None, the result is None. If `before` is None, `type_` is returned unchanged. If only `after` is None,
-    the result is None.
+    If `type_` is None, or only `after` is None, the result is None.
     """
     if type_ is None or before is None or before == after:
         return type_
@@ -370,8 +370,8 @@ def _element_of(type_: Type | None) -> str | None:
 def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
     """Return the types and elements that `left` and `right` have in common, joined output by output by `join_types`.
 
-    For each output whose type or rank is then unknown, the text `why` is added to `call.doubts`; {} in it is replaced
-    by "type" or "rank". If one of the two has more outputs, the rest is left out.
+    For each output whose type or rank is then unknown, the reason `why` is added to `call.doubts`, with "type" or
+    "rank" in place of {}. If one of the two has more outputs, the rest is left out.
     """
     types = [join_types(a, b) for a, b in zip(left, right, strict=False)]
     for type_ in types:
@@ -409,15 +409,13 @@ def _count_iterations(call: Call) -> tuple[Size | None, int]:
 
 
 def _limit_iterations(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
-    """Return how often a Loop with a condition runs, and the least number of times that it certainly runs.
+    """Return how often a Loop with a condition runs, None if unknown, and how often it certainly runs at least.
 
-    The first number is None if it is unknown. The condition before the first iteration is taken to be true. By the
-    condition that the body returns, the result is this:
+    The condition is taken to be true before the first iteration. The body returns it for the next one:
 
-    - if it is always true: `most` and `least`;
-    - if it is always false: the smaller of `most` and 1, or 1 if M is absent, or None if M is unknown; and the smaller
-      of `least` and 1;
-    - if it is unknown: 1 if M is 1, else None; and the smaller of `least` and 1.
+    - always true: the Loop runs `most` times, and at least `least` times;
+    - always false: it runs at most once;
+    - unknown: it runs once if M is 1, else the number is unknown, and only one iteration can be certain.
 
     Args:
         condition: the body's first output, which decides whether there is another iteration; None if its elements are
@@ -470,9 +468,9 @@ def _initial_elements(call: Call, index: int) -> Constant | None:
 def _count_scans_and_states(call: Call, body: Any, leading: int) -> tuple[int, int]:
     """Return the number of scan inputs and the number of states of a Scan, in this order.
 
-    The inputs are the `leading` ones, then the states, then the scan inputs. `leading` is 1 in version 8, for
-    `sequence_lens`, and 0 later. The attribute `num_scan_inputs` is the number of scan inputs. Raises Unknown if it is
-    not known, Violation C1 if the GraphProto `body` has too few outputs, or a number of inputs that does not fit.
+    `leading` is the number of inputs before the states: 1 in version 8 (`sequence_lens`), later 0. The attribute
+    `num_scan_inputs` is the number of scan inputs. Raises Unknown if this attribute is not known, Violation C1 if the
+    GraphProto `body` has too few outputs, or a number of inputs that does not fit.
     """
     scans = call.attribute("num_scan_inputs")
     if scans is None:
@@ -497,8 +495,9 @@ def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequ
 def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
     """Return the size of the batch of a Scan of version 8, and whether every sequence certainly has a step.
 
-    The batch is the size in the inputs, else the number of elements of the input `sequence_lens`. A sequence has the
-    steps that this input states, else `length`. Raises Violation C8 if `sequence_lens` does not fit.
+    The batch is `batch`, or if this is unknown, the number of elements of the input `sequence_lens`. These elements are
+    the numbers of steps; without them, each sequence has `length` steps. Raises Violation C8 if `sequence_lens` does
+    not fit.
 
     Args:
         call: the node.

@@ -106,7 +106,8 @@ def col2im_18(call: Call) -> Shape:
 def causal_conv_with_state_27(call: Call) -> list[Shape]:
     """Return the shape of the output, which is the input's, and the shape of the state, (N, channels, k - 1).
 
-    k is the size of the filters; with a past state, the last size is taken from it. A size is None if it is unknown.
+    k is the size of the filters. If there is a past state, the last size is taken from the past state instead. A size
+    is None if it is unknown.
     """
     batch, channels, length = (call.size(name) for name in ("batch", "channels", "length"))
     past = call.shape(3)

@@ -48,8 +48,8 @@ def constant_1(call: Call) -> Type:
 def constant_1_data(call: Call) -> tuple[Element, ...] | None:
     """Return the numbers in an attribute such as `value_ints` of a Constant, or None if it holds a tensor.
 
-    Floats are rounded to single precision. For strings, each element is None. Raises Violation if the node has no value
-    or several, C1 from version 11 on and without a label before.
+    Floats are rounded to single precision. For strings, each element is None. Raises Violation C1 if the node has no
+    value or several; before version 11, the Violation has no label.
     """
     name, value = _value_of_constant(call)
     if name not in CONSTANT_FORMS:
@@ -101,7 +101,7 @@ def range_11(call: Call) -> Shape:
     """Return (length,), the shape of the output of Range, or (None,) if the length is unknown.
 
     Raises Violation C3 if the length is not finite, C4 if the attribute `stash_type` is not valid for float16 or
-    bfloat16, ZeroDivisionError if the length is computed with a `delta` of 0.
+    bfloat16. Raises ZeroDivisionError if the length is computed with a `delta` of 0.
     """
     start, limit, delta = map(call.element, range(3))
     stash = call.attribute("stash_type")

@@ -46,7 +46,7 @@ def gather_1(call: Call) -> Shape:
     """Return the shape of the data with the size of `axis` replaced by the shape of the indices.
 
     Data of shape [2, 3] and indices of shape [4, 5] give [2, 4, 5] for axis 1. Raises Unknown if a rank is unknown,
-    Violation C2 if an index is out of range; before version 11, negative indices are, too.
+    Violation C2 if an index is out of range, or is negative before version 11.
     """
     shape = call.require_shape(0)
     axis = call.attribute("axis") % len(shape)
@@ -82,8 +82,8 @@ def gather_1_data(call: Call) -> tuple[Element, ...] | None:
 def _check_element_indices(call: Call, least: int | None = None) -> None:
     """Raise Violation if the attribute `axis` (C1), the indices' shape (C2) or an index (C3) does not fit the data.
 
-    An unknown shape or index is not checked. `least` is the lowest legal index; None stands for -size, with the size of
-    the data along the axis.
+    An unknown shape or index is not checked. `least` is the lowest legal index; None stands for minus the size of the
+    data along the axis.
     """
     shape, indices = call.shape(0), call.shape(1)
     rank = call.rank(1) if shape is None else len(shape)
@@ -116,7 +116,7 @@ def gather_elements_11(call: Call) -> Shape:
 
 
 def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
-    """Return for each index in the second input the row-major offset of the element of the data that it selects.
+    """Return the row-major offset in the data of the element that each index in the second input selects.
 
     With the attribute `axis` 1, the index 5 at [0, 2] selects the element at [0, 5]. A negative index counts from the
     end. The result is None if an index is unknown or symbolic. `shape` is the shape of the data.
@@ -143,9 +143,9 @@ def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
 def gather_nd_11(call: Call) -> Shape:
     """Return the shape of the indices without the last size, followed by the shape of the slices that they select.
 
-    The last size is the length of an index tuple. If the length is unknown, it is taken to be 1 if the data has at most
-    one axis behind the batch axes; otherwise, Unknown is raised. Raises Unknown, too, if a rank is unknown. Raises
-    Violation C2 if the batch axes of data and indices differ in size, C4 if an index is out of range.
+    The last size is the length of an index tuple. Raises Unknown if a rank is unknown, or if this length is unknown and
+    may be above 1. Raises Violation C2 if the batch axes of data and indices differ in size, C4 if an index is out of
+    range.
     """
     shape = call.shape(0)
     indices = call.shape(1)
@@ -234,8 +234,8 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
 def _nonzero_flags(call: Call) -> list[bool] | None:
     """Return whether each element of the first input is nonzero, as a list; None if this is unknown for an element.
 
-    The list is empty if the input has no elements. It is also empty if `call.elements(0)` is None, which callers have
-    to check themselves.
+    Callers have to check that `call.elements(0)` is not None; the list would be empty, as for an input without
+    elements.
     """
     flags = []
     for element in call.elements(0) or ():
@@ -288,7 +288,7 @@ def scatter_9(call: Call) -> Shape:
 
     - C1 if the axis does not fit the data;
     - C2 if the shape of the indices does not fit the data;
-    - C3 if an index is out of range; before version 11, a negative index is.
+    - C3 if an index is out of range, or is negative before version 11.
     """
     # Before version 11 no index is negative.
     _check_element_indices(call, 0 if call.version < 11 else None)
@@ -304,9 +304,9 @@ def scatter_9(call: Call) -> Shape:
 def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
     """Return the data's elements after updates were written to the indices; an unknown element is None.
 
-    If the attribute `reduction` is not "none", an update is combined with the element, and floats become unknown. The
-    result is None if a size of the data is not a known number, or if an index is not. Raises Unknown if the rank of the
-    data is unknown.
+    If the attribute `reduction` is not "none", updates are combined with the elements; the results are unknown for
+    floats. The result is None if a size of the data, or an index, is unknown or symbolic. Raises Unknown if the rank of
+    the data is unknown.
     """
     shape = _known_integers(call.require_shape(0))
     offsets = _element_offsets(call, shape) if shape is not None else None
@@ -315,11 +315,11 @@ def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("ScatterND")
 def scatter_nd_11(call: Call) -> Shape:
-    """Return the shape of the data, which the output has, too.
+    """Return the output shape of ScatterND, which is the shape of the data.
 
-    If the rank of the data is unknown, the shape follows from indices and updates. It then has None for each axis that
-    an index tuple addresses, followed by the last sizes of the updates. Raises Unknown if the rank does not follow from
-    them either. Raises Violation C2 if the shape of the updates does not fit, C3 if an index is out of range.
+    If the rank of the data is unknown, indices and updates may show it: an axis that index tuples address then has the
+    size None, and later axes have the last sizes of the updates. Raises Unknown if they do not show it. Raises
+    Violation C2 if the shape of the updates does not fit, C3 if an index is out of range.
     """
     shape, indices, updates = call.shape(0), call.shape(1), call.shape(2)
     length = indices[-1] if indices is not None else None
@@ -341,9 +341,9 @@ def scatter_nd_11(call: Call) -> Shape:
 def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
     """Return the data's elements after updates were written to slices; an unknown element is None.
 
-    If the attribute `reduction` is not "none", an update is combined with the element; a float that is so combined
-    becomes unknown. The result is None if a size of the data is unknown or symbolic, if an index is unknown, or if
-    index tuples have the length 0. Raises Unknown if the rank of the data is unknown.
+    If the attribute `reduction` is not "none", updates are combined with the elements; the results are unknown for
+    floats. The result is None if a size of the data or an index is unknown, or if index tuples have the length 0.
+    Raises Unknown if the rank of the data is unknown.
     """
     shape = _known_integers(call.require_shape(0))
     indices = call.constant(1)
@@ -362,7 +362,7 @@ def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Elem
     updates becomes None. Otherwise, an update is combined with the element that is there. If all data or all updates
     are unknown, each of them counts as None.
 
-    Returns None if the data does not have `count` elements, or if there is not one update for each offset.
+    Returns None if the data does not have `count` elements, or if the number of updates is not the number of offsets.
     """
     result = list(call.elements(0) or (None,) * count)
     updates = call.elements(2) or (None,) * len(offsets)
@@ -426,8 +426,7 @@ def top_k_1(call: Call) -> list[Shape]:
     """Return the shape of X in which `axis` has the size k, twice: for the values and for the indices.
 
     The size is None if k is unknown. In version 1, k is an attribute; Violation without a label is raised if it is
-    absent. In later versions, k is the second input. Whether `axis` is in range is not checked here. Raises Unknown if
-    the rank of X is unknown.
+    absent. In later versions, k is the second input. Raises Unknown if the rank of X is unknown.
     """
     k = required_attribute(call, "k") if call.version == 1 else call.element(1)
     size = k if isinstance(k, int | Dim) else None
@@ -441,12 +440,12 @@ def top_k_1(call: Call) -> list[Shape]:
 def unique_11(call: Call) -> list[Shape | None]:
     """Return the shapes of the outputs Y, indices, inverse_indices and counts.
 
-    Without the attribute `axis`, elements are compared; with it, slices along the axis. The size of inverse_indices is
-    the number of all elements or slices, None if unknown.
+    With the attribute `axis`, slices along this axis are compared, else elements. The size of inverse_indices is the
+    number of all slices or elements, None if unknown.
 
-    The number of different elements or slices is the size of Y along `axis`, and the size of indices and counts. It is
-    None unless there are only 0 or 1 elements or slices. If the rank is unknown and the node has `axis`, the shape of Y
-    is None, and the reason is added to `call.doubts`.
+    The number of different ones is the size of the other outputs (of Y along `axis`). It is None if there may be more
+    than one slice or element. If the rank is unknown and the node has `axis`, the shape of Y is None, and the reason is
+    added to `call.doubts`.
     """
     shape = call.shape(0)
     axis = call.attribute("axis")

@@ -112,11 +112,11 @@ def space_to_depth_1(call: Call) -> Shape:
 
 @infer("Concat")
 def concat_1(call: Call) -> Shape:
-    """Return the shape of the inputs joined along `axis`; along other axes, only inputs of known rank count.
+    """Return the shape of the inputs joined along the attribute `axis`.
 
-    If an input's rank is unknown, the size along `axis` is None. Raises Unknown if no rank is known. Raises Violation
-    C1 if `axis` is out of range, C2 if shapes do not fit. From version 4 on, raises Violation without a label if `axis`
-    is absent.
+    Inputs of unknown rank are ignored, but make the size along `axis` None. Raises Unknown if no rank is known. Raises
+    Violation C1 if `axis` is out of range, C2 if shapes do not fit. From version 4 on, raises Violation without a label
+    if `axis` is absent.
     """
     indices = [index for index in range(call.input_count) if call.has(index)]
     shapes = [call.shape(index) for index in indices]
@@ -162,8 +162,8 @@ def concat_1_data(call: Call) -> Any:
 def _elements_or_unknown(call: Call, index: int) -> Constant | None:
     """Return the input at `index` as a Constant.
 
-    If its elements are unknown, each of them is None in the Constant. The result is None if the shape is then not known
-    in numbers, too.
+    If its elements are unknown, each of them is None in the Constant. The result is None if the elements are unknown,
+    and not all sizes are known numbers.
     """
     constant = call.constant(index)
     shape = call.shape(index)
@@ -183,8 +183,8 @@ def _elements_or_unknown(call: Call, index: int) -> Constant | None:
 def tile_6(call: Call) -> Shape:
     """Return each size of the input times its number of repeats, which the second input has.
 
-    A size is None if one of its two factors is unknown, unless the other one is 0. If the rank is unknown, the number
-    of repeats gives it. Raises Unknown if neither is known.
+    A size is 0 if one of its two factors is 0, else None if one is unknown. If the rank is unknown, the number of
+    repeats gives it. Raises Unknown if neither is known.
     """
     shape = call.shape(0)
     repeats = call.sizes(1)
@@ -201,7 +201,7 @@ def tile_6(call: Call) -> Shape:
 def tile_1(call: Call) -> Shape:
     """Return the input's shape with one size multiplied: the second input is the factor, the third the axis.
 
-    A size is None if it is unknown. If the axis is unknown, all sizes but those of 0 are None, unless the factor is 1.
+    A size is None if it is unknown. If the axis is unknown, and the factor is not 1, each size other than 0 is None.
     Raises Unknown if the rank is unknown.
     """
     shape = call.require_shape(0)

@@ -9,7 +9,7 @@ from opset.inference.registration import infer
 
 @infer("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 def negative_log_likelihood_loss_12(call: Call) -> list[Shape | None]:
-    """Return two shapes: of the loss and of log_prob; the second one is None if its rank is unknown.
+    """Return the shape of the loss and the shape of log_prob, which is None if its rank is unknown.
 
     The loss has the shape (N, d1, …) if the attribute `reduction` is "none", and else (); log_prob has (N, C, d1, …).
     NegativeLogLikelihoodLoss has no output log_prob: its second shape is ignored. Raises Unknown if `reduction` is

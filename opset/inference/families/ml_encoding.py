@@ -52,14 +52,14 @@ def cast_map_1(call: Call) -> Type:
 def category_mapper_1(call: Call) -> Type:
     """Return the output type of CategoryMapper, and of LabelEncoder before version 2, with the shape of X.
 
-    It has int64 if X has strings, and strings if X has int64. The element type is None for any other or unknown X.
+    Strings in X give int64, and int64 gives strings. The element type is None for any other or unknown X.
     """
     return tensor({"string": "int64", "int64": "string"}.get(call.dtype(0) or ""), call.shape(0))
 
 
 @infer_ml("DictVectorizer")
 def dict_vectorizer_1(call: Call) -> Type:
-    """Return the type of one row, (1, number of words in the vocabulary), of the map's value type.
+    """Return the type of one row, (1, number of words in the vocabulary), with the element type of the map's values.
 
     The element type is None if the map's type is unknown.
     """

@@ -21,9 +21,9 @@ def _shape_of_values(call: Call) -> KnownShape | None:
 def batch_normalization_1(call: Call) -> list[Shape | None]:
     """Return the shape of Y (None if unknown), then four times the shape that each mean and variance has.
 
-    There is one exception: before version 7, the standard does not define the shape of means and variances if the node
-    trains with the attribute `spatial` 0. Only the shape of Y is then returned, unless X certainly has rank 2 or less,
-    and the reason is added to `call.doubts`. A reason is also added if the rank of X is unknown.
+    Before version 7, the shape of means and variances is not defined for training with the attribute `spatial` 0 if X
+    may have more than two axes. Only the shape of Y is then returned. If a shape is not known, the reason is added to
+    `call.doubts`.
 
     From version 14 on, raises Violation without a label if the node has other outputs than Y, but does not train.
     """

@@ -48,9 +48,9 @@ def dequantize_linear_10(call: Call) -> Type:
 def _shape_by_scales(call: Call) -> Shape | None:
     """Return the shape of x; sizes that are unknown in it are taken from the shape of the scales.
 
-    If the shape of the scales is unknown, the shape of the zero points is used instead. If the rank of x is unknown, it
-    is the rank of the scales if these are for blocks of x. Otherwise, the result is None, and the reason is added to
-    `call.doubts`. Raises Violation with one of these labels:
+    If the shape of the scales is unknown, the shape of the zero points is used instead. Scales for blocks of x also
+    show its rank. If the rank is still unknown, the result is None, and the reason is added to `call.doubts`. Raises
+    Violation with one of these labels:
 
     - C1 if `axis` is out of range;
     - C2 if the scales do not fit x;

@@ -54,7 +54,7 @@ def reshape_1(call: Call) -> Shape:
 
 @infer("Flatten")
 def flatten_1(call: Call) -> Shape:
-    """Return (rows, columns): the product of the sizes before the attribute `axis`, and of the sizes from it on.
+    """Return (rows, columns), the products of the sizes before the attribute `axis` and of the sizes from it on.
 
     [2, 3, 4] gives [2, 12] for axis 1, and [1, 24] for axis 0. A negative axis counts from the end. A product is None
     if it is unknown. If the rank is unknown, both are None, except that axis 0 always gives 1 row.
@@ -71,9 +71,9 @@ def flatten_1(call: Call) -> Shape:
 def squeeze_13(call: Call) -> Shape | None:
     """Return the input's shape without the axes in the second input; if that is left out, without all sizes of 1.
 
-    If it is left out and variables decide whether a size is 1, the result is None, and the reason is added to
-    `call.doubts`. If there is one axis, and it is unknown, the sizes that depend on it are None: [1, 5, 1] may become
-    [5, 1] or [1, 5], and gives [None, None].
+    Without this input, a symbolic size that may be 1 makes the result None, and the reason is added to `call.doubts`.
+    If there is one unknown axis, the sizes that depend on it are None: [1, 5, 1] may become [5, 1] or [1, 5], and gives
+    [None, None].
 
     Raises Unknown if the rank or several axes are unknown. Raises Violation C2 if a removed axis certainly has another
     size than 1, C1 if there is an axis, but the input is a scalar.
@@ -99,7 +99,7 @@ def squeeze_13(call: Call) -> Shape | None:
 def squeeze_1(call: Call) -> Shape | None:
     """Return the input's shape without the axes in the attribute `axes`; if that is absent, without all sizes of 1.
 
-    If it is absent and variables decide whether a size is 1, the result is None, and the reason is added to
+    Without this attribute, a symbolic size that may be 1 makes the result None, and the reason is added to
     `call.doubts`. Raises Unknown if the rank is unknown, Violation C2 if a removed axis certainly has another size than
     1.
     """
@@ -145,8 +145,8 @@ def unsqueeze_1(call: Call) -> Shape:
     """Return the input's shape with sizes of 1 inserted at the axes in the attribute `axes`.
 
     The axes count in the result, negative ones from its end: [2, 3] with axis 1 gives [2, 1, 3]. Raises Unknown if the
-    rank of the input is unknown or the rank of the result would be above MAX_RANK, Violation without a label if the
-    attribute is absent.
+    rank of the input is unknown, or if the rank of the result would be above MAX_RANK. Raises Violation without a label
+    if the attribute is absent.
     """
     return _unsqueeze_shape(call.require_shape(0), required_attribute(call, "axes"))
 

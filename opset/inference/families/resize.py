@@ -72,15 +72,15 @@ def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
 def resize_11(call: Call) -> Shape:
     """Return the shape of X with sizes multiplied by the input `scales` and rounded down, or replaced by `sizes`.
 
-    The attribute `axes` selects these sizes, by default all. The attribute `keep_aspect_ratio_policy` may change the
-    new sizes so that all axes are scaled alike. A size is None if it is unknown. Raises Unknown if the rank of X is
+    The attribute `axes` names the axes that change, by default all. The attribute `keep_aspect_ratio_policy` may change
+    the new sizes so that all axes are scaled alike. A size is None if it is unknown. Raises Unknown if the rank of X is
     unknown and no input shows it.
 
     Raises Violation with one of these labels:
 
-    - C1 unless there is one scale or size for each axis;
+    - C1 if there is not one scale or size for each of these axes;
     - C4 if strings or booleans would be averaged;
-    - C5 unless either `scales` or `sizes` is given;
+    - C5 if the node has both `scales` and `sizes`, or neither;
     - C6 if the input `roi` does not fit;
     - C7 if a size of 0 would become another one.
     """
@@ -153,12 +153,11 @@ def _output_sizes(
 
 
 def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], policy: str) -> list[Size | None]:
-    """Return the sizes that Resize gives axes of sizes `lengths` if its input `sizes` asks for the sizes `wanted`.
+    """Return the sizes of axes after a Resize, from the sizes before (`lengths`) and the input `sizes` (`wanted`).
 
     `policy` is the attribute `keep_aspect_ratio_policy`. With "stretch", for a single axis, or if a length is 0, the
-    result is `wanted`. Otherwise, all axes are multiplied by one scale and rounded: by the least of the ratios wanted /
-    length for "not_larger", else by the greatest. All sizes are None if a size in one of the lists is unknown or
-    symbolic.
+    result is `wanted`. Otherwise, all axes have the same scale: the least ratio wanted / length for "not_larger", else
+    the greatest. Results are rounded. All sizes are None if a size in one of the lists is unknown or symbolic.
     """
     if policy == "stretch" or 0 in lengths or len(wanted) == 1:
         return wanted

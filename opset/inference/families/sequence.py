@@ -118,11 +118,11 @@ def split_to_sequence_11(call: Call) -> Type:
 
 
 def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
-    """Return the size of the parts into which SplitToSequence splits a dimension, or None if the parts may differ.
+    """Return the size of each part into which SplitToSequence splits a dimension, or None if the sizes may differ.
 
-    The wanted size of the parts is the scalar `split`, or 1 without it; `size` is the size of the dimension. If the
-    dimension is certainly not larger than `split`, the result is `size`. The result is also None if `split` is unknown,
-    or if `size` is unknown and `split` is not 1.
+    `size` is the size of the dimension, None if unknown. The size of a part is the scalar input `split`, or 1 without
+    it. A dimension that is certainly not larger than `split` makes one part. The result is None if the last part may be
+    smaller, or if `split` is unknown.
     """
     step = (call.sizes(1) or (None,))[0] if call.has(1) else 1
     if step is None or step == 1:
@@ -155,8 +155,8 @@ def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
 def optional_15(call: Call) -> Type:
     """Return the type of an optional that holds the input.
 
-    Without an input, the attribute `type` describes the content of the optional. A size that the attribute states as a
-    name, or as a negative number, is then None: the name is no variable of the graph.
+    Without an input, the attribute `type` describes the content of the optional. Its sizes are known only if they are
+    numbers: a name in it is no variable of the graph.
     """
     if call.has(0):
         return optional(call.type(0))

@@ -35,11 +35,11 @@ def mel_weight_matrix_17(call: Call) -> Type:
 def dft_17(call: Call) -> Shape:
     """Return the input's shape with the number of values of the transform along `axis`, and 1 or 2 as last size.
 
-    The length of the transform is the second input; by default, it is the input's size n, or 2 * (n - 1) for a
-    one-sided inverse transform. There are length // 2 + 1 values if the transform is one-sided and not inverse, else as
-    many as the length. The last size is 1 (real) for a one-sided inverse transform, else 2 (complex).
+    - In general, the number is the second input, or without it the input's size n; the last size is 2 (complex).
+    - A one-sided transform gives half as many values, rounded down, and one more.
+    - A one-sided inverse transform gives 2 * (n - 1) values without the second input; the last size is 1 (real).
 
-    An unknown size is None; if the axis is unknown, so is each size that the transform would change. Raises Unknown if
+    An unknown size is None. If the axis is unknown, so is each size that the transform may change. Raises Unknown if
     the rank is unknown, Violation C3 if the length along a known axis is below 1.
     """
     shape = call.require_shape(0)
@@ -68,9 +68,9 @@ def dft_17(call: Call) -> Shape:
 def stft_17(call: Call) -> Shape:
     """Return (N, number of frames, number of bins, 2) for a signal of N sequences; an unknown size is None.
 
-    A frame has frame_length samples, or the size of the window, or, without both, the length of the signal. Frames
-    begin every frame_step samples. There are frame_length // 2 + 1 bins if the attribute `onesided` is set, else
-    frame_length. Raises Violation C2 if frame_length differs from the size of the window.
+    A frame has frame_length samples, or as many as the window; without both, it is the whole signal. Frames begin every
+    frame_step samples. There are frame_length // 2 + 1 bins if the attribute `onesided` is set, else frame_length.
+    Raises Violation C2 if frame_length differs from the size of the window.
     """
     batch = call.size("N")
     samples = call.size("T")

@@ -26,7 +26,7 @@ _Bounds = tuple["Sizes | None", "Sizes | None", "list[int] | None", "Sizes | Non
 
 @infer("Slice")
 def slice_1(call: Call) -> Shape:
-    """Return the output shape of Slice; a size is None if its bounds are unknown, and all are if an axis is unknown.
+    """Return the output shape of Slice; a size is None if its bounds are unknown. All are None if an axis is unknown.
 
     Raises Unknown if the rank is unknown, Violation without a label if `starts` or `ends` is absent before version 10.
     """
@@ -107,10 +107,10 @@ def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None
 
 
 def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
-    """Return (whether a start or end of Slice counts from the end of the axis, the bound itself).
+    """Return (True, bound) if a start or end of Slice counts from the end of the axis, else (False, bound).
 
-    The result is None if variables decide whether it does. The returned bound may be another one with the same meaning:
-    in a dimension of N, the bound N - 1 gives (True, -1).
+    The result is None if variables decide this. The returned bound may be another one with the same meaning: in a
+    dimension of N, the bound N - 1 gives (True, -1).
 
     Args:
         bound: the start or the end.
@@ -241,8 +241,8 @@ def pad_11(call: Call) -> Shape:
     """Return the input's shape with the pads in the second input added; a size is None if its pads are unknown.
 
     A negative pad removes elements. If the node pads only some `axes`, and these are unknown, all sizes are None. If
-    the rank is unknown, it is half the number of pads. Raises Unknown if the rank is unknown, and this number is
-    unknown, too, or the node has the input `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
+    the rank is unknown, it is half the number of pads; Unknown is raised if this number is unknown, too, or if the node
+    has the input `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
     """
     return _pad_sizes(call, call.sizes(1))
 
@@ -271,8 +271,8 @@ def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
     """Return the first input's sizes padded by `pads`; all are None if the pads or the padded axes are unknown.
 
     `pads` has the padding before each padded axis, then the padding after each; a negative one removes elements. If the
-    rank is unknown, it is half the number of pads, and all sizes are None. Raises Unknown if the rank is unknown, and
-    `pads` is None or the node has the input `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
+    rank is unknown, it is half the number of pads, and all sizes are None; Unknown is raised if `pads` is None, or if
+    the node has the input `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
     """
     shape = call.shape(0)
     mode = call.attribute("mode")
@@ -289,7 +289,7 @@ def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
 
 
 def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:
-    """Return the axes that Pad pads: the fourth input counted from 0, or all without it; None if one is unknown."""
+    """Return the axes that Pad pads, counted from 0: the fourth input, by default all; None if one is unknown."""
     return _normalize_axes(call.sizes(3), rank) if call.has(3) else range(rank)
 
 
@@ -324,7 +324,7 @@ def pad_1_data(call: Call) -> Any:
 
 @infer("CenterCropPad")
 def center_crop_pad_18(call: Call) -> Shape:
-    """Return the input's sizes, with the sizes of `axes`, by default all, replaced by the sizes in the second input.
+    """Return the input's shape with the sizes of `axes` (by default all) replaced by the sizes in the second input.
 
     A size is None if it is unknown. If the rank of the input is unknown, it is the number of sizes in the second input.
     Raises Unknown if this number is unknown, too, or if the rank is unknown and the node has the attribute `axes`.

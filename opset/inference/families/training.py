@@ -19,8 +19,8 @@ def _types_of_update(parts: int, call: Call) -> list[Type]:
     C2 for a wrong number of inputs, C3 if the inputs for a tensor differ in type or shape.
 
     Args:
-        parts: the number of inputs for each tensor, which are itself, its gradient and its states: 3 for Adagrad and
-            Momentum, 4 for Adam.
+        parts: the number of inputs for each tensor: 3 for Adagrad and Momentum (tensor, gradient and one state), 4 for
+            Adam (two states).
         call: the node.
     """
     # From the third on, the inputs are all tensors, all gradients, then all states of one kind: `parts` lists in all.
@@ -52,8 +52,8 @@ infer("Adam", domain=DOMAIN)(partial(_types_of_update, 4))
 def gradient_1(call: Call) -> list[Type]:
     """Return the types of the derivatives: for each name in `xs`, the type of the input in the same position.
 
-    Raises Violation C1 if the number of inputs is not the number of names in `xs` and `zs` together, C2 if an input for
-    `xs` is known not to hold floats.
+    Raises Violation C1 if there are not as many inputs as names in `xs` and `zs`, C2 if an input for `xs` certainly
+    does not hold floats.
     """
     names = call.attribute("xs") or ()
     others = call.attribute("zs") or ()

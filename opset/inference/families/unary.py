@@ -73,10 +73,10 @@ def _clip_elements(call: Call, low: Any, high: Any) -> Any:
 
 
 def _limit_element(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, end: float) -> Any:
-    """Return the larger or the smaller of `element` and `bound`, as the functions `plain` and `symbolic` choose it.
+    """Return the larger of `element` and `bound` if `plain` is `max`, the smaller if it is `min`.
 
-    A symbolic element is returned unchanged if the bound is a number from `start` to `end`, so far away from 0 that it
-    changes no size. Raises ValueError if one of the two is symbolic, and the other one a fraction.
+    A bound from `start` to `end` is so far from 0 that it changes no symbolic element. Raises ValueError if one of the
+    two is symbolic, and the other one a fraction.
 
     Args:
         element: a number or symbolic size.

@@ -20,7 +20,7 @@ def matmul(call: Call, output: int, left: int, right: int, *quantization: int) -
         left: the index of A.
         right: the index of B.
         quantization: the indices of up to three scales or zero points: of A, of B, and of the product. Each has one
-            element, or one for each row of A, each column of B, each row of the product.
+            element; or else, there is one for each row of A, column of B, or row of the product.
 
     Raises:
         Unknown: the rank of A or B is unknown.
@@ -46,7 +46,7 @@ def matmul(call: Call, output: int, left: int, right: int, *quantization: int) -
 
 
 def _shapes_by_row(shape: KnownShape) -> tuple[KnownShape, ...]:
-    """Return the shapes that scales with one element for each row may have, for matrices of this shape.
+    """Return the legal shapes of scales that have one element for each row of matrices of this shape.
 
     For [B, M, N], these are (M,) and (B, M, 1). The result is empty if the rank is below 2.
     """
@@ -54,7 +54,7 @@ def _shapes_by_row(shape: KnownShape) -> tuple[KnownShape, ...]:
 
 
 def _shapes_by_column(shape: KnownShape) -> tuple[KnownShape, ...]:
-    """Return the shapes that scales with one element for each column may have, for matrices of this shape.
+    """Return the legal shapes of scales that have one element for each column of matrices of this shape.
 
     For [B, M, N], these are (N,) and (B, 1, N). The result is empty if the rank is below 2.
     """

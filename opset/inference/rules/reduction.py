@@ -10,7 +10,7 @@ from opset.inference.registration import rule
 
 @rule("reduce")
 def reduce(call: Call, output: int) -> Shape:
-    """Return the shape of a reduction: reduced axes of the first input have size 1, or are removed without `keepdims`.
+    """Return the first input's shape in which reduced axes have size 1, or are removed if `keepdims` is 0.
 
     If the node states no axes, or an empty list, all axes are reduced; with `noop_with_empty_axes`, none is. If axes
     are unknown, sizes that depend on them are None. `output`, the index of the output, is not used. Raises Unknown if

@@ -211,7 +211,7 @@ class ModelIndex:
     def __init__(self, proto: Any, known_domains: Collection[str]) -> None:
         """Index a ModelProto; `known_domains` have schemas. Raises ModelError M106 to M109."""
         check_head(proto)
-        self.proto, self._known_domains = proto, known_domains
+        self.proto, self.known_domains = proto, known_domains
         self.opsets = imports_of(proto, "opset_import", known_domains) if proto.opset_import else {"": 1}
         self.bodies = bodies(proto)
         self.functions = {function_key(body.proto): body for body in self.bodies if body.function}
@@ -235,7 +235,7 @@ class ModelIndex:
         if not root.function:
             return self.opsets
         if root not in self._imports:
-            self._imports[root] = imports_of(root.proto, root.label, self._known_domains)
+            self._imports[root] = imports_of(root.proto, root.label, self.known_domains)
         return self._imports[root]
 
     def call_order(self) -> list[Body]:

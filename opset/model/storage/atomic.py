@@ -277,14 +277,12 @@ class Files:
                 folder.remove(temporary)
                 return
         os.replace(old, new, src_dir_fd=within, dst_dir_fd=within)
-        with suppress(FileNotFoundError):
-            folder.remove(temporary)  # of two names of one file, a rename does nothing
 
     def __exit__(self, *_: object) -> None:
         try:
             for folder, name in ((place.folder, temporary) for temporary, place in self._waiting):
                 with suppress(OSError):
-                    folder.remove(name)
+                    folder.remove(name)  # also after a commit: of two names of one file, a rename does nothing
             for place in reversed(self._created):
                 with suppress(OSError):
                     place.folder.remove(place.name)

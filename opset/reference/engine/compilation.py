@@ -7,11 +7,13 @@ call first runs, so functions that call each other in many ways cost nothing unt
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from opset.errors import Finding, FindingList, OpsetError, RunError, safe_text
 from opset.inference.building.gradient_graphs import DOMAIN as TRAINING
@@ -21,10 +23,14 @@ from opset.model.attributes import attribute_type, attribute_value
 from opset.model.graph.index import Body, ModelIndex, bodies_below
 from opset.model.graph.walking import function_key, subgraphs
 from opset.reference.engine.constants import ModelTensors
+from opset.reference.engine.operator_bodies import BodyCall, OperatorKey
 from opset.reference.engine.programs import ABSENT, Program, ProgramStep
 from opset.reference.engine.resolution import Resolver
 from opset.reference.value_info import ValueInfo, value_info_of
-from opset.schemas.model import translate_value
+from opset.reference.values import type_of
+from opset.schemas.function_bodies import REPLACED
+from opset.schemas.model import OpSchema, translate_value
+from opset.schemas.names import normalize_domain
 
 if TYPE_CHECKING:
     from opset.inference.engine.result import Inference
@@ -52,6 +58,7 @@ class Compiler:
         self.everything = everything
         self.functions = {function_key(function): function for function in index.proto.functions}
         self._compiled: dict[Any, Program] = {}
+        self._newest = resolver.registry.domains[""]
 
     def main_program(self, outputs: Iterable[str]) -> Program:
         """Return the program that computes these values of the main graph, which need not be its outputs."""
@@ -67,6 +74,37 @@ class Compiler:
             body = self._index.functions[function_key(function)]
             self._compiled[key] = self._compile(body, body.output_names(), self._index.imports(body), attributes)
         return self._compiled[key]
+
+    def body_program(self, call: BodyCall, inputs: Sequence[Any]) -> Program:
+        """Return the program of the function body that computes a node without a kernel. Raises RunError R201."""
+        signature = tuple([(type_of(value), np.ndim(value)) if value is not None else None for value in inputs])
+        if signature not in call.programs:
+            body = call.choose_body(inputs)
+            bound = call.attributes()
+            function = call.function_of(body, inputs)
+            within = frozenset((*call.within, call.operator))
+            texts = sorted((name, proto.SerializeToString()) for name, proto in bound.items())
+            imports = sorted(call.imports.items())
+            key = (call.schema, within, function.proto.SerializeToString(), tuple(imports), *texts)
+            if key not in self._compiled:
+                self._compiled[key] = self._compile(function, function.output_names(), call.imports, bound, within)
+            call.programs[signature] = self._compiled[key]
+        return call.programs[signature]
+
+    def imports_of_body(self, schema: OpSchema, imports: Mapping[str, int]) -> dict[str, int]:
+        """Return the imports at which the function bodies of an operator are evaluated, in a body of these imports.
+
+        A model without ai.onnx leaves the version open; one that is older than all bodies changes no meaning of them.
+        """
+        lowest = min(body.opset for body in schema.function)
+        return {**imports, "": max(imports.get("", self._newest), lowest)}
+
+    def imports_of_node(
+        self, node: Any, imports: Mapping[str, int], within: Collection[OperatorKey]
+    ) -> Mapping[str, int]:
+        """Return the imports of a node: in a function body of YAML, some operators are those of the newest version."""
+        in_newest_form = within and node.op_type in REPLACED and not normalize_domain(node.domain)
+        return {**imports, "": self._newest} if in_newest_form else imports
 
     @cached_property
     def _scopes(self) -> Mapping[str, list[Scope]]:
@@ -87,13 +125,23 @@ class Compiler:
         shape = None if sizes is None else tuple(size if isinstance(size, int) else None for size in sizes)
         return replace(declared, type=common.text, shape=shape)
 
-    def _compile(self, root: Body, outputs: list[str], imports: Mapping[str, int], bound: Mapping[str, Any]) -> Program:
-        """Compile a body after the bodies inside it, since the values that these capture have to be known."""
+    def _compile(
+        self,
+        root: Body,
+        outputs: list[str],
+        imports: Mapping[str, int],
+        bound: Mapping[str, Any],
+        within: Collection[OperatorKey] = (),
+    ) -> Program:
+        """Compile a body after the bodies inside it, since the values that these capture have to be known.
+
+        `within` are the operators in whose function bodies it is.
+        """
         compiled: dict[int, _BodyCompiler] = {}
         bodies = bodies_below(root)
         gradients = self._gradient_graphs(bodies, bound) if TRAINING in imports else {}
         for body in reversed([*bodies, *bodies_below(*gradients.values())]):
-            compiler = _BodyCompiler(self, body, imports, bound, compiled, gradients)
+            compiler = _BodyCompiler(self, body, imports, bound, compiled, gradients, within)
             compiler.compile(outputs if body is root else body.output_names())
             compiled[id(body.proto)] = compiler
         return compiled[id(root.proto)].program
@@ -129,7 +177,8 @@ class _BodyCompiler:
     """Assigns the slots of one body's values, and makes its steps.
 
     `inner` has the compilers of the graphs inside, by the id of the graph, and `gradients` the graph that each Gradient
-    node differentiates, by the id of the node. `captures` are values of the bodies around it that it reads.
+    node differentiates, by the id of the node. `within` are the operators in whose function bodies it is. `captures`
+    are values of the bodies around it that it reads.
     """
 
     _compiler: Compiler
@@ -138,6 +187,7 @@ class _BodyCompiler:
     _bound: Mapping[str, Any]
     _inner: Mapping[int, _BodyCompiler]
     _gradients: Mapping[int, Body]
+    _within: Collection[OperatorKey]
     _slots: dict[str, int] = field(default_factory=dict)
     captures: list[str] = field(default_factory=list)
     _captured: list[tuple[int, int]] = field(default_factory=list)
@@ -220,11 +270,13 @@ class _BodyCompiler:
         body = self._body
         compiler = self._compiler
         node = body.proto.node[index]
-        if (functions := compiler.functions) and (called := functions.get(function_key(node))) is not None:
-            call = partial(compiler.function_program, called, bound_attributes(node, self._bound))
-            return ProgramStep(index, node, None, call=call)
+        functions = {} if self._within else compiler.functions
+        if functions and (called := functions.get(function_key(node))) is not None:
+            program = partial(compiler.function_program, called, bound_attributes(node, self._bound))
+            return ProgramStep(index, node, None, call=program)
         location = partial(body.location, index)
-        resolved = compiler.resolver.resolve(node, self._imports, location)
+        imports = compiler.imports_of_node(node, self._imports, self._within)
+        resolved = compiler.resolver.resolve(node, imports, location)
         has_attributes = bool(node.attribute)
         bound = bound_attributes(node, self._bound) if has_attributes else {}
         types = {name: attribute_type(attribute) for name, attribute in bound.items()}
@@ -244,6 +296,11 @@ class _BodyCompiler:
             resolved.plan,
             resolved.legal_inputs(attributes),
         )
+        if resolved.kernel is None:
+            assert resolved.schema is not None
+            inner = compiler.imports_of_body(resolved.schema, imports)
+            call = BodyCall(resolved.schema, inner, {name: bound[name] for name in stated}, self._within, location)
+            step.express = partial(compiler.body_program, call)
         if (fallback := resolved.fallback) is not None:
             step.quirk = resolved.quirk
             if fallback.schema is not None:

@@ -96,6 +96,8 @@ class Evaluation:
         step = frame.current_step()
         called = None
         if frame.waiting is None:  # a function has returned
+            if step.express is not None:
+                check_outputs(step, tuple(outputs), frame.program.location(step))
             self._store_results(frame, step, tuple(outputs))
         else:
             called = self._resume_kernel(frame, step, outputs)
@@ -138,11 +140,14 @@ class Evaluation:
                 raise RunError(Finding("R202", message, frame.program.location(step)))
             return self._make_frame(program, [*inputs, *[None] * missing], None)
         kernel = step.kernel
-        assert kernel is not None
         signature = tuple([value.dtype if value.__class__ is np.ndarray else type_of(value) for value in inputs])
         is_legal = signature in step.legal_types
         if not is_legal:
             check_inputs(step, inputs, frame.program.location(step))
+        if step.express is not None:
+            step.legal_types.add(signature)
+            return self._express(frame, step, step.express, inputs)
+        assert kernel is not None
         try:
             result = self._call_kernel(frame, step, inputs)
             if kernel.is_generator:
@@ -162,6 +167,19 @@ class Evaluation:
             step.legal_types.add(signature)
         self._store_results(frame, step, result)
         return None
+
+    def _express(
+        self, frame: Frame, step: ProgramStep, express: Callable[[Sequence[Any]], Program], inputs: list[Any]
+    ) -> Frame:
+        """Return the frame of the function body that computes a step. Raises RunError R203 for a broken constraint."""
+        location = frame.program.location(step)
+        try:
+            check_declared_constraints(step, inputs)
+        except Violation as error:
+            raise kernel_error(step, inputs, error, location, self._registry) from error
+        program = self._load(lambda: express(inputs))
+        missing = len(program.inputs) - len(inputs)
+        return self._make_frame(program, [*inputs, *[None] * missing], None)
 
     def _call_kernel(self, frame: Frame, step: ProgramStep, inputs: Sequence[Any]) -> Any:
         """Return the result of a step's kernel. Raises Violation if the step breaks a declared constraint."""
@@ -259,7 +277,7 @@ def _standard_inputs(op_type: str, inputs: Sequence[Any]) -> list[Any]:
 
 def _add_calls(error: RunError, stack: Sequence[Frame]) -> RunError:
     """Return an error with the innermost calls in which it occurred."""
-    calls = [frame.location() for frame in stack[:-1] if frame.current_step().call is not None]
+    calls = [frame.location() for frame in stack[:-1] if frame.current_step().kernel is None]
     if not calls:
         return error
     chain = "".join(f", called by {location}" for location in calls[: -MAX_SHOWN_CALLS - 1 : -1])

@@ -14,8 +14,8 @@ import numpy as np
 from opset.budget import Budget, Limits
 from opset.errors import Finding, FindingList, RunError, listing, quote
 from opset.file_names import list_paths
-from opset.model.storage.container import ModelLike, load
-from opset.opsets.registry import Schemas, registry_with
+from opset.model.storage.container import Model, ModelLike, load
+from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.preparation import Freeze, read_model
 from opset.reference.engine.compilation import Compiler
 from opset.reference.engine.constants import ModelTensors
@@ -77,6 +77,7 @@ class ReferenceEvaluator:
             self.model, notes = with_sizes(self.model, dims, self.registry, limits)
         self._seed = seed
         self._trace = trace
+        self._strict = strict
         self.model, index = read_model(self.model, self.registry, freeze, strict)
         proto = self.model.proto
         index.call_order()
@@ -94,6 +95,11 @@ class ReferenceEvaluator:
         self._compiler = Compiler(index, resolver, self._constants, self._infer_model, everything)
         self._programs: dict[tuple[str, ...], Program] = {}
         self._evaluation: Evaluation | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return how a pickle makes it again; the process that reads it compiles the model anew."""
+        form = {"limits": self.limits, "seed": self._seed, "trace": self._trace, "strict": self._strict}
+        return _restored, (self.model, self.registry, form, self.notes)
 
     def _infer_model(self) -> Inference:
         """Return the inference of the model. Raises OpsetError if it is not possible."""
@@ -168,3 +174,10 @@ class ReferenceEvaluator:
         if findings:
             raise RunError(findings)
         return feeds
+
+
+def _restored(model: Model, registry: Registry, form: Mapping[str, Any], notes: Sequence[str]) -> ReferenceEvaluator:
+    """Return an evaluator that was pickled: of a model that was prepared before, with the notes about that."""
+    evaluator = ReferenceEvaluator(model, schemas=registry, **form)
+    evaluator.notes = [*notes]
+    return evaluator

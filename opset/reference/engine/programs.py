@@ -27,10 +27,11 @@ ABSENT = -1
 class ProgramStep:
     """One node: its kernel, the slots that it reads and fills, and the slots that are free after it.
 
-    `call` returns the program of a model-local function, kept in `called`. `attributes` are the kernel's arguments by
-    keyword; a `Program` among them runs in the frame of the step. `legal_types` holds the input types that were found
-    legal, and `legal_inputs` the ranks or shapes with which the node keeps its declared constraints; `plan` has the
-    checks of these constraints, None if there are none.
+    `call` returns the program of a model-local function, kept in `called`; `express` that of the operator's function
+    body for these inputs, if it has no kernel. `attributes` are the kernel's arguments by keyword; a `Program` among
+    them runs in the frame of the step. `legal_types` holds the input types that were found legal, and `legal_inputs`
+    the ranks or shapes with which the node keeps its declared constraints; `plan` has the checks of these constraints,
+    None if there are none.
     """
 
     index: int
@@ -45,6 +46,7 @@ class ProgramStep:
     quirk: Quirk | None = None
     """What computes the node where it breaks a constraint in a form that runtimes accept, and that form."""
     call: Callable[[], Program] | None = None
+    express: Callable[[Sequence[Any]], Program] | None = None
     called: Program | None = None
     inputs: tuple[int, ...] = ()
     outputs: tuple[int, ...] = ()

@@ -26,11 +26,11 @@ class ResolvedKernel:
     """The schema, kernel, defaults of attributes and legal input types that nodes of an operator share at one version.
 
     `legal_attributes` holds the names and types of attributes that were found legal. `plan` says which of the declared
-    constraints are to be checked.
+    constraints are to be checked. Without a kernel, the function bodies of the schema compute the operator.
     """
 
     schema: OpSchema | None
-    kernel: registration.Kernel
+    kernel: registration.Kernel | None
     defaults: dict[str, Any]
     plan: Plan | None = None
     fallback: ResolvedKernel | None = None
@@ -57,7 +57,7 @@ class ResolvedKernel:
         attributes that are missing.
         """
         stated = {name: type_ for name, type_ in types.items() if type_ != "undefined" and name not in _UNUSED}
-        if not self.kernel.any_attributes:
+        if self.kernel is None or not self.kernel.any_attributes:
             stated = {name: type_ for name, type_ in stated.items() if not quirks.is_internal(name)}
         key = frozenset(stated.items())
         if key not in self.legal_attributes:
@@ -72,7 +72,8 @@ class ResolvedKernel:
 
     def _attribute_findings(self, types: Mapping[str, str], location: str) -> Iterable[Finding]:
         """Yield a finding for each attribute that is unknown, missing, or of another type."""
-        unknown = set(types) - self.kernel.attributes if not self.kernel.any_attributes else set()
+        kernel = self.kernel
+        unknown = set() if kernel is None or kernel.any_attributes else {*types} - kernel.attributes
         if self.schema is not None:
             for misfit in attribute_misfits(self.schema, types):
                 if misfit.name not in _UNUSED:
@@ -115,13 +116,14 @@ class Resolver:
         since = schema.since_version if schema is not None else version
         name, family = (schema.name, schema.family) if schema is not None else (operator, "")
         kernel = self._kernels.find("kernel", domain, name, since, family)
-        if kernel is None or (schema is None and domain in self.registry.domains):
+        expressed = kernel is None and schema is not None and schema.function and not schema.deprecated
+        if (kernel is None and not expressed) or (schema is None and domain in self.registry.domains):
             raise RunError(self._unknown_operator(location(), node, domain, imports, schema))
         formal = schema.attributes if schema is not None else {}
         defaults = {
             name: attribute.default
             for name, attribute in formal.items()
-            if kernel.any_attributes or name in kernel.attributes
+            if kernel is None or kernel.any_attributes or name in kernel.attributes
         }
         resolved = ResolvedKernel(schema, kernel, defaults, plan_of(schema) if schema is not None else None)
         if schema is None or domain or self._strict or (quirk := quirks.quirk_of_values(operator, version)) is None:
@@ -142,8 +144,6 @@ class Resolver:
         elif schema is not None:
             why = f"{shown_domain} {schema.name} {schema.since_version} has no kernel"
             help = f"use {schema.replacement}" if schema.replacement else "register one: opset explain evaluating"
-            if schema.function and not schema.replacement:
-                help += f"; or put its function body in its place: opset lower --ops {shown_domain}.{name}"
         elif domain not in imports:
             why, help = f"the domain {shown_domain} is not imported", "add it to opset_import"
         elif versions := self.registry.versions(node.op_type, domain):

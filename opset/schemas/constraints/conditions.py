@@ -100,7 +100,7 @@ class ConditionReader(Fields):
         `node` is their YAML node, None if there are none. Faults are added as findings.
 
         Returns:
-            The legal conditions, sorted by label; and by label, the texts that the YAML states.
+            (conditions, texts): the legal conditions, sorted by label, and the texts that the YAML states, by label.
 
         Raises:
             SchemaError: The version has more than MAX_ENTRIES conditions, or there are MAX_FINDINGS.
@@ -124,7 +124,7 @@ class ConditionReader(Fields):
         return tuple(condition for condition, *_ in self._read), texts
 
     def _read_clause(self, label: str, node: YamlNode) -> str:
-        """Read a mapping of conditions of the constraint `label`, and return its `text`, "" if it has none.
+        """Read a mapping of conditions of the constraint `label`; return the text at its key `text`, "" if none.
 
         Legal conditions are added to the reader's list, faults as findings. Raises SchemaError if the version has more
         than MAX_ENTRIES conditions.
@@ -151,8 +151,8 @@ class ConditionReader(Fields):
     def _text_of(self, node: YamlNode) -> str:
         """Return the text of a condition as it stands in YAML, such as "4" or "true".
 
-        A number or boolean that YAML has read is turned back into text. For any other value that is no text, a finding
-        is added, and "" is returned.
+        A number or boolean is turned into text. For a list, a mapping or an empty text, a finding is added, and "" is
+        returned.
         """
         if isinstance(node.value, int | float):
             return str(node.value).lower()
@@ -162,8 +162,8 @@ class ConditionReader(Fields):
         """Return the entries of a `where` mapping as pairs, such as ("mode", "linear") or ("rank(X)", "2").
 
         Each entry is a premise: other conditions are checked only if it holds. A premise is left out, with a finding,
-        if its name is unknown, its condition is malformed, or its attribute is a list. A condition that has names, and
-        not only numbers, is a finding, too, but its premise is returned.
+        if its name is unknown, its condition is malformed, or its attribute is a list. A condition with a name, such
+        as ">= rank(X)", is only a finding: its premise is returned.
         """
         premises: list[tuple[str, str]] = []
         for name, each in self.mapping(node).items():

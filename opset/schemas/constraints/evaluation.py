@@ -52,9 +52,9 @@ def evaluate(expression: Expression, table: Table, algebra: Algebra = NUMBERS) -
 
     Args:
         expression: The parsed expression.
-        table: Functions that return the value of a name, by operator: {"rank": f} has f("X") as the rank of input X.
-            They return None if it is unknown; an operator without a function is unknown, too.
-        algebra: Computes with sizes that are no numbers.
+        table: Functions that look up names, by operator: for `rank(X)`, the function at "rank" is called with "X".
+            A function returns None for an unknown value. The value is also unknown if the operator has no function.
+        algebra: Computes with symbolic sizes, such as N.
     """
     kind, operands = expression
     if kind == "constant":
@@ -74,9 +74,9 @@ def is_met(condition: Expression, value: Any, table: Table, algebra: Algebra = N
     Args:
         condition: The parsed condition.
         value: The value; None if it is unknown.
-        table: Functions that return the value of a name, by operator: {"rank": f} has f("X") as the rank of input X.
-            They return None if it is unknown; an operator without a function is unknown, too.
-        algebra: Compares sizes that are no numbers.
+        table: Functions that look up names, by operator: for `rank(X)`, the function at "rank" is called with "X".
+            A function returns None for an unknown value. The value is also unknown if the operator has no function.
+        algebra: Compares symbolic sizes, such as N.
     """
     kind, operands = condition
     if kind in ("or", "and", "chain"):
@@ -87,9 +87,10 @@ def is_met(condition: Expression, value: Any, table: Table, algebra: Algebra = N
 def compare(sign: str, value: Any, bound: Any, algebra: Algebra = NUMBERS) -> bool | None:
     """Return whether `value sign bound` is true, such as `3 >= 2`; None if it is undecided.
 
-    It is undecided if `value` or `bound` is unknown, if one is text and the other is not, or if the algebra cannot
-    tell. `sign` is "=", "!=", "<", "<=", ">", ">=" or "multiple" (`value` is a multiple of `bound`). Texts have no
-    order: two of them are compared by "=" and "!=" only.
+    It is undecided if `value` or `bound` is None (unknown), if only one of them is text, or if the algebra cannot tell.
+    Two texts are compared only by "=" and "!="; any other sign gives None.
+
+    `sign` is "=", "!=", "<", "<=", ">", ">=" or "multiple": `value` is a multiple of `bound`.
     """
     if isinstance(value, _NUMBER) and isinstance(bound, _NUMBER):
         return _COMPARISONS[sign](NUMBERS, value, bound)
@@ -113,9 +114,9 @@ def combine(function: Callable[..., Any], values: Sequence[Any], algebra: Algebr
 
 
 def decide(results: Iterable[bool | None], decisive: bool) -> bool | None:
-    """Return whether one of several results is True, if `decisive` is True; if it is False, whether all are True.
+    """Return `any(results)` if `decisive` is True, `all(results)` if it is False; None if the answer is undecided.
 
-    A result of None is undecided. Returns None if the answer depends on such a result.
+    A result of None is undecided. The answer is undecided if it depends on such a result.
     """
     is_undecided = False
     for result in results:

@@ -58,9 +58,9 @@ class Expression(NamedTuple):
     operands: tuple[Any, ...]
 
     def __str__(self) -> str:
-        """Return an expression as text in the form of the YAML: `rank(X) - 1`.
+        """Return an expression as text, as it is written in YAML: `rank(X) - 1`.
 
-        A condition is not supported: of `>= 2`, the result is only "2".
+        Conditions are not supported: `>= 2` becomes only "2".
         """
         kind, operands = self
         if kind == "constant":
@@ -77,7 +77,7 @@ class Expression(NamedTuple):
 def _operand_text(operand: Expression, binding: int) -> str:
     """Return an operand as text, in parentheses if its operator binds weaker than the operator around it.
 
-    `binding` is the strength with which the operator around it binds, as a number.
+    `binding` is the strength of the operator around it, such as 1 for + and 2 for *.
     """
     own = 3 if operand.operator == "negative" else _BINDING.get(operand.operator, 4)
     return f"({operand})" if own < binding else str(operand)
@@ -162,10 +162,10 @@ def parse_range(text: str) -> tuple[Expression, ...]:
 
 
 def _comparisons_in(condition: Expression) -> Iterator[Expression]:
-    """Yield the comparisons of which a condition consists.
+    """Yield the single comparisons in a condition: both of `0 <= x < 2`, and all that are joined by `and`.
 
-    A comparison such as `x < 2` is yielded unchanged. Of `0 <= x < 2`, and of conditions joined by `and`, each part is
-    yielded. Raises ValueError for any other condition, such as one with `or`, `=` or `multiple of`.
+    A single comparison such as `x < 2` is yielded unchanged. Raises ValueError for a condition with `or`, `=` or
+    `multiple of`.
     """
     if condition.operator in ("and", "chain"):
         for operand in condition.operands:
@@ -179,7 +179,7 @@ def _comparisons_in(condition: Expression) -> Iterator[Expression]:
 def name_first_input(tree: Any, first: str = "") -> Any:
     """Return a tree with `rank(first)` in place of each `rank` without an input.
 
-    `first` is the name of the operator's first input. Without it, the tree is for any operator: `rank("")` stands for
+    `first` is the name of the operator's first input. If it is "", the tree is for any operator: `rank("")` stands for
     the rank of the first input. A value that is no Expression is returned unchanged.
     """
     if not isinstance(tree, Expression):
@@ -215,15 +215,17 @@ def ranked_input(name: str) -> str:
 
 
 def parse_form(kind: str, form: str) -> Any:
-    """Return the tree of a declared condition from its text `form`, which follows another grammar for each `kind`.
+    """Return the tree of a condition in YAML; the grammar of its text `form` depends on the `kind` of the condition.
 
-    Returns:
-        By kind: a tuple of patterns ("shape"); a tuple of patterns, or an Expression with the name of an input
-            ("broadcast"); an expression for a number ("distinct"); a condition on whether the subject is given
-            ("given"); for any other kind, a condition on a number.
+    The kinds have these trees:
 
-    Raises:
-        ValueError: The text has another form; the message says why.
+    - "shape": a tuple of patterns;
+    - "broadcast": a tuple of patterns, or an Expression with the name of an input;
+    - "distinct": an expression for a number;
+    - "given": a condition on whether the subject is given;
+    - any other kind: a condition on a number.
+
+    Raises ValueError if the text does not follow the grammar of its kind; the message says why.
     """
     if kind == GIVEN:
         negation, _, name = form.rpartition(" ")
@@ -361,7 +363,7 @@ class _Parser:
     def read_condition(self) -> Expression:
         """Read tests joined by "and" and "or" as one expression; "and" binds stronger.
 
-        A single test is returned as `read_test` returns it. Raises ValueError if the text is malformed.
+        A single test, or a number, is returned unchanged. Raises ValueError if the text is malformed.
         """
         return self.read_joined("or", lambda: self.read_joined("and", self.read_test))
 
@@ -373,8 +375,8 @@ class _Parser:
     def read_test(self) -> Expression:
         """Read a test: `< 3`, `x < 3`, `0 < x < 3`, `multiple of N`, a condition in parentheses, or a number.
 
-        A number is returned unchanged; `_as_condition` makes the condition `= N` of it. Raises ValueError if the next
-        tokens are none of these.
+        A number alone is returned as a number, not as the condition `= N`. Raises ValueError if the next tokens are
+        none of these.
         """
         if self.accept("multiple"):
             self.expect("of")

@@ -106,8 +106,8 @@ def plan_of(schema: OpSchema) -> Plan | None:
 def names_of(check: Check) -> set[str]:
     """Return the names of inputs, attributes and sizes that the result of a check depends on.
 
-    The name of the check's subject is returned only for the kinds "values", "distinct" and "given". For the kind
-    "sizes", the names in the subject are returned, as this is an expression.
+    The subject itself is included only for the kinds "values", "distinct" and "given". The subject of the kind "sizes"
+    is an expression: the names in it are included.
     """
     names = {name for _, name in terms_of((check.rule, check.premises))}
     if check.kind == SHAPE:
@@ -166,8 +166,8 @@ class Match:
     def check(self) -> None:
         """Check all constraints. Raises Violation for the first one that is certainly broken; an undecided one passes.
 
-        Sets `sizes` to the sizes for which names in shape patterns stand, such as {"N": 3}. Sets `runs` to the sizes
-        for which names of several dimensions stand, such as {"D": (4, 5)} for `...D`.
+        The sizes that names in shape patterns stand for are stored. A name such as N has one size, in `sizes`:
+        {"N": 3}. A name such as D in `...D` has several, in `runs`: {"D": (4, 5)}.
         """
         self.runs = {name: tuple(value) for name in self.plan.runs if (value := self._attribute(name))}
         for check in self.plan.checks:
@@ -215,8 +215,8 @@ class Match:
     def _values_of(self, check: Check, index: int) -> Iterable[Any]:
         """Return the values that have to meet the condition of a check, such as the rank of the input at `index`.
 
-        A value is None if it is unknown. An input with unknown elements has no values. If the condition is that an
-        input has one element, the values are its sizes, each of which has to be 1.
+        An unknown value is None. If the elements of an input have to meet the condition and are unknown, there are no
+        values. For the condition that an input has one element, the values are its sizes: each has to be 1.
         """
         if check.kind == GIVEN:
             return (self._given(check.subject),)
@@ -263,9 +263,8 @@ class Match:
     def _check_broadcast(self, check: Check, index: int) -> None:
         """Raise Violation if the input at `index` certainly does not broadcast to the shape that a check requires.
 
-        The required shape is the shape of another input, or a pattern of sizes. If one of the two shapes is unknown,
-        nothing is raised. If the input may broadcast, its sizes fill in unknown sizes of the required shape: in
-        `self.shapes` for another input, in `self.sizes` for a pattern.
+        The required shape is the shape of another input, or a pattern such as `(N, C)`. Unknown shapes pass. If nothing
+        is raised, the input's sizes fill in unknown sizes of the required shape, for later checks.
         """
         shape, is_input = self.shapes[index], isinstance(check.rule, Expression)
         target = self._find_shape(str(check.rule)) if is_input else self._complete_shape(None, check.rule[0])
@@ -292,8 +291,8 @@ class Match:
     def _check_shape(self, check: Check, index: int) -> None:
         """Raise Violation if the shape of the input at `index` certainly fits no pattern of a check.
 
-        Names in patterns get their values from the first pattern that may fit. They get none if it is uncertain whether
-        this pattern fits, and a later one may fit, too. An unknown shape passes.
+        For the pattern that fits, the sizes of its names are stored, such as {"N": 3}. If several patterns may fit,
+        this is done only if the first of them certainly fits. An unknown shape passes.
         """
         shape, bound = self.shapes[index], (self.sizes, self.runs)
         if shape is None:
@@ -313,11 +312,10 @@ class Match:
             self._matched.append((index, pattern))
 
     def _fits(self, shape: Shape, pattern: Pattern) -> Iterator[bool | None]:
-        """Yield the results of comparing a shape with a pattern: one for the rank, then one for each compared size.
+        """Yield whether a shape fits a pattern: first one result for the rank, then results for the sizes.
 
-        A result is True, False, or None if it is undecided. Iterating also stores the sizes for which names in the
-        pattern stand, in `self.sizes` and `self.runs`. If the shape lacks a size, the default in the pattern stands for
-        it.
+        A result is None if it is undecided. Iterating also stores the sizes that names in the pattern stand for, in
+        `self.sizes` and `self.runs`. A size that the shape lacks counts as the default in the pattern.
         """
         before, after = pattern.before, pattern.after
         end = len(shape) - len(after)
@@ -355,9 +353,10 @@ class Match:
         return tuple(map(_merge_sizes, map(self._size_of_entry, (*head, *middle, *pattern.after)), shape))
 
     def _size_of_entry(self, entry: Any) -> Any:
-        """Return the size for which an entry of a pattern stands; None if it is unknown, or there are alternatives.
+        """Return the size that an entry of a pattern, such as `2 * C`, stands for; None if it is unknown.
 
-        An entry that is not a Size, but the size itself, is returned unchanged.
+        An entry with alternatives, such as `1 or 2`, is unknown. A value that is no Size, such as 3, is returned
+        unchanged.
         """
         if not isinstance(entry, Size):
             return entry
@@ -365,14 +364,17 @@ class Match:
         return None if isinstance(size, float) else size  # no shape has a fraction
 
     def _pattern_text(self, pattern: Pattern) -> str:
-        """Return a pattern as text for a message, with sizes that are known instead of their names."""
+        """Return a pattern as text for a message; known sizes replace their names: "[2, C]"."""
         run = self.runs.get(pattern.run or "")
         middle = [] if pattern.run is None else [f"...{pattern.run}"] if run is None else [*run]
         before, after = ([self._entry_text(entry) for entry in entries] for entries in (pattern.before, pattern.after))
         return _shape_text([*before, *middle, *after])
 
     def _entry_text(self, entry: Size) -> str:
-        """Return an entry of a pattern as text for a message: its size, or "N or 1" if unknown; "?" for any size."""
+        """Return an entry of a pattern as text for a message: its size if known, else its expressions: "N or 1".
+
+        An entry that fits any size is "?".
+        """
         size = self._size_of_entry(entry)
         return str(size) if size is not None else " or ".join(map(str, entry.choices)) or "?"
 

@@ -95,8 +95,8 @@ def type_misfits(
         schema: The operator version.
         inputs: The types of the node's inputs: "tensor(float)", "" for an absent value, None if unknown.
         outputs: The types of the node's outputs in the same form.
-        bare_optionals: Whether a type T is legal if `optional(T)` is. If so, types of the same constraint may differ if
-            the constraint allows an optional type.
+        bare_optionals: Whether a value of type T may stand for an `optional(T)`. If so, types of the same constraint
+            may differ if the constraint allows an optional type.
     """
     bound: dict[str, tuple[str, str]] = {}
     for word, formals, given in (("input", schema.inputs, inputs), ("output", schema.outputs, outputs)):
@@ -134,8 +134,8 @@ def version_that_fits(
 ) -> OpSchema | None:
     """Return an operator version other than `schema` that a node fits; None if it fits none.
 
-    Newer versions are tried first, the next one first of all; then the older ones. Withdrawn versions are not tried.
-    Types of inputs and outputs are not compared.
+    Newer versions are tried first, from the next one to the newest. Then older versions are tried, newest first.
+    Deprecated versions are skipped. Types of inputs and outputs are not compared.
 
     Args:
         versions: All versions of the operator, oldest first.
@@ -154,8 +154,8 @@ def attribute_misfits(schema: OpSchema, attributes: Mapping[str, str | None]) ->
     """Yield a misfit for each attribute that the operator does not have, that has the wrong type, or that is missing.
 
     Only required attributes can be missing. `attributes` are the types of the node's attributes by name, such as
-    "ints"; None for a type that is not known. Nothing is yielded if the document that declares the version does not
-    tell its signature (`schema.unknown`).
+    "ints"; None for a type that is not known. Nothing is yielded if the attributes of the version are not known
+    (`schema.unknown`).
     """
     if schema.unknown == SIGNATURE:
         return
@@ -179,7 +179,7 @@ def node_misfits(
     """Yield a misfit for each wrong number of inputs or outputs, absent required input, and wrong attribute.
 
     An attribute is wrong if it is unknown, of the wrong type, or required and absent. Types of inputs and outputs are
-    not compared. Nothing is compared with parts of the signature that are not known (`schema.unknown`).
+    not compared. Parts of the signature that are not known (`schema.unknown`) are skipped.
 
     Args:
         schema: The operator version.
@@ -196,8 +196,8 @@ def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[i
     """Yield a misfit for each attribute whose value its declared `choices`, `range` or `kind` do not allow.
 
     `values` are the values of the node's attributes by name. `ranks` are the ranks of its inputs in order, None if
-    unknown. A list gives one misfit at most, for its first illegal element. A missing attribute is no misfit, and
-    neither is a value if an unknown rank decides whether it is legal.
+    unknown. A list gives one misfit at most, for its first illegal element. Missing attributes are skipped. A value
+    passes if an unknown rank decides whether it is legal.
     """
     for declared in declared_attributes(schema):
         value = values.get(declared.name)
@@ -223,20 +223,19 @@ def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[i
 def constraint_misfits(
     schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each illegal attribute value that breaks a constraint.
+    """Yield a misfit for each illegal value of an attribute whose declaration names a constraint, such as "C1".
 
-    `values` are the values of the node's attributes by name. `ranks` are the ranks of its inputs in order, None if
-    unknown. An illegal value is skipped if the declaration of the attribute names no constraint: for some flags, for
-    example, runtimes take any number but 0 as true.
+    Illegal values of other attributes are skipped: runtimes accept some of them, such as 2 for a flag. `values` are the
+    values of the node's attributes by name. `ranks` are the ranks of its inputs in order, None if unknown.
     """
     return (misfit for misfit in value_misfits(schema, values, ranks) if misfit.constraint)
 
 
 def check_constraints(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()) -> None:
-    """Raise Violation for the first illegal attribute value that breaks a constraint.
+    """Raise Violation for the first illegal value of an attribute whose declaration names a constraint, such as "C1".
 
-    An illegal value breaks a constraint only if the declaration of the attribute names one. `values` are the values of
-    the node's attributes by name. `ranks` are the ranks of its inputs in order, None if unknown.
+    Illegal values of other attributes pass. `values` are the values of the node's attributes by name. `ranks` are the
+    ranks of its inputs in order, None if unknown.
     """
     for misfit in constraint_misfits(schema, values, ranks):
         raise Violation(misfit.constraint, misfit.detail)
@@ -273,9 +272,9 @@ def _why_illegal(schema: OpSchema, declared: Attribute, element: Any, ranks: Map
 
 
 def _why_no_data_type(schema: OpSchema, declared: Attribute, element: Any) -> str:
-    """Return why a value is not the number or name of an allowed element type; "" if it is.
+    """Return why a value names no element type that the attribute allows; "" if it names one.
 
-    The value 0 passes if it is the attribute's default.
+    The value is a number or a name. 0 passes if it is the attribute's default.
     """
     if element == 0 == declared.default:
         return ""

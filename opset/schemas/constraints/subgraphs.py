@@ -23,8 +23,8 @@ def passed_count(op_type: str, version: int, inputs: int) -> int | None:
     Args:
         op_type: The name of the operator.
         version: The opset of ai.onnx; below 9, the first input of Scan is not passed to its subgraph.
-        inputs: The number of inputs of the node. A Loop passes two more values, the iteration and the condition, even
-            if the node has not got these inputs.
+        inputs: The number of inputs of the node. A Loop passes the iteration number and the condition even if the node
+            has no inputs for them.
     """
     counts = {"If": 0, "Loop": max(inputs - 2, 0) + 2, "SequenceMap": inputs, "Scan": inputs - (version < 9)}
     return counts.get(op_type)
@@ -50,8 +50,8 @@ def check_graphs(
         outputs: The number of its outputs.
         graphs: The GraphProtos of the node by the names of their attributes.
         scans: `num_scan_inputs` of a Scan; if it is None, a Scan is not checked.
-        strict: Whether surplus outputs of a subgraph are wrong, as the standard says. If False, it is also enough for
-            an If that one of its branches has enough outputs.
+        strict: Whether surplus outputs of a subgraph are wrong, as the standard says. If False, they are accepted, and
+            only one branch of an If needs enough outputs.
     """
     passed = passed_count(op_type, version, inputs)
     if passed is None:

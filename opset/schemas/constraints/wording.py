@@ -62,9 +62,9 @@ def range_sentence(text: str, subject: str, first: str) -> str:
 def _phrases_of_kind(kind: str, members: Sequence[Condition], single: Collection[str]) -> Iterator[str]:
     """Yield phrases for the conditions of one kind, such as "rank", among `members`.
 
-    Subjects with the same condition share a phrase if the wording of the kind allows several subjects: "X and Y are
-    scalars". `single` has the names of inputs and attributes with one element. A condition on the values of any other
-    name is about each element: "each of axes >= 0".
+    If possible, subjects with the same condition share a phrase: "X and Y are scalars". `single` has the names of
+    inputs and attributes with one element. For other names, a condition on values is about each element: "each of
+    axes >= 0".
     """
     forms: dict[str, list[str]] = {}
     for condition in members:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opset.errors import Finding, SchemaError, safe_text
 from opset.model.attributes import attribute_type
 from opset.schemas.constraints.signature import arity_misfits, attribute_misfits
-from opset.schemas.function_bodies import body_nodes
+from opset.schemas.function_bodies import REPLACED, body_nodes
 from opset.schemas.index import standard_index
 from opset.schemas.lint.context import LINT
 from opset.schemas.model import SINGLE, VARIADIC, FunctionBody, OpSchema
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 Versions = Callable[[str, str], Sequence[OpSchema]]
 """All versions of an operator, by domain and name, oldest first."""
 NEWEST = 2**31 - 1
-# Operators of ai.onnx that a body may use before they were introduced, or in newer forms: expansion replaces them.
-REPLACED = ("CastLike", "Constant")
 
 
 @dataclass(frozen=True)
@@ -68,8 +66,8 @@ def check_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
     """Yield findings about function bodies, by code.
 
     - S233: The body cannot be read.
-    - S234: The body uses a value before it is defined, defines one twice, or does not compute an output or use a value;
-      or the operator is variadic.
+    - S234: A value is used before it is defined, defined twice or never used; an output is not computed; or the
+      operator has a variadic input or output.
     - S235: An operator does not exist at the body's opsets, or a node does not fit its operator.
     - S236: A node refers to an attribute that the operator does not have, or that has another type or no value.
     """
@@ -95,9 +93,9 @@ def _check_body(use: _PlacedBody, versions: Versions) -> Iterator[Finding]:
 
 
 def _value_name_faults(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any]) -> Iterator[str]:
-    """Yield a message for each value that a body uses too early, defines twice, does not compute, or does not use.
+    """Yield a message for each value that a body uses too early, defines twice or never uses.
 
-    There is a message, too, if the operator has a variadic input or output, since it cannot have a body.
+    There are also messages for outputs that are not computed, and for a variadic operator, which cannot have a body.
     """
     if any(each.option == VARIADIC for each in (*schema.inputs, *schema.outputs)):
         yield "an operator with a variadic input or output has no body in text"
@@ -124,9 +122,9 @@ def _value_name_faults(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any
 def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions) -> Iterator[Finding]:
     """Yield a finding S235 for each node that does not fit its operator at an opset at which the body is used.
 
-    An operator that does not exist there is a fault, too. Only the first fault of a node is a finding. Optional inputs
-    of the body count as absent, unless `where` says that they are given. A body that is used at no opset is skipped.
-    `versions` returns the versions of an operator by domain and name.
+    A node whose operator does not exist at such an opset is a finding, too. Each node has at most one finding. Optional
+    inputs of the body count as absent, unless `where` says that they are given. A body that is used at no opset is
+    skipped. `versions` returns the versions of an operator by domain and name.
     """
     absent = {name for name, form in use.body.where if form == "absent"}
     optional = {each.name for each in use.schema.inputs if each.option != SINGLE}
@@ -146,8 +144,8 @@ def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions)
 def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: Versions) -> Iterator[str]:
     """Yield a message for each respect in which a node of a body does not fit its operator, such as a missing input.
 
-    Nodes with a subgraph, and nodes of a domain other than ai.onnx and the body's own, are not allowed in bodies: the
-    only message says so. `inputs` are the names of the node's inputs; an input that may be left out is "". `versions`
+    Bodies must not have nodes with a subgraph, or of a domain other than ai.onnx and their own. For such a node, this
+    is the only message. `inputs` are the names of the node's inputs; an input that may be left out is "". `versions`
     returns the versions of an operator by domain and name.
     """
     name, domain = node.op_type, normalize_domain(node.domain)
@@ -190,8 +188,8 @@ def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Findin
     """Yield a finding S236 for each wrong `@name` in a body, by which a node refers to an attribute of the operator.
 
     It is wrong if the operator does not have the attribute, or if the attribute has another type. In a Constant, it is
-    also wrong if the attribute may have no value. A Constant that has not exactly one `value` attribute is a finding,
-    too.
+    also wrong if the attribute may have no value. A finding is also yielded for a Constant without its one attribute,
+    such as `value` or `value_int`.
     """
     given = {name for name, form in use.body.where if form == "given"}
     for node in nodes:

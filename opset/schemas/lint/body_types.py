@@ -37,8 +37,8 @@ def check_body_types(bodies: OperatorBodies) -> Iterator[Finding]:
 def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> Iterator[tuple[str, str]]:
     """Yield (type, reason) for each input type of a version that a node of `body` does not allow.
 
-    A type is written as "tensor(float)". Only types that `body` is for are tried (its `types`). A body that cannot be
-    read yields nothing. `versions` returns the versions of an operator by domain and name.
+    A type is written as "tensor(float)". If the body has `types`, only these are tried. A body that cannot be read
+    yields nothing. `versions` returns the versions of an operator by domain and name.
     """
     constraints = {each.type for each in schema.inputs}
     for constraint in sorted(constraints & schema.types.keys()):
@@ -52,9 +52,10 @@ def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> I
 def _first_misfit(
     schema: OpSchema, body: FunctionBody, bound: Mapping[str, str], free: set[str], versions: Versions
 ) -> str:
-    """Return why a node of a function body does not allow a type that reaches it from the body's inputs; "" if all do.
+    """Return why a function body cannot compute inputs of the types in `bound`; "" if it can.
 
-    The check ends at the first node whose operator is unknown. A body that cannot be read gives "", too.
+    A reason is "Add 14 does not allow tensor(bool) as A". The types are followed from node to node, up to the first
+    node whose operator is unknown. A body that cannot be read gives "", too.
 
     Args:
         schema: The version that has the body.

@@ -91,7 +91,7 @@ class LintedFolder:
     def place_of_file(self, domain: str, name: str) -> str:
         """Return the path of an operator's file, as a location of findings.
 
-        The result is "" if the file is not to be checked, or was not read without a fault. The file need not exist.
+        The result is "" if the file is not to be checked, or has faults. The file need not exist.
         """
         path = self.target.folder / domain_name(domain) / f"{name}.yaml"
         return str(path) if (domain, name) not in self.unread and self.target.has_file(path) else ""

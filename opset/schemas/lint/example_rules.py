@@ -54,7 +54,7 @@ def check_broken_constraints(operator: Operator, context: LintContext) -> Iterat
 
 @LINT.rule("S222", Operator, applies=lambda operator: operator.examples_read and operator.gaps == frozenset())
 def check_set_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S222 for each attribute that no example sets, for the newest version that has it.
+    """Yield a finding S222 for each attribute that no example sets, at the newest version that has the attribute.
 
     Attributes that a `change:` block declares as `ignored`, and operators without examples, are skipped.
     """
@@ -81,7 +81,7 @@ def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[F
 
 @LINT.rule("S240", Operator, applies=has_read_examples)
 def check_example_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S240 for each kind of type that is new in a version and that no example shows.
+    """Yield a finding S240 for each kind of type, such as signed integers, that a version adds and no example shows.
 
     In the first version, all types are new. Skipped are operators without examples, versions with a subgraph (they only
     pass values to it and back), and deprecated versions.
@@ -105,11 +105,10 @@ def check_example_types(operator: Operator, context: LintContext) -> Iterator[Fi
 
 
 def missing_types(operator: Operator, schema: OpSchema, older: OpSchema | None) -> dict[str, list[str]]:
-    """Return the new types of the version `schema` that none of its examples shows, by kind.
+    """Return the kinds of new types that no example of the version `schema` shows, each with its new types.
 
-    New are the types of inputs and outputs that the version `older` does not have; if `older` is None, all types. A
-    kind is a phrase such as "a signed integer". It is left out if an example has a value of one of its new types. Types
-    with an entry in `emulate` of the `change:` block need no example.
+    A kind is a phrase such as "a signed integer". A type of an input or output is new if the version `older` does not
+    have it; if `older` is None, all types are new. Types in `emulate` of the `change:` block need no example.
     """
     used = {parameter.type for parameter in (*schema.inputs, *schema.outputs)}
     added = {each for name, types in schema.types.items() if name in used for each in types}

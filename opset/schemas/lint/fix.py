@@ -66,7 +66,10 @@ def _is_unfinished(operator: Operator) -> bool:
 
 
 def is_unexplained(step: Transition) -> bool:
-    """Whether the newer version in `step` has the same signature, and no `meaning` or `clarified` in its `change:`."""
+    """Whether a version has an unchanged signature, and its `change:` block has neither `meaning` nor `clarified`.
+
+    `step` is the change from the version before to this version.
+    """
     return not step.difference and not step.change.meaning and not step.change.clarified
 
 

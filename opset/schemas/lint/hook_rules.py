@@ -65,10 +65,10 @@ def _inference_version(schema: OpSchema, inferred: InferenceHooks) -> int | None
 
 @LINT.rule("S207", LintedFolder)
 def check_lost_adapters(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S207 for each adapter that belongs to no two consecutive versions of an operator.
+    """Yield a finding S207 for each adapter that does not convert between two consecutive versions of an operator.
 
-    A lowering, which expresses an operator by older ones, has to belong to the operator's first version. Adapters of
-    operators whose files are not checked, or have faults, are skipped.
+    A lowering, which expresses an operator by older ones, is a finding if it is not for the operator's first version.
+    Adapters of operators whose files are not checked, or have faults, are skipped.
     """
     operators = folder.whole_operators
     steps = {(o.domain, o.name, step.new.since_version) for o in operators for step in o.transitions}

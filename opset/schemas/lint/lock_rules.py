@@ -50,8 +50,8 @@ def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple
 def check_lock(locked: LockedOperators) -> Iterator[Finding]:
     """Yield a finding S241 for each version that has to be in lock.json and is not.
 
-    If `locked.released`, all versions have to be there. Else a version has to be there unless it is newer than all
-    versions that the lock has of its domain.
+    If `locked.released`, all versions have to be there. Else versions that are newer than all locked versions of their
+    domain may be missing.
     """
     lock = locked.lock
     for operator, since in unlocked_versions(locked.operators, lock):

@@ -88,15 +88,14 @@ class LintedTarget(NamedTuple):
 def check_target(
     target: SelectionTarget, hooks_of: Callable[[Collection[str]], Hooks], released: bool = False
 ) -> LintedTarget:
-    """Return the operators of a target, findings about them, and the numbers of all files and of unread files.
+    """Check the operators of a target; return them, the findings, counts of files, and the versions not in the lock.
 
     Args:
         target: Operator files of one folder of domains.
-        hooks_of: Returns the functions registered for operators. Its argument is the families of standard operators
-            whose modules have to be loaded first: all if the target is the whole folder, else those of its operators.
-            It is () if no operator is of the standard.
-        released: Whether each version that lock.json lacks is a finding. If not, a version that is newer than all
-            locked ones of its domain is none.
+        hooks_of: Returns the functions registered for operators, such as kernels. It is called with the families of
+            standard operators, such as "conv", whose modules it has to load first.
+        released: Whether all versions have to be in lock.json. If False, versions that are newer than all locked
+            versions of their domain may be missing.
     """
     folder = target.folder
     standard = os.path.realpath(folder) == os.path.realpath(FOLDER)
@@ -135,8 +134,8 @@ class _TargetCheck:
     def __init__(self, folder: LintedFolder, sets: TypeSets, lock: Lock | None, hooks: Hooks) -> None:
         """Collect the facts that rules need, such as the names of all operators in the folder and the standard.
 
-        `sets` are the named type sets that the files may use, `lock` the hashes of released versions (None if there is
-        no lock), `hooks` the functions registered for the operators.
+        `sets` are the named type sets that the files may use. `lock` has the hashes of released versions, None if it
+        cannot be read. `hooks` has the functions registered for the operators.
         """
         self.folder = folder
         target = folder.target
@@ -156,7 +155,7 @@ class _TargetCheck:
         )
 
     def findings(self, faults: Collection[str]) -> Iterator[Finding]:
-        """Yield the findings of all rules, except findings that may be only the consequence of a fault in the file.
+        """Yield the findings of all rules, except findings that may only follow from a fault in the file.
 
         `faults` are the locations, path:line:column, at which reading found faults.
         """
@@ -246,8 +245,9 @@ def declare_differences(operator: Operator, document: dict[str, Any], sets: Type
 def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) -> dict[str, Any]:
     """Return a copy of a `change:` block that declares how the signatures really differ, as S201 demands.
 
-    Other declarations in `change`, the block as its author wrote it, stay. If the block declares the difference
-    already, `change` itself is returned. `step` has the two versions. `sets` are the type sets whose names may be used.
+    `change` is the block as its author wrote it; its declarations about other things stay. If nothing has to be
+    corrected, `change` itself is returned. `step` has the two versions. `sets` are the type sets whose names may be
+    used.
     """
     fixed = dict(change)
     for key in step.undeclared_keys:
@@ -264,7 +264,7 @@ def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) ->
 
 @LINT.rule("S201", Operator)
 def check_declared_difference(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S201 for each key of a `change:` block that does not declare how the signatures differ.
+    """Yield a finding S201 for each key, such as "inputs", that a `change:` block declares wrongly.
 
     A missing key is a finding, too, if the signatures differ in it.
     """
@@ -290,7 +290,7 @@ def check_order_of_versions(operator: Operator, context: LintContext) -> Iterato
 
 @LINT.rule("S203", Operator)
 def check_released_signatures(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S203 for each version whose signature has another hash than lock.json has for it."""
+    """Yield a finding S203 for each version whose signature does not have the hash that lock.json states."""
     versions = context.lock.get(domain_name(operator.domain), {}).get(operator.name, {})
     for schema in operator.schemas:
         released = versions.get(str(schema.since_version))
@@ -318,11 +318,13 @@ def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]
 
 @LINT.rule("S206 S207", Operator)
 def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S206 for each adapter that a `change:` block declares as "written", but that is not registered.
+    """Yield a finding for each adapter that is declared in a `change:` block or registered, but not both.
 
-    An adapter converts nodes between two consecutive versions, up or down. For each one that is registered, but not
-    declared as "written", a finding S207 is yielded. Nothing is yielded if the adapters are not to be checked, or could
-    not be loaded.
+    - S206: The adapter is declared as "written", but is not registered.
+    - S207: The adapter is registered, but is not declared as "written".
+
+    An adapter converts nodes between two consecutive versions, up or down. Nothing is yielded if the adapters are not
+    to be checked, or could not be loaded.
     """
     if context.written is None or operator.domain in context.unknown:
         return
@@ -493,7 +495,7 @@ def check_special_cases(operator: Operator, context: LintContext) -> Iterator[Fi
 
 @LINT.rule("S245", Operator)
 def check_withdrawal(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S245 for each deprecated version if the version before is deprecated already."""
+    """Yield a finding S245 for each deprecated version that follows a version that is deprecated, too."""
     for step in operator.transitions:
         if step.old.deprecated and step.new.deprecated:
             since = step.new.since_version
@@ -644,10 +646,10 @@ def _sorted_words(text: str) -> list[str]:
 
 @LINT.rule("S217 S218", LintedFolder)
 def check_type_sets(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S217 for each type set of a folder that nothing uses, and S218 for each that equals another one.
+    """Yield a finding S217 for each type set of a folder that nothing uses, and S218 for each that repeats another one.
 
-    Sets in `folder.base` count as other ones, too. Nothing is yielded if only some files of the folder are checked, or
-    if `types.yaml` has faults.
+    The other set stands above it in `types.yaml`, or is one of the standard. Nothing is yielded if only some files of
+    the folder are checked, or if `types.yaml` has faults.
     """
     if not folder.target.whole or not folder.complete or not context.sets.keys() > folder.base.keys():
         return

@@ -52,7 +52,7 @@ def check_clauses(operator: Operator, context: LintContext) -> Iterator[Finding]
 def _grounded_texts(operator: Operator) -> Iterator[_GroundedText]:
     """Yield the text of each special case and each example, with its `stated` and `chosen`.
 
-    If the examples could not be read without a fault, they are skipped.
+    If the examples have faults, they are all skipped.
     """
     for node in _list_of(operator.root, "special_cases"):
         fields = node.value if isinstance(node.value, dict) else {"text": node}

@@ -40,11 +40,11 @@ class TypeFields(Fields):
         self.sets, self.complete, self.unknown = sets, complete, 0
 
     def types(self, node: YamlNode) -> tuple[str, ...]:
-        """Return the types, sorted, for which a type expression such as "floats", or a list of them, stands.
+        """Return the sorted types that a type expression such as "floats", or a list of them, stands for.
 
-        An unknown type expression is left out, with a finding if `self.complete`. For an empty list, or one with more
-        than MAX_TYPES types, a finding is added, and () is returned. If the node is only the name of a set, its types
-        are returned in the order of the set.
+        The types of a single named set keep their order. An unknown type expression is left out, with a finding if
+        `self.complete`. For an empty list, or one with more than MAX_TYPES types, a finding is added, and () is
+        returned.
         """
         if isinstance(node.value, str) and node.value in self.sets:
             return self.sets[node.value]
@@ -78,10 +78,10 @@ class TypeFields(Fields):
         return types
 
     def emulate(self, node: YamlNode) -> dict[str, str]:
-        """Return the wider element type by which each element type is computed, from an `emulate` mapping.
+        """Return an `emulate` mapping as a dict: {"bfloat16": "float"} if bfloat16 is computed by casts to float.
 
-        An example is {"bfloat16": "float"}. A key in the YAML may be a type set: then each element type in the set is a
-        key of the result. Faults are added as findings.
+        A key in the YAML may be a type set: then each element type in the set is a key of the result. Faults are added
+        as findings.
         """
         found: dict[str, str] = {}
         for key, each in self.mapping(node).items():
@@ -90,9 +90,9 @@ class TypeFields(Fields):
         return found
 
     def elements(self, node: YamlNode) -> tuple[str, ...]:
-        """Return the element types, such as "float", for which a type expression, or a list of them, stands.
+        """Return the element types, such as "float", that a type expression, or a list of them, stands for.
 
-        If one of the types is no tensor, a finding is added; the text that stands for it in the result has no meaning.
+        If one of the types is no tensor, a finding is added, and the result has no meaning.
         """
         types = self.types(node)
         if not all(each.startswith("tensor(") for each in types):
@@ -139,8 +139,8 @@ class Changes(TypeFields):
     def adapter(self, node: YamlNode | None) -> str:
         """Return the text that declares an adapter: "derived", "written" or "impossible: REASON".
 
-        If the node is None, the result is "". For any other text, a finding is added, and the text is returned
-        nevertheless. For a node that is no text, findings are added, and the result is "".
+        If the node is None, the result is "". A text other than these is returned, too, but is a finding. If the node
+        is no text, findings are added, and the result is "".
         """
         text = self.text(node)
         if node is not None and text not in ("derived", "written") and not re.match(r"impossible: \S", text):
@@ -173,19 +173,18 @@ class Changes(TypeFields):
     def attribute_change(
         self, name: str, node: YamlNode, attribute: Attribute | None, up: str, declared: dict[str, AttributeChange]
     ) -> dict[str, Any]:
-        """Return the keys of an attribute's entry in a `change:` block that `signature_diff` has, too.
+        """Return the part of an attribute's entry in a `change:` block that states how the signatures differ.
 
-        These are "added", "removed", "type", "default" and "required". The other keys of the entry, such as `old` or
-        `ignored`, are added to `declared`. Faults are added as findings.
+        This part has the keys "added", "removed", "type", "default" and "required". The other keys of the entry, such
+        as `old` or `ignored`, are added to `declared`. Faults are added as findings.
 
         Args:
             name: The attribute.
             node: Its entry in the `change:` block.
             attribute: The attribute as the newer version has it, None if the newer version does not have it.
             up: How the adapter to the newer version is made: "derived", "written" or "impossible: REASON".
-            declared: Gets the AttributeChange, by the attribute's name, if the attribute is new or the entry has other
-                keys. The default of a new attribute is taken as its `old` value if none is stated and `up` is not
-                "written".
+            declared: Gets the AttributeChange, by the attribute's name, if the attribute is new or the entry has such
+                other keys. A new attribute without `old` gets its default as the `old` value, unless `up` is "written".
         """
         fields = self.mapping(node, ATTRIBUTE_CHANGE_KEYS)
         came = "added" in fields
@@ -228,10 +227,7 @@ class Changes(TypeFields):
         return {key: self.value(each, attribute.type.removesuffix("s")) for key, each in entries.items()} or None
 
     def diff_value(self, node: YamlNode) -> Any:
-        """Return the value at a node in the form of `signature_diff`: a list stays a list.
-
-        A float becomes the nearest float32.
-        """
+        """Return the value at a node as `signature_diff` has it: lists stay lists, floats become float32."""
         value = self.any_value(node)
         return list(value) if isinstance(value, tuple) else value
 

@@ -161,7 +161,7 @@ class Examples(Likeness):
         return fields
 
     def tolerance(self, node: YamlNode) -> float:
-        """Return the number at a node; unless it is finite and not negative, add a finding and return 0.0."""
+        """Return the number at a node; if it is negative, infinite or no number, add a finding and return 0.0."""
         value = node.value
         if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf:
             return float(value)
@@ -194,10 +194,9 @@ class Examples(Likeness):
             any(self.report_misfit(at, side, values, schema) for schema in versions)
 
     def report_misfit(self, at: YamlNode, side: str, values: Sequence[ExampleValue | None], schema: OpSchema) -> bool:
-        """Return whether values cannot be the inputs, or outputs, of a version, by their number or types.
+        """Return whether values misfit the inputs, or outputs, of a version in number or type; if so, add a finding.
 
-        If they cannot, a finding is added. Absent values (None) fit any input or output. `side` is "input" or "output",
-        `at` the YAML node of the values.
+        Absent values (None) fit any input or output. `side` is "input" or "output", `at` the YAML node of the values.
         """
         since, parameters = schema.since_version, getattr(schema, f"{side}s")
         if schema.unknown == SIGNATURE and values:
@@ -282,16 +281,16 @@ class Examples(Likeness):
     def values(self, node: YamlNode, unknown: bool = False) -> tuple[ExampleValue | None, ...]:
         """Return the values in a YAML list; None for an absent value, which is null.
 
-        For a wrong value, a finding is added, and None stands in its place. If `unknown`, the elements of a tensor may
-        be null, for elements that the example leaves open; it then needs a shape.
+        For a wrong value, a finding is added, and None or a value with substitutes stands in its place. If `unknown`,
+        null may stand for all elements of a tensor with a shape: the example leaves them open.
         """
         return tuple(None if each.value is None else self.read_content(each, unknown) for each in self.items(node))
 
     def read_content(self, node: YamlNode, unknown: bool = False) -> ExampleValue | None:
         """Return the value that a mapping {TYPE: CONTENT} stands for, such as {float: [1, 2]}.
 
-        If it is wrong, a finding is added, and None or a value with substitutes is returned. If `unknown`, the elements
-        of a tensor may be null, for elements that the example leaves open; it then needs a shape.
+        If it is wrong, a finding is added, and None or a value with substitutes is returned. If `unknown`, null may
+        stand for all elements of a tensor with a shape: the example leaves them open.
         """
         fields = self.mapping(node)
         key = self.type_key(node, fields, ("shape",))
@@ -334,8 +333,8 @@ class Examples(Likeness):
         """Return the value of type `type_` that a node stands for, such as a list for "seq(tensor(float))".
 
         If the node is wrong, a finding is added, and None or a value with substitutes is returned. A sparse tensor is
-        wrong here. An unknown type gives None without a finding. If `unknown`, the elements of a tensor may be null,
-        for elements that the example leaves open; it then needs a shape.
+        wrong here. An unknown type gives None without a finding. If `unknown`, null may stand for all elements of a
+        tensor with a shape: the example leaves them open.
         """
         kind, _, inner = type_.removesuffix(")").partition("(")
         if kind == "tensor" and isinstance(node.value, dict):
@@ -364,7 +363,7 @@ class Examples(Likeness):
     def map_key(self, node: YamlNode, element: str) -> str | int:
         """Return the key of a map as a str if `element`, the type of keys, is "string", else as an int.
 
-        If it is no integer, or not one of this type, add a finding and return 0.
+        If `element` is another type, and the key is no integer of this type, add a finding and return 0.
         """
         text = str(node.value)
         if element == "string":
@@ -403,15 +402,14 @@ class Examples(Likeness):
     def tensor(self, node: YamlNode, type_: str, shape: YamlNode | None, unknown: bool = False) -> ExampleValue:
         """Return a tensor of type `type_`; for wrong elements or a wrong number of them, add a finding.
 
-        Wrong elements are replaced by substitutes. If `unknown`, the elements may be null: the example leaves them
-        open.
+        Wrong elements are replaced by substitutes.
 
         Args:
             node: The elements: a scalar or nested lists. With a `shape`, they are a flat list, or one element for all.
                 A count such as `0..23` stands for the numbers from 0 to 23.
             type_: The type, such as "tensor(float)".
             shape: The YAML node of the shape; None if the nesting of the lists is the shape.
-            unknown: Whether null may stand for the elements; only with a `shape`.
+            unknown: Whether null may stand for all elements of a tensor with a `shape`: the example leaves them open.
         """
         element = type_[len("tensor(") : -1]
         wanted = None if shape is None else self.shape(shape)
@@ -476,8 +474,8 @@ class Examples(Likeness):
     def shape(self, node: YamlNode) -> tuple[int, ...]:
         """Return the sizes in a YAML list.
 
-        If there are more than MAX_RANK, or one is not from 0 to MAX_DIMENSION, add a finding and return (). An item
-        that is no whole number counts as 0, with a finding.
+        If there are more than MAX_RANK sizes, or a size is not from 0 to MAX_DIMENSION, add a finding and return (). An
+        item that is no whole number counts as 0, with a finding.
         """
         shape = tuple(self.number(each) for each in self.items(node))
         if len(shape) > MAX_RANK or not all(0 <= each <= MAX_DIMENSION for each in shape):

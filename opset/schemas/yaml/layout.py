@@ -28,10 +28,10 @@ def dump_operator(operator: Operator) -> str:
 
 
 def canonical_document(operator: Operator) -> dict[str, Any]:
-    """Return an operator's YAML document as plain data, with keys in canonical order, as it is written to a file.
+    """Return an operator's YAML document as plain data in canonical layout.
 
-    Keys that a version or an example would inherit by `like` are left out. Examples get a `like` if that makes them
-    much shorter.
+    Its keys are in canonical order, without keys that are inherited by `like` anyway. Examples get a `like` if that
+    makes them much shorter.
     """
     document: dict[str, Any] = _order_keys(operator.root.plain(), OPERATOR_KEYS)
     complete = {since: _order_version(version) for since, version in complete_versions(operator.root).items()}
@@ -88,10 +88,10 @@ def lay_out_graphs(value: Any) -> Any:
 
 
 def _shorten_examples(examples: list[dict[str, Any]], complete: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return examples for YAML: one is written as `like` an earlier one if that saves at least SAVED characters.
+    """Return examples for YAML; an example becomes `like` an earlier one if that saves at least SAVED characters.
 
-    Others stay as they are. `examples` have the keys that they have in YAML now, `complete` the same examples with all
-    keys that they inherit. Only the last RECENT examples above are compared.
+    `examples` are the examples as they are in YAML now, `complete` the same ones with all keys that they inherit. Only
+    the last RECENT examples above an example are compared with it.
     """
     above: dict[str, tuple[dict[str, Any], dict[str, str]]] = {}
     cost: dict[str, int] = {}
@@ -123,10 +123,10 @@ def _yaml_parts(example: dict[str, Any]) -> dict[str, str]:
 
 
 def _written_length(own: dict[str, str], other: dict[str, str]) -> int:
-    """Return how many characters of YAML an example takes if it is written as `like` an earlier example `other`.
+    """Return how many characters of YAML an example takes if it is `like` an earlier one.
 
-    Keys that are equal in both are not written then. `own` and `other` are results of `_yaml_parts`. If `other` is {},
-    the example is written without `like`.
+    Keys that are equal in both examples are not written. `own` and `other` are the results of `_yaml_parts` for the
+    example and the earlier one. If `other` is {}, all keys are written.
     """
     written = sum(len(key) + len(text) + 4 for key, text in own.items() if other.get(key) != text)
     return written + sum(len(key) + len(": null, ") for key in other if key not in own)

@@ -65,8 +65,8 @@ class Likeness(Fields):
             fields: The keys of a version or example in YAML, `like` included.
             other: All keys of the version or example that it is like.
             own: The keys that are never inherited.
-            depths: The number of levels to which the entries of a key are merged if both have it; entries in `fields`
-                win. A key that is missing here is not merged: its value in `fields` is returned.
+            depths: For keys that are merged if both have them, the number of levels; entries in `fields` win. Of any
+                other key, the value in `fields` is returned.
         """
         shared = {key: each for key, each in other.items() if key not in own}
         self.findings.charge(sum(each.size() for each in shared.values()), fields["like"])
@@ -196,9 +196,9 @@ def _shorten(
     Args:
         own: A mapping.
         other: The mapping with which it is compared.
-        always: Keys that are not compared: all their entries in `own` are returned, and none from `other`.
-        depths: For keys whose entries are mappings, the number of levels that are compared: of such an entry, only the
-            inner entries that differ are returned.
+        always: Keys that are not compared: the value in `own` is always returned, the value in `other` never.
+        depths: For keys with mappings, the number of levels that are compared. Of such a mapping, only the entries that
+            differ are returned.
     """
     found: dict[str, Any] = {key: each for key, each in own.items() if key in always}
     for key, each in own.items():

@@ -157,8 +157,7 @@ class Operator:
         """Return "path:line:column" of an entry in the version `since`.
 
         `keys` lead to the entry, such as "inputs", "X", "doc". At the first key that the file lacks, the place of the
-        entry before it is returned. The key "special_cases", with the text of a special case after it, leads to this
-        special case.
+        entry before it is returned. The keys "special_cases" and TEXT lead to the special case with this text.
         """
         at = self.root if keys[:1] == ("special_cases",) else self._nodes[since]
         for key in keys:
@@ -338,7 +337,7 @@ def load_sets(path: Path | str, base: TypeSets | None = None, data: bytes | None
 def read_sets(
     path: Path | str, base: TypeSets | None = None, data: bytes | None = None
 ) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
-    """Return the named type sets in `base` and those in a file that have no faults, and the findings about the file.
+    """Return the named type sets in `base` and the faultless ones in a file, and the findings about the file.
 
     `data` are the bytes of the file; if None, the file is read. Nothing is raised if it cannot be read: that is a
     finding.
@@ -515,10 +514,13 @@ class _Reading(Attributes, Changes, Likeness):
     def version(self, node: YamlNode, name: str, family: str, newer: dict[int, dict[str, YamlNode]]) -> _Version | None:
         """Return one version of the operator; None if it has no legal `since`.
 
-        Faults are added as findings, and the version's number is added to a set: to `self.unchanged` for faults in its
-        `change:`, to `self.broken` for faults elsewhere. It is added to `self.unclear` instead of `self.broken` if it
-        only names unknown types, and there may be further type sets. Faults in `function` leave only the function
-        bodies out.
+        Faults are added as findings. If the version has faults, its number is added to these sets:
+
+        - `self.unchanged` for faults in `change:`;
+        - `self.broken` for other faults;
+        - `self.unclear`, not `self.broken`, if it only names types that may be in further type sets.
+
+        Faults in `function` leave only the function bodies out.
 
         Args:
             node: The YAML node of the version.
@@ -672,14 +674,14 @@ class _Reading(Attributes, Changes, Likeness):
     ) -> None:
         """Add a special case or note to each version from `since` to `until`, which are keys in `fields`.
 
-        Both ends are included. A missing key sets no bound. A key that names no version sets none either, and is a
-        finding. If a version has an item with this `key` already, a finding about `node` is added, and the new item
-        takes its place.
+        Both ends are included. If a key is missing, there is no bound; the same holds for an unknown version, which is
+        a finding. If a version already has an item with the text `key`, a finding is added, and the new item replaces
+        the old one.
 
         Args:
             item: The special case or note.
             key: The text by which equal items are found.
-            found: The items of each version by their keys, by since_version; it is changed.
+            found: The items of all versions, by since_version and `key`; the item is added to it.
             fields: The keys of the item in YAML.
             node: The YAML node of the item.
         """

@@ -89,10 +89,9 @@ def _as_item(lines: list[str], indent: str = "") -> list[str]:
 
 
 def difference_lines(key: str, value: Any) -> list[str]:
-    """Return the YAML lines of one key of a version that has the key `like`, and inherits all other keys.
+    """Return the YAML lines of one key of a version that has the key `like`, and states only what differs.
 
-    The key is on one line if it fits and is inputs, outputs, attributes or types. In any other case, `entry_lines`
-    writes it.
+    Inputs, outputs, attributes and types are on one line if they fit. Any other key has the lines of `entry_lines`.
     """
     line = f"  {key}: {flow(value)}"
     return [line] if key in _SIGNATURE and len(line) <= WIDTH else entry_lines(key, value)
@@ -106,8 +105,8 @@ def _entry(key: str, value: Any) -> list[str]:
 def _prose(key: str, value: str, indent: str = "  ") -> list[str]:
     """Return the YAML lines of a key with prose, indented by `indent`.
 
-    The text is on one line if it fits, else folded (`>`). Text with line breaks is a literal block (`|`). Text that
-    would change in these forms is on one line, however long: it has two spaces in a row, or control characters.
+    The text is on one line if it fits, else folded (`>`). Text with line breaks is a literal block (`|`). Text with
+    control characters, or with spaces that folding would lose, is on one line, however long.
     """
     line = f"{indent}{key}: {value if _is_plain(value, _BLOCK_PLAIN) else _quote(value)}"
     printable = all(c.isprintable() for c in value.replace("\n", ""))
@@ -152,7 +151,7 @@ def _block(head: str, text: str, indent: str) -> list[str]:
 def _is_literal(value: Any) -> bool:
     """Whether a value is text that a literal block (`|`) keeps unchanged, or a list of such texts.
 
-    The text has several lines, and ends in a newline.
+    Such a text has several lines, and ends in a newline.
     """
     if isinstance(value, list):
         return bool(value) and all(isinstance(each, str) and _is_literal(each) for each in value)
@@ -168,14 +167,11 @@ def _entries(key: str, value: dict[str, Any]) -> list[str]:
 
 
 def entry_lines(key: str, value: Any, indent: str = "  ") -> list[str]:
-    """Return the YAML lines of one key of a version, or of one key in a `change:` block.
+    """Return the YAML lines of one key of a version, or of one key in a `change:` block, indented by `indent`.
 
-    `indent` is the indentation of the key. If it is two spaces, the key is one of a version. The layout then depends on
-    the key: prose is folded, and each parameter is an item of a list. A key without a layout of its own is in flow
-    style.
-
-    If `indent` is longer, the key is in a `change:` block: text is then prose, and any other value in flow style. An
-    empty value is written like this, too, even with two spaces.
+    If `indent` is two spaces, the key is one of a version, and its layout depends on the key: prose is folded, each
+    parameter is an item of a list, and most other keys are in flow style. If `indent` is longer, the key is in a
+    `change:` block: text is prose, and any other value is in flow style.
     """
     lines = _BLOCKS.get(key, _entry)(key, value) if value and len(indent) == 2 else _nested_lines(key, value, indent)
     return [line.replace(_HELD, " ") for line in lines]

@@ -176,9 +176,9 @@ def read(data: bytes, findings: Findings, loader: Any = None, most: int = MAX_SI
 
 
 def _help_with_blanks(text: str, mark: Any) -> str:
-    """Return the advice to indent with blanks; "" if the line at a mark and the line before it are indented so.
+    """Return the advice to indent with blanks if a line at an error begins with a tab or the like; else "".
 
-    `mark` is the place of an error in `text`, as PyYAML states it; if it is None, the result is "".
+    `mark` is the place of the error in `text`, as PyYAML states it, or None. Its line and the line before are checked.
     """
     lines = text.splitlines()[max(mark.line - 1, 0) : mark.line + 1] if mark else []
     for line in lines:
@@ -255,14 +255,14 @@ def _node(event: Any, findings: Findings | None = None) -> YamlNode:
 def _attach(
     parent: YamlNode, key: YamlNode | None, node: YamlNode, findings: Findings
 ) -> tuple[YamlNode, YamlNode | None]:
-    """Add a node to its parent, as an item of a list or as the value of `key`; a key is only checked.
+    """Add a node to its parent, as an item of a list or as the value of `key`.
 
-    Faults are added to `findings`: a key that is no text, too long or duplicate. The value of a duplicate key is
-    dropped.
+    A node that is itself a key is not added, but checked. A finding is added if it is no text, too long or duplicate.
+    The value of a duplicate key is dropped.
 
     Args:
         parent: The list or mapping.
-        key: The key of a mapping whose value `node` is; None if `node` is a key itself, or an item.
+        key: The key of a mapping whose value `node` is; None if `node` is an item or itself a key.
         node: The node.
         findings: Gets the faults.
 

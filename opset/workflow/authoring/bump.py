@@ -109,7 +109,7 @@ def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> It
 
     There is a copy for each possible change of these kinds:
 
-    - One type constraint gets a type set, or its types in another version, or its own types without one of them.
+    - One type constraint gets the types of a type set, or its types in another version, or loses one type.
     - One attribute is removed, or replaced by the attribute in another version.
     - The last input or output is removed, or all inputs or all outputs are replaced by those in another version.
     - One of the flags `deprecated` and `experimental` is reversed.
@@ -141,8 +141,8 @@ def bump(
 ) -> tuple[WrittenOperator, str]:
     """Add a version to an operator, or complete its unreleased version; return the written files and what was done.
 
-    The file of the operator is written. For a completed version, a stub is written, too, for each adapter that its
-    `change:` block declares as written and that does not exist yet. The second result is one of these:
+    The operator's file is written. If its unreleased version is completed, a stub is also written for each adapter that
+    is declared as written, but has no function yet. The second result is one of these:
 
     - "added": a new version, a copy of the newest one, was added;
     - "completed": the `change:` block of the unreleased version, or a stub, was written;
@@ -224,7 +224,7 @@ def add_version(operator: Operator, data: bytes, since: int, command: str, sets:
         operator: The operator.
         data: Bytes of its file.
         since: Number of the copy.
-        command: The command that completes the version, which the guidance for the author names.
+        command: The command that completes the version; the guidance for the author names it.
         sets: Type sets that the file may name.
 
     Raises:
@@ -287,7 +287,7 @@ def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callabl
 
 
 def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
-    """Return the bytes of an operator's file with the changes of its newest version in the `change:` block.
+    """Return an operator's file, as bytes, with all changes of its newest version written into the `change:` block.
 
     If the block is then complete, two more things are done. Guidance for the author is removed. The version before is
     shortened: it gets the key `like` with the number of the newest version, and loses the keys that both share.
@@ -349,8 +349,8 @@ def _change_lines(
 ) -> list[str]:
     """Return the lines below the key `change:` for the entries `new`; an entry that does not change keeps its lines.
 
-    Present entries that are not in `new` are dropped, but comments on lines of their own stay. Present entries keep
-    their order. Entries that are added stand in the order of CHANGE_KEYS.
+    Old entries that are not in `new` are dropped. Comments on lines of their own stay. Kept entries stay in their
+    order, and added entries are put among them in the order of CHANGE_KEYS.
 
     Args:
         operator: The operator, for messages.
@@ -403,9 +403,10 @@ def _has_comments(lines: list[str], node: YamlNode) -> bool:
 
 
 def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
-    """Return an operator file in which the second newest version is `like` the newest, without keys that both share.
+    """Return an operator's file in which the second newest version takes over keys from the newest by `like`.
 
-    `data` are the bytes now. They are returned unchanged in each of these cases:
+    The keys that both share are removed from the second newest version. `data` are the bytes of the file now. They are
+    returned unchanged in each of these cases:
 
     - the second newest version has `like` already;
     - the texts `doc` of the two versions differ;
@@ -440,11 +441,11 @@ def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
 
 
 def _like_lines(key: str, value: Any, pad: str, end: str) -> list[str]:
-    """Return YAML lines for one key of a version that has `like`, and so takes over the keys of another version.
+    """Return YAML lines for one key of a version that takes over the keys of another version by `like`.
 
     Args:
         key: The key, such as "inputs".
-        value: What to write for it: the part of the key's value that differs from the other version.
+        value: What to write for the key: only the parts that differ from the other version.
         pad: The indentation of each line.
         end: The line ending.
     """

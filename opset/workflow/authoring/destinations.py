@@ -183,10 +183,10 @@ def split_name(name: str, domain: str | None) -> tuple[str, str]:
 def next_version(newest: int, released: int, own: int) -> int:
     """Return the since_version of the next version of an operator; 0 if it needs none.
 
-    - If a version of the operator set is in development (`newest` > `released` > 0), the result is `newest`, or 0 if
-      the operator has this version already.
-    - If the operator is new, and no version of the operator set is released, the result is `newest`.
-    - In any other case, and if `newest` is 0, the result is `newest` + 1.
+    - If a version of the operator set is in development (`newest` > `released` > 0), the result is this `newest`. It is
+      0 if the operator has this version already.
+    - If the operator is new, and no version of the operator set is released, the result is `newest`, but at least 1.
+    - In any other case, the result is `newest` + 1.
 
     Args:
         newest: Newest version of the operator set, 0 for none.

@@ -240,9 +240,9 @@ def _initial_document(original: Operator | None, domain: str, sets: TypeSets, sh
 
 
 def _type_set_names(expression: Any) -> list[str]:
-    """Return the names in a type expression, or in a list of them, that are type sets of one domain: ["ml_labels"].
+    """Return the names in a type expression that are type sets of a single domain, such as "ml_labels".
 
-    A name is such a type set if it begins with a prefix of SETS_OF_DOMAINS and "_".
+    They begin with a prefix of SETS_OF_DOMAINS, such as "ml_". `expression` may also be a list of expressions.
     """
     texts = expression if isinstance(expression, list) else [expression]
     return [each for each in map(str, texts) if each.partition("_")[0] in SETS_OF_DOMAINS and "_" in each]
@@ -252,8 +252,8 @@ def _find_original(like: str, destination: Destination, sets: TypeSets, findings
     """Return the operator called `like`, which a new operator is to copy; None if it cannot be read.
 
     The reasons for None are added to `findings`. A name with a domain, such as "com.acme.Thin", is sought in this
-    domain only. A name without one is sought in the domain of `destination`, then in the standard's domains; the first
-    that has it counts, even if its file has faults. `sets` are the type sets of the user's files.
+    domain only. A name without one is sought in the domain of `destination`, then in the standard's domains. The first
+    domain with a file of this name counts, even if the file has faults. `sets` are the type sets of the user's files.
     """
     try:
         domain, name = split_name(like, None)

@@ -114,12 +114,12 @@ def _make_stub(
     """Return a stub made from a template; its function is named by operator, version and `suffix`: "thin_2_up".
 
     Args:
-        decorator: The name of the decorator that registers it, such as "kernel".
-        template: The file name of the template of its text.
+        decorator: The name of the decorator that registers the function, such as "kernel".
+        template: The file name of the template.
         schema: The version of the operator.
         since: The version that the decorator names; 0 if it names none.
         imports: Names that the stub imports, by module.
-        suffix: The end of its name, such as "_up".
+        suffix: The end of the function's name, such as "_up".
         values: Texts that fill the template.
     """
     name = f"{snake_case(schema.name)}_{schema.since_version}{suffix}"
@@ -237,7 +237,7 @@ def _import_line(module: str, names: Iterable[str]) -> str:
 
 
 def _import_position(body: list[ast.stmt], module: str) -> tuple[int, bool]:
-    """Return the 0-based index of the line before which to import `module`, and whether an empty line must precede it.
+    """Return the 0-based index of the line before which to import `module`, and whether to put an empty line before it.
 
     `body` are the statements of the file.
     """

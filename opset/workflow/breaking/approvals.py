@@ -47,10 +47,10 @@ class Approval(NamedTuple):
     is_domain: bool = False
 
     def matches(self, each: Break) -> bool:
-        """Return whether the entry is about the finding `each`; False if the finding is a notice.
+        """Return whether this entry of approved.yaml is about the finding `each`; a notice never matches.
 
-        Both must have the same rule, the same message, and the same operator or domain. The finding's version must be
-        one of the entry's. Whether the entry has expired does not matter.
+        Rule, message and operator (or domain) must be the same, and the entry must list the finding's version. Whether
+        the entry has expired does not matter.
         """
         name = f"{domain_name(each.domain)}.{each.operator}" if each.operator else domain_name(each.domain)
         versions = self.versions or (0,)
@@ -64,8 +64,9 @@ def approve(
 ) -> ComparisonReport:
     """Return a copy of a report in which each finding that an entry approves has the entry's reason as its `approved`.
 
-    The first matching entry whose last day is not over counts. The copy also gets `faults`, an error B187 for each
-    entry that matches a finding but has expired, and a warning B188 for each entry that matches none.
+    If several entries match a finding, the first one that has not expired counts. Findings about entries are added: an
+    error B187 for each expired entry that matches a finding, and a warning B188 for each entry that matches none. All
+    `faults` are added, too.
 
     Args:
         report: Report of a comparison.

@@ -57,9 +57,9 @@ def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each constraint whose checked conditions changed, or that only one version checks.
 
-    Constraints that both versions have under the same label are compared. It is a warning if only the newer version
-    checks the constraint. There is no finding if one version checks it by conditions, and the other by the declaration
-    of an attribute.
+    Only constraints that both versions have under the same label are compared. If only the newer version checks the
+    constraint, the finding is a warning. It is no change if an attribute's declaration takes the place of the
+    conditions, or the reverse.
     """
     for label in pair.new.docs.constraints:
         old, new = _condition_texts(pair.old, label), _condition_texts(pair.new, label)
@@ -120,10 +120,10 @@ def _is_declared_by_attribute(version: Version, label: str) -> bool:
 
 
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
-    """Return the labels under which `other` has the constraint that `version` calls `label`.
+    """Return the labels under which `other` has the constraint that `version` calls `label`, if they differ; else [].
 
-    Only other labels than `label` are returned, with the same text and the same checked conditions. The result is [] if
-    there is none, or if `other` has the same text under `label`.
+    Two constraints are the same if their texts and checked conditions are equal. If `other` has the same text under
+    `label`, the conditions do not matter: the label is the same.
     """
     text = version.docs.constraints[label]
     if other.docs.constraints.get(label) == text:
@@ -352,7 +352,10 @@ def _example_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B173", OperatorPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _example_renamed(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each older example whose inputs and attributes are in a newer example of another name."""
+    """Yield a finding for each older example that has another name in the newer state.
+
+    Examples are the same if their inputs and attributes are equal.
+    """
     for old, new, versions in _match_examples(operators):
         if new is not None and old.name != new.name:
             yield _example_finding(operators, f"the example {old.name!r} is called {new.name!r} now", versions, "")
@@ -390,12 +393,12 @@ COMPARED = 20
 def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
     """Pair each older example with the newer example that has the same inputs and attributes.
 
-    Returns (older example, newer example, versions) for each pair; `versions` are the numbers of the versions with this
-    pair. Only versions of both states in which any example changed are compared. An older example with different
-    partners in two versions is listed twice.
+    Returns (older example, newer example, versions) for each pair. The newer example is None if there is none.
+    `versions` are the numbers of the versions at which the examples are a pair. Only versions that both states have,
+    and whose examples changed, are compared.
 
-    Of several partners, the one with the same name is taken, else the first with the same result, else the first. The
-    newer example is None if there is no partner.
+    If several newer examples fit, the one with the same name is chosen. If none has this name, it is the first one with
+    the same result, else the first one.
     """
     matches: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
     for since, old in operators.old.versions.items():
@@ -459,5 +462,8 @@ def _canonical_value(value: Any) -> Any:
 
 
 def _is_float(element: Any, type_: str) -> bool:
-    """Return whether an element of a value of type `type_` is an int that stands for a float of the same value."""
+    """Return whether an element is an int that stands for a float, such as 1 in a tensor(float).
+
+    `type_` is the type of the value. An int whose absolute value is 2**53 or more does not stand for a float.
+    """
     return type(element) is int and ("float" in type_ or "double" in type_) and abs(element) < 2**53

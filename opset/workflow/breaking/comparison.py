@@ -100,7 +100,7 @@ def _state_of(schemas: State | Registry | Iterable[Operator], name: str) -> Stat
 def _check_common(comparison: StateComparison) -> None:
     """Raise ComparisonError B193 if a state has no operators, or if the states have nothing in common.
 
-    It is enough if they share a domain, or the name of an operator in any domains.
+    States have something in common if they share a domain, or the name of an operator in any domains.
     """
     states = comparison.old, comparison.new
     for state in states:

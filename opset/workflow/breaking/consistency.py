@@ -106,11 +106,10 @@ def _withdrawn_raised(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B184", StateComparison, requires=NONE, clause=TYPES, severity=WARN)
 def _siblings_differ(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield findings on operators of one family that had the same types before, and differ now.
+    """Yield findings on operators of one family that allowed the same types in the older state, and differ now.
 
-    Types are those that inputs and outputs of the newest version allow. Each finding names operators that now allow
-    other types than most of their group. Operators that only one state has, or that are withdrawn in either, are left
-    out.
+    The types of inputs and outputs of the newest version are compared. Each finding names operators that no longer
+    agree with most of the others. Operators that only one state has, or that are withdrawn in either, are left out.
     """
     groups: dict[Any, list[Key]] = {}
     for key, operator in comparison.old.operators.items():
@@ -132,10 +131,10 @@ def _siblings_differ(comparison: StateComparison) -> Iterator[RuleFinding]:
 def _sibling_differences(groups: Any, most: list[OperatorState], old: State) -> Iterator[RuleFinding]:
     """Yield a finding for each group of operators that allows other types than the largest group.
 
-    A group is left out if its operators have another number of inputs or outputs.
+    Groups whose operators have more or fewer inputs or outputs than the largest group are left out.
 
     Args:
-        groups: Lists of operators that allow the same types.
+        groups: Lists of operators; those in one list allow the same types.
         most: The largest group, which is one of `groups`.
         old: The older state, for messages.
     """

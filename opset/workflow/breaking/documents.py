@@ -301,8 +301,8 @@ def _parse_note(data: Mapping[str, Any]) -> ImplementationNote:
 def _parse_grounds(data: Mapping[str, Any]) -> tuple[str, str]:
     """Return (clause of the standard, reason for the choice) of an example or special case in JSON.
 
-    If its `status` is "stated", the text of `because` is the clause. If it is "chosen", this text is the reason. The
-    other one is "". For the status "derived", or without a status, both are "".
+    If its `status` is "stated", `because` is the clause, and the reason is "". If it is "chosen", `because` is the
+    reason, and the clause is "". For any other status, both are "".
     """
     status, because = data.get("status", DERIVED), _require_text(data.get("because", ""))
     return because if status == STATED else "", because if status == CHOSEN else ""

@@ -27,9 +27,9 @@ def _examples_fail(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for each fault that examples of new or edited versions show in the newer state.
 
     Kernels, inference and function bodies are tested. If kernels.py or adapters.py of the domain changed, conversions
-    and claims are tested, too. A missing kernel is a fault only if kernels.py changed. Nothing is run if the comparison
-    has no registry, or if more than MOST operators changed. A function that belongs to no operator breaks nothing: it
-    yields nothing. Raises BudgetExceeded if the comparison's budget is used up.
+    and claims are tested, too. A missing kernel is a fault only if kernels.py changed. Nothing is tested if the
+    comparison has no registry, or if more than MOST operators changed. Raises BudgetExceeded if the comparison's budget
+    is used up.
     """
     registry = comparison.registry
     changed = changed_versions(comparison)

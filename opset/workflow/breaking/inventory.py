@@ -42,8 +42,8 @@ def _domain_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
 def _operator_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for each operator that only the older state has; operators of removed domains are left out.
 
-    If a new operator of the domain has the same signature and version, the finding gives its name as the likely new
-    one.
+    If a new operator of the domain has the same signature and version, the finding says that the old one seems to be
+    called so now.
     """
     for key, operator in comparison.old.operators.items():
         if key in comparison.new.operators or key[0] not in comparison.new.domains:
@@ -80,10 +80,9 @@ def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B190", StateComparison, requires=FORBIDDEN, clause=IMMUTABLE)
 def _lock_contradicted(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each version in a lock of released versions that the states contradict.
+    """Yield a finding for each released version that both states lack, or whose signature is not the one in lock.json.
 
-    Such a version is in neither state, or its signature is not the one that the lock has. Other rules report operators
-    and versions that only the older state has, and signatures that were edited since; these are left out here.
+    Other rules report versions that only the older state has, and signatures that differ between the states.
     """
     for lock in (comparison.new.lock, comparison.old.lock):
         for domain, operators in (lock or {}).items():
@@ -174,7 +173,8 @@ def _addition(comparison: StateComparison, operator: OperatorState, since: int, 
 def _opset_gap(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for each domain with a gap before its first new opset.
 
-    This opset is more than 1 above the newest released opset. If no opset is released, the first new one has to be 1.
+    There is a gap if this opset is more than 1 above the newest released opset. If no opset is released, the first new
+    one has to be 1.
     """
     for domain, opsets in _new_opsets(comparison).items():
         newest = comparison.newest_released((domain, ""))

@@ -69,10 +69,10 @@ def _report_text(rule: Rule[Any]) -> str:
 
 
 def _good_text(fixture: dict[str, str]) -> str:
-    """Return the good example of a rule's page, from `fixture`, the texts of the rule by key.
+    """Return the good example of a rule's page; `fixture` has the texts of the rule by key.
 
-    Without the key "version", the example is the text "shown". With this key, the example is a new version: the text
-    "version", and below it the lines of "bad" after the edit. Removed lines and the file's name are left out.
+    Without the key "version", the example is the text "shown". With it, the example is a new version: the text
+    "version", and below it the lines of "bad" as they are after the edit.
     """
     if "version" not in fixture:
         return fixture["shown"]

@@ -164,9 +164,9 @@ def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
 def text_lines(report: ComparisonReport, style: Callable[[str, str], str] = lambda text, kind: text) -> list[str]:
     """Return a report as lines of text for a terminal, the gravest findings first.
 
-    Findings that differ only in version, place and help are shown as one. Of these, at most SHOWN of each severity are
-    shown; a line has the number of the others. `style(text, kind)` returns the beginning of a finding in color: `kind`
-    is its severity, or "approved" if it was approved. By default, nothing is colored.
+    Findings that differ only in version, place and help are shown as one. At most SHOWN findings of each severity are
+    shown, followed by the number of those left out. `style(text, kind)` returns the beginning of a finding in color:
+    `kind` is its severity, or "approved" if it was approved. By default, nothing is colored.
     """
     lines: list[str] = []
     for severity in SEVERITIES:
@@ -203,8 +203,7 @@ def markdown_lines(report: ComparisonReport, strict: bool = False) -> list[str]:
     """Return a report as Markdown for a pull request: the verdict, a table of findings, and how to mend errors.
 
     The verdict is "Breaking" if there are errors that nobody approved, else "Clean". If `strict`, warnings that nobody
-    approved are "Breaking", too. At most SHOWN groups of findings are in the table, and as many different helps of
-    unapproved errors below it.
+    approved are "Breaking", too. The table, and the list of ways to mend errors, have at most SHOWN lines each.
     """
     verdict = "Clean" if report.status(strict) == 0 else "Breaking"
     lines = [f"### {verdict}: {_table_cell(report.summary())}", ""]

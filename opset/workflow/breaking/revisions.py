@@ -80,8 +80,8 @@ def revision_state(folder: Path, revision: str, beside: State) -> State:
     Args:
         folder: Folder of operator YAML in a repository.
         revision: Tag, branch or commit.
-        beside: The present state of the folder. Its operators stand for files that did not change since the revision,
-            unless types.yaml changed.
+        beside: The present state of the folder. If types.yaml is unchanged since the revision, operators of unchanged
+            files are taken from this state, and not read again.
 
     Raises:
         ComparisonError: B191 if git cannot read the revision, B192 if its schemas cannot be read, B193 if it has none.
@@ -329,9 +329,9 @@ def _command_output(
 ) -> tuple[int, bytes, bytes]:
     """Run a command, and return (exit status, bytes of its output, bytes of its error output).
 
-    The output is read up to MAX_BYTES + 1 bytes; then the process is ended. Of the error output, MAX_SAID bytes are
-    read. Raises OSError or ValueError if the command cannot be started, subprocess.TimeoutExpired after SECONDS. The
-    process has ended in any case.
+    The command is ended once it has printed more than MAX_BYTES. Only the first MAX_SAID bytes of its error output are
+    returned. Raises OSError or ValueError if the command cannot be started, subprocess.TimeoutExpired if it takes more
+    than SECONDS.
     """
     with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as errors:
         asked.write(stdin)

@@ -100,8 +100,8 @@ class VersionPair:
     def renamed_attributes(self) -> dict[str, str]:
         """The new name of each renamed attribute, by its old name.
 
-        A removed attribute is renamed if the `change:` block of a new version says so. Otherwise, it is renamed if
-        exactly one added attribute differs from it only in the name; an added attribute is the new name of at most one.
+        A removed attribute is renamed if the `change:` block of a new version says so. It is also renamed if exactly
+        one added attribute is equal in everything except the name. No two attributes get the same new name.
         """
         before, after = self.old.schema.attributes, self.new.schema.attributes
         gone = [name for name in before if name not in after]
@@ -242,9 +242,8 @@ class StateComparison:
     def newest_released(self, key: Key) -> int:
         """Return the newest released version of the operator's domain in the old state; 0 if none is released.
 
-        `key` is (domain, name) of the operator. If the old state has only some operators (`partial`), the result is the
-        newest version of this operator, released or not. Raises KeyError if the old state does not have the operator
-        then.
+        `key` is (domain, name) of the operator. If the old state has only some operators (`partial`), the newest
+        version of this operator is returned instead; KeyError is raised if the old state lacks the operator.
         """
         if self.partial:
             return self.old.operators[key].newest.since
@@ -260,10 +259,10 @@ class StateComparison:
         return newest
 
     def is_released(self, key: Key, since: int) -> bool:
-        """Return whether a version of an operator of the old state counts as released.
+        """Return whether a version of an operator counts as released in the old state.
 
-        If `locked` is set and the old state has a lock, a version is released if the lock has it. Otherwise, every
-        version is, even an unknown one. `key` is (domain, name).
+        `key` is (domain, name). If `locked` is set and the old state has a lock, only the versions in the lock are
+        released. Otherwise, all versions are.
         """
         if not self.locked or self.old.lock is None:
             return True

@@ -89,7 +89,8 @@ def _parameter_option(pair: VersionPair) -> Iterator[RuleFinding]:
 def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each variadic input or output whose least number of values changed.
 
-    Yield another finding for each one whose values must have one common type in only one of the two versions.
+    Yield another finding for each variadic input or output whose values must have one common type now, or no longer
+    must.
     """
     for side in SIDES:
         for name, (fewest, least) in pair.side_difference(side, "min_arity").items():
@@ -140,7 +141,10 @@ def _attribute_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B123", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
 def _attribute_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each attribute that has another name now, by `VersionPair.renamed_attributes`."""
+    """Yield a finding for each attribute that was renamed.
+
+    An attribute was renamed if the `change:` block says so, or if an old and a new attribute differ only in the name.
+    """
     for old, new in pair.renamed_attributes.items():
         yield RuleFinding(f"the attribute {old!r} is called {new!r} now", ("attributes", new))
 
@@ -177,9 +181,9 @@ def _attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
 def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each of the properties choices, range and kind that differs in an attribute of both versions.
 
-    These decide its legal values. A renamed attribute is compared with its old self. Choices in another order are no
-    difference. Choices may name type constraints. They are no difference if an input or output changed from each old
-    constraint to the new one at its position.
+    These decide its legal values. The order of choices does not count. Choices that are names of type constraints may
+    follow the inputs and outputs: "T" may become "T1" if an input changed from T to T1. A renamed attribute is compared
+    with its old self.
     """
     back = {new: old for old, new in pair.renamed_attributes.items()}
     for name, new in pair.new.schema.attributes.items():
@@ -197,10 +201,10 @@ def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute) -> bool:
-    """Return whether an attribute's choices of types changed only because type constraints did.
+    """Return whether an attribute's choices, names of type constraints, changed only in step with inputs and outputs.
 
-    Such choices name type constraints. There must be as many as before, and each must be the constraint that an input
-    or output now has in place of the old choice at the same position. Rule B133 reports these inputs and outputs.
+    For example, the choice "T" became "T1", and so did the type of an input. This must hold for each choice, and no
+    choice may be added or removed.
     """
     if old.kind != DATA_TYPE or new.kind != DATA_TYPE or not (old.choices and new.choices):
         return False
@@ -270,8 +274,8 @@ def _legality_change(key: str, old: Attribute, new: Attribute) -> str:
 def _change_word(fewer: bool, more: bool) -> str:
     """Return a word for a change of legal values: "was tightened", "was loosened" or "changed".
 
-    `fewer` says whether some values are no longer legal, `more` whether some became legal. If only `fewer` is true, the
-    word is "was tightened"; if only `more` is, "was loosened"; if both or neither are, "changed".
+    `fewer` says whether some values are no longer legal, `more` whether some became legal. If both or neither is true,
+    the word is "changed".
     """
     if fewer == more:
         return "changed"
@@ -279,10 +283,11 @@ def _change_word(fewer: bool, more: bool) -> str:
 
 
 def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
-    """Return the numbers that the range `text` allows, among the numbers that are tried, as a set of (number, rank).
+    """Return the numbers that the range `text` allows, as a set of (number, rank).
 
-    `both` are the older and the newer range. Each of their bounds is tried, and so are the numbers 0.5 above and below.
-    A bound may depend on the rank of an input, as in rank(X) - 1, so each is tried at every rank below MOST_RANK.
+    `both` are the older and the newer range. Only numbers near their bounds are tried: each bound, and 0.5 below and
+    above. A bound may depend on the rank of an input, as in rank(X) - 1, so each is tried at every rank below
+    MOST_RANK.
     """
     comparisons = parse_range(text)
     bounds = [comparison.operands[0] for one in both for comparison in parse_range(one)]
@@ -302,7 +307,7 @@ def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
 def _type_added(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each type constraint of both versions that allows types that it did not allow before.
 
-    A constraint whose name is now used for entirely other inputs and outputs is left out (see B133).
+    A constraint is left out if only other inputs and outputs than before use its name.
     """
     yield from _type_findings(pair, "+", "allows {} as well")
 
@@ -316,8 +321,8 @@ def _type_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleFinding]:
     """Yield a finding for each type constraint of both versions that gained types (`sign` is "+") or lost types ("-").
 
-    A constraint is left out if both versions use it, but for no input or output in common: only the name is the same.
-    `message` is the end of the finding's message, with {} in place of the types.
+    A constraint is left out if only other inputs and outputs than before use its name. `message` is the end of the
+    finding's message, with {} in place of the types.
     """
     for name, tokens in pair.difference.get("types", {}).items():
         types = [each[1:] for each in tokens if each[0] == sign] if isinstance(tokens, list) else []
@@ -353,10 +358,9 @@ def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
 def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield findings on inputs and outputs whose types must be equal now and could differ before, or the reverse.
 
-    Two types must be equal if both name the same type constraint. Each finding names one input or output, and all later
-    ones whose types must now equal its type, or no longer must. Inputs and outputs that were added or removed are left
-    out. A pair whose types cannot differ is left out, too. For this, only types that both versions allow count: one of
-    the two has no such type, or both have only one, the same.
+    Two types must be equal if both name the same type constraint. Each finding names one input or output, and the later
+    ones whose types are now tied to its type, or no longer tied. Inputs and outputs of only one version are left out.
+    So are pairs whose types cannot differ, such as two inputs that allow only float.
     """
     old, new = _parameters(pair)
     both = [key for key in new if key in old]
@@ -378,10 +382,10 @@ def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B135", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output whose type constraint has another name now, and allows the same types.
+    """Yield a finding for each input or output whose type constraint has another name now, but allows the same types.
 
-    There is no such finding if another input or output still has the old name. Yield another finding for each type
-    constraint that was added or removed without any input or output that uses it.
+    It is left out if another input or output still has the old name. Yield another finding for each type constraint
+    that was added or removed, and that no input or output uses.
     """
     old, new = pair.old.schema.types, pair.new.schema.types
     before_all, after_all = _parameters(pair)

@@ -184,10 +184,10 @@ def registry_state(registry: Registry, name: str) -> State:
 
 
 def _place_finder(path: str) -> PlaceFinder | None:
-    """Return a function that finds keys in a YAML file of the standard, as path:line:1; None if `path` is "".
+    """Return a function that finds the line of a key in a YAML file of the standard; None if `path` is "".
 
-    The function takes a since_version and the keys that lead to the key, such as "attributes" and "axis". If a key is
-    missing, the result has the line of the last key before it. If the version is missing, line 1 stands for it.
+    The function takes a since_version and keys that lead to the key, such as "attributes" and "axis". It returns
+    path:line:1. If a key is missing, the result is the line of the last key that exists.
     """
 
     def place(since: int, *keys: str) -> str:
@@ -335,10 +335,9 @@ def merge_states(states: Sequence[State]) -> State:
 
 
 def base_type_sets(complete: bool) -> TypeSets | None:
-    """Return the type sets that files in a folder may name in addition to its own types.yaml.
+    """Return the standard's type sets, which files in a folder may use in addition to those in its types.yaml.
 
-    They are the standard's. The result is None if the folder is `complete`: a copy of the standard's folder, with all
-    type sets.
+    The result is None if the folder is `complete`: a copy of the standard's folder, which has all type sets itself.
     """
     from opset.schemas.yaml.loader import standard_sets
 

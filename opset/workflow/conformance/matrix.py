@@ -134,8 +134,8 @@ def _count_results(results: Iterable[Result]) -> dict[str, int]:
 def _operator_results(results: Sequence[Result]) -> list[OperatorResults]:
     """Return the results of each operator, sorted by domain and operator.
 
-    They are the number of cases with each result, by version. Cases of the kind "invalid" are not counted by version,
-    but together, in a field of their own.
+    These are the numbers of cases with each result, for each version. Cases of the kind "invalid" are counted apart,
+    for all versions together.
     """
     groups: dict[tuple[str, str], list[Result]] = {}
     for each in results:

@@ -256,8 +256,8 @@ def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Re
     - A case that breaks a constraint is "rejected" if the answer is an error, else "accepted".
     - For any other case, an error is "error". Outputs are "pass" or "wrong".
 
-    Only floats and complex numbers have a tolerance. The result "wrong" has the first output that differs, or says that
-    the number of outputs does; "pass" has the greatest difference. Random outputs are judged by `_judge_random`.
+    A result "wrong" says how the outputs differ; "pass" has the greatest difference within the tolerance. Only floats
+    and complex numbers have a tolerance. Random outputs are judged by `_judge_random`.
     """
     why = shorten_reason(answer.why)
     if answer.kind in ("crash", "timeout", REFUSED):

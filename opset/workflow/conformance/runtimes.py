@@ -276,10 +276,11 @@ class _WorkerRunner:
         return _start_error(self._runtime.name, why, help)
 
     def _handle_failure(self, answer: Answer) -> Answer | None:
-        """End the worker, and return `answer`, its failure on the present case; None if the case is run again.
+        """End the worker, and return `answer`, its failure on the present case.
 
-        A case is run again once, in a new worker, if the worker crashed after it had run other cases: these may have
-        caused the crash. Raises UsageError T224 if no worker of this runner ever had its runtime.
+        If the worker crashed after it had run other cases, these may have caused the crash. The case is then run a
+        second time, in a new worker, and the result is None. Raises UsageError T224 if no worker of this runner ever
+        had its runtime.
         """
         assert self._process is not None
         self._process.end()
@@ -293,10 +294,10 @@ class _WorkerRunner:
         return self._final_answer(answer)
 
     def _final_answer(self, answer: Answer) -> Answer:
-        """Return the answer to report for the present case: `answer`, unless the case was run again after a crash.
+        """Return the answer to report for the present case, whose last run ended with `answer`.
 
-        If the second run did not crash, the result is still a crash; its reason states the first crash and how the
-        second run ended.
+        This is `answer`, unless the first of two runs crashed, and the second did not. The result is then still a
+        crash, and its reason says how both runs ended.
         """
         if self._crash is None or answer.kind == "crash":
             return answer
@@ -396,9 +397,9 @@ def _encode_request(request: Request) -> bytes:
 
 
 def _encode_value(value: Any, data: bytearray) -> dict[str, Any]:
-    """Return a value in the form of a message's header, and append the bytes of its tensors to `data`.
+    """Return a value as an entry of a message's header, and append the bytes of its tensors to `data`.
 
-    worker.py describes the form.
+    An example of an entry is {"tensor": 1, "shape": [2], "at": [0, 8]}.
     """
     if value is None:
         return {"nothing": True}
@@ -421,7 +422,7 @@ def _decode_text(value: Any) -> Any:
 
 
 def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
-    """Return (header, bytes of tensors) of the message in `received`, which is then emptied.
+    """Return (header, bytes of tensors) of the message in `received`, and empty `received`.
 
     If the message is incomplete, return None and leave `received` as it is. Raises ValueError if the message is
     malformed or larger than MOST, or if other bytes follow it; RecursionError if its JSON is nested too deeply.

@@ -60,11 +60,11 @@ class WorkerRuntime:
         return f"{type(error).__name__}: {error}"
 
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
-        """Run a model, and return its outputs in the form of a message's header, in the order of the model.
+        """Run a model, and return its outputs as entries of a message's header, in the order of the model.
 
         Args:
             model: The bytes of the ModelProto.
-            inputs: (name, value) of each input, the value in the form of a message's header.
+            inputs: (name, entry) of each input; an entry is {"tensor": 1, "shape": [2], "at": [0, 8]}, for example.
             data: The bytes of the inputs' tensors.
             found: The bytes of the outputs' tensors are appended to it.
 
@@ -86,9 +86,9 @@ class WorkerRuntime:
     def _to_runtime(self, value: dict[str, Any], data: bytes) -> Any:
         """Return an input as the runtime represents it.
 
-        A tensor of a numpy type becomes an array, a sequence a list, a map a dict, an optional without a value None.
-        For a type that numpy lacks, see `_foreign_tensor`. `value` is the input in the form of a message's header,
-        `data` the bytes of all tensors.
+        A tensor of a numpy type becomes an array, a sequence a list, a map a dict, an optional without a value None. A
+        tensor of another type is made by `_foreign_tensor`. `value` is the input as an entry of a message's header,
+        such as {"tensor": 1, "shape": [2], "at": [0, 8]}; `data` has the bytes of all tensors.
         """
         if "sequence" in value:
             return [self._to_runtime(each, data) for each in value["sequence"]]
@@ -106,9 +106,10 @@ class WorkerRuntime:
         return self._foreign_tensor(value["tensor"], value["shape"], data[start:end])
 
     def _from_runtime(self, result: Any, found: bytearray) -> dict[str, Any]:
-        """Return an output of the runtime in the form of a message's header, and append its bytes to `found`.
+        """Return an output of the runtime as an entry of a message's header, and append its bytes to `found`.
 
-        Raises NotRun for an element type that is unknown, TypeError for a value that no header can describe.
+        An example of an entry is {"tensor": 1, "shape": [2], "at": [0, 8]}. Raises NotRun for an element type that is
+        unknown, TypeError for a value that no header can describe.
         """
         if result is None:
             return {"nothing": True}
@@ -154,7 +155,7 @@ def _decode_text(element: Any) -> str:
 
 
 def _encode_tensor(number: int, shape: Any, elements: bytes, found: bytearray) -> dict[str, Any]:
-    """Return a tensor as {"tensor": number, "shape": […], "at": [start, end]}, the form of a message's header.
+    """Return a tensor as an entry of a message's header: {"tensor": number, "shape": […], "at": [start, end]}.
 
     The bytes of the tensor, `elements`, are appended to `found`; "at" is their place there. `number` is the number of
     the element type in TensorProto.
@@ -204,7 +205,7 @@ class OnnxRuntime(WorkerRuntime):
         onnxruntime.set_default_logger_severity(4)
 
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
-        """Run a model on onnxruntime, and return its outputs in the form of a message's header.
+        """Run a model on onnxruntime, and return its outputs as entries of a message's header.
 
         `model` are the bytes of the ModelProto, `inputs` has (name, value) of each input, `data` the bytes of the
         inputs' tensors. The bytes of the outputs' tensors are appended to `found`. Raises NotRun if onnxruntime refuses
@@ -268,7 +269,7 @@ class OnnxRuntime(WorkerRuntime):
         return make(buffer, number)
 
     def _from_runtime(self, result: Any, found: bytearray) -> dict[str, Any]:
-        """Return an output in the form of a message's header, and append its bytes to `found`.
+        """Return an output as an entry of a message's header, and append its bytes to `found`.
 
         The output is an OrtValue, or a value of numpy. Raises NotRun for an OrtValue that is a sequence or map.
         """
@@ -394,9 +395,9 @@ def answer(runtime: WorkerRuntime, request: dict[str, Any], data: bytes) -> tupl
 def requests(stream: BinaryIO) -> Iterator[tuple[dict[str, Any], bytes]]:
     """Yield (header, bytes of tensors) of each message in a stream, until the stream ends.
 
-    A message begins with two lengths. If the stream ends before them or within them, nothing more is yielded. If it
-    ends within the header, ValueError is raised. If it ends within the bytes of tensors, fewer bytes are yielded than
-    the message announced.
+    A message begins with two lengths: of its header, and of its bytes. If the stream ends within the lengths, nothing
+    more is yielded. If it ends within the header, ValueError is raised. If it ends within the bytes of tensors, they
+    are yielded incomplete.
     """
     while len(head := stream.read(LENGTHS.size)) == LENGTHS.size:
         header, data = LENGTHS.unpack(head)

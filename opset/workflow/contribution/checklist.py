@@ -81,8 +81,7 @@ def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None)
             evidence in the state "missing" or "to state".
 
     Raises:
-        UsageError: U103 for a statement on an unknown item, or on an item that is missing and that only files and
-            examples can show.
+        UsageError: U103 for a statement on an unknown item, or on a missing item that only files or examples can show.
     """
     stated = stated or {}
     all_checks = checks()

@@ -99,8 +99,7 @@ def check_frameworks(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_numpy(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield one piece of evidence: PASSED if `counterparts` in the YAML names numpy, else OPEN.
 
-    OPEN stands for evidence that the author has to state. If numpy has the operator, its semantics should be the
-    operator's.
+    OPEN stands for evidence that the author has to state: here, that numpy has no such function.
     """
     text = version.docs.counterparts.get("numpy")
     if text:

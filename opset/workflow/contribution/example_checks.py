@@ -62,9 +62,9 @@ def check_constraints(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_uses(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence that is MISSING for each attribute, choice or optional input that no example uses.
 
-    A choice is a value in an attribute's list of choices, unless it is an element type. An example with outputs that
-    leaves the attribute out uses the default. An optional input must be given by one example with outputs, and left out
-    by another. If nothing is missing, one piece of evidence is PASSED.
+    A choice is a value in an attribute's list of choices; choices of element types do not count. An example that leaves
+    an attribute out uses its default. An optional input must be given by one example, and left out by another. If
+    nothing is missing, one piece of evidence is PASSED.
     """
     gaps = [*_unused_attributes(version), *_unused_inputs(version)]
     for why, place in gaps:
@@ -76,8 +76,8 @@ def check_uses(version: ReviewedVersion) -> Iterator[Evidence]:
 def _unused_attributes(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
     """Yield (message, path:line:column) for each attribute that no example sets, and each choice that no example uses.
 
-    If an example that breaks no constraint leaves an attribute out, it uses the default. Nothing is yielded for choices
-    of element types, or for an unset attribute that a `change:` block declares as ignored.
+    An example that breaks no constraint and leaves an attribute out uses its default. Nothing is yielded for choices of
+    element types, or for an unset attribute that a `change:` block declares as ignored.
     """
     steps = version.operator.transitions
     ignored = {name for step in steps for name, each in step.change.attributes.items() if each.ignored}
@@ -144,10 +144,12 @@ def check_empty_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("scalar", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of a scalar")
 def check_scalars(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield one piece of evidence: PASSED if an example has a scalar as the first input that may be a tensor.
+    """Yield one piece of evidence: whether an example has a scalar as the first input that may be a tensor.
 
-    Otherwise, it is NOT_APPLICABLE if a constraint forbids a scalar there, else MISSING. It is also NOT_APPLICABLE if
-    no input may be a tensor.
+    - PASSED if an example has one;
+    - NOT_APPLICABLE if none has, and a constraint forbids a scalar there;
+    - NOT_APPLICABLE, too, if no input may be a tensor;
+    - MISSING in any other case.
     """
     if version.first_tensor is None:
         yield from _evidence_without_tensors(version)
@@ -183,11 +185,11 @@ def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
 
 @POINTS.rule("negative_axis", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of a negative axis")
 def check_negative_axes(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence for each attribute or input that may hold a negative axis: whether an example has one.
+    """Yield evidence for each axis that may be negative: PASSED if an example has a negative one, else MISSING.
 
-    It is PASSED or MISSING; NOT_APPLICABLE if there is no such attribute or input. An attribute counts if its `kind` is
-    an axis or axes, unless its range forbids negative numbers. An example that leaves the attribute out uses the
-    default. An input counts if it is called "axis" or "axes". Only examples with outputs count.
+    An axis is an attribute whose `kind` is an axis or axes, or an input called "axis" or "axes". An attribute whose
+    range forbids negative numbers is left out. Only examples with outputs count; one without the attribute uses its
+    default. If there is no such axis, one piece of evidence is NOT_APPLICABLE.
     """
     declared = [each for each in version.schema.attributes.values() if each.kind in (AXIS, AXES)]
     axes = [each.name for each in declared if ">= 0" not in each.range and "0 <=" not in each.range]

@@ -162,10 +162,9 @@ class ReviewedVersion:
         return list(lint.check_target(target, hooks).findings)
 
     def has_line(self, place: str) -> bool:
-        """Return whether `place`, path:line:column in the operator's file, is in the block of this version.
+        """Return whether the line in `place`, path:line:column in the operator's file, is in the block of this version.
 
-        The path is not compared. A line below all versions, such as one of the examples, counts as part of the last
-        version in the file.
+        A line below all versions, such as one of the examples, counts as part of the last version in the file.
         """
         lines = sorted((node.line for node in self.operator.root.value["versions"].value), reverse=True)
         line = int(place.split(":")[-2])
@@ -175,8 +174,8 @@ class ReviewedVersion:
     def place_of(self, *keys: str) -> str:
         """Return path:line:column of a key of this version in the operator's file.
 
-        `keys` lead to it: `place_of("attributes", "axis")`. If the version lacks a key on the way, the result is the
-        place of the last one that exists; without keys, it is the place of the version.
+        `keys` lead to it: `place_of("attributes", "axis")`. If a key is missing, the result is the place of the last
+        key that exists. Without keys, it is the place of the version.
         """
         return self.operator.place(self.since, *keys)
 
@@ -209,9 +208,9 @@ class ReviewedVersion:
     def missing_function(self, layer: Layer, why: str, place: str, help: str) -> Evidence:
         """Return evidence in the state MISSING: there is no Python function, such as a kernel, for the reason `why`.
 
-        `layer` is the kind of function: kernels, inference functions or adapters. `place` and `help` are as in
-        Evidence. If the domain's file of this kind was not run because it is not trusted, the evidence has this reason
-        instead, and its help says how to trust the file.
+        `layer` is the kind of function: kernels, inference functions or adapters. `place` is path:line:column in the
+        YAML, and `help` says what to do. If the domain's file of this kind is not trusted, and so was not run, the
+        evidence says this instead, and how to trust the file.
         """
         left_out = Lookup(layer, self.registry).left_out(self.schema.domain)
         return Evidence(MISSING, left_out or why, place, TRUST if left_out else help)

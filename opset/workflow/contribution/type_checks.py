@@ -110,10 +110,11 @@ def _example_of_type(version: ReviewedVersion, indices: Iterable[int], type_: st
 
 
 def _try_type(version: ReviewedVersion, indices: Sequence[int], type_: str) -> CastResult:
-    """Run the kernel on each example with outputs, its inputs at `indices` cast to a type, and return the CastResult.
+    """Run the kernel on examples cast to a type, and return the CastResult: whether it computes the type rightly.
 
-    Examples that cannot be cast to the type are left out. It is a fault, and ends the trial, if an output that should
-    have the type has another one. Wrong values in outputs are a fault only if there is no example whose outputs agree.
+    The inputs at `indices` of each example with outputs are cast. Examples that cannot be cast are left out. If an
+    output that should have the type has another one, this is a fault, and no further example is tried. Wrong values are
+    a fault only if no example gives the right ones.
     """
     refused = wrong = ""
     computed = compared = False
@@ -146,13 +147,13 @@ def _compare_with_cast(
 ) -> tuple[str, bool]:
     """Return (how outputs in a new type differ from those in the old type, whether any could be compared).
 
-    Both are computed by the kernel from the values of `cast`. The text is "" if they agree. The result is ("", False)
-    in these cases:
+    The kernel computes the values of `cast` in the old type, for comparison with `outputs`. The text is "" if they
+    agree. The result is ("", False) in these cases:
 
     - the outputs are random;
     - the old type has integers, and the new one floats;
     - the kernel fails in the old type;
-    - an output differs whose type constraint is not one of the cast inputs.
+    - an output differs whose type constraint no cast input has.
 
     Args:
         version: The version under review.
@@ -192,19 +193,19 @@ def _compare_with_cast(
 def _has_like_values(base: str, type_: str) -> bool:
     """Return whether outputs computed in the type `base` can confirm outputs computed in the type `type_`.
 
-    Outputs in a tensor of floats confirm every type. Outputs in a tensor of integers confirm tensors of integers and
-    bools. No other outputs confirm any.
+    A tensor of floats confirms every type. A tensor of integers confirms only tensors of integers and bools. Any other
+    `base` confirms nothing.
     """
     whole = "tensor(int", "tensor(uint"
     return base.startswith(FLOATS) or (base.startswith(whole) and type_.startswith((*whole, "tensor(bool")))
 
 
 def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
-    """Yield (index of the output, array in `base`, array in `outputs`) for the arrays at the same place of two lists.
+    """Yield (index of the output, array in `base`, array in `outputs`) for each pair of arrays at the same place.
 
-    Arrays in a sequence are yielded with the index of the sequence. If one list or sequence is longer, its surplus is
-    left out. So are arrays in `base` of text or complex numbers. Of a complex array in `outputs`, the real part is
-    yielded.
+    `base` and `outputs` are lists of outputs. The arrays of a sequence are paired one by one. Arrays without a partner
+    are left out, and so are pairs whose array in `base` has text or complex numbers. Of a complex array in `outputs`,
+    the real part is yielded.
     """
     for index, pair in enumerate(zip(base, outputs, strict=False)):
         lists = [each if isinstance(each, list) else [each] for each in pair]
@@ -216,9 +217,9 @@ def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[
 def _cast_example(version: ReviewedVersion, example: Example, indices: Sequence[int], type_: str) -> Example | None:
     """Return a copy of an example with some inputs cast to a type, such as "tensor(int8)"; None if it cannot be cast.
 
-    All inputs and outputs with the type constraint of the inputs at `indices` get the type. Elements of inputs are
-    cast, elements of outputs stay. The inputs must be tensors of numbers, and at least one must get the type. An
-    example cannot be cast to text, or with a graph as an attribute.
+    The inputs at `indices` are cast, with all inputs of the same type constraint. Outputs with this constraint get the
+    type, too, but keep their elements. An example can be cast only if these inputs are tensors of numbers. It cannot be
+    cast to text, or with a graph as an attribute.
     """
     element = type_[7:-1]
     constraint = version.schema.inputs[min(indices)].type

@@ -121,9 +121,9 @@ class Judge:
     def _expressions(self, schema: OpSchema, example: Example) -> Iterator[tuple[str, Conversion]]:
         """Yield (name, conversion) for each function body of a version, used on the example's model, oldest first.
 
-        A body is tried at its first opset. If this conversion is refused, it has no model, and the body is yielded a
-        second time, tried at its last opset. A version without bodies yields one pair for its lowering to other
-        operators, if it has one.
+        A body is tried at its first opset. If it cannot replace the node there, the conversion has no model, and the
+        body is yielded a second time, tried at its last opset. A version without bodies yields one pair for its
+        lowering to other operators, if it has one.
         """
         runner = self._runner
         opsets = {schema.domain: schema.since_version}

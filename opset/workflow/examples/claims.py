@@ -105,7 +105,7 @@ def check_claims(runner: ExampleRunner, schema: OpSchema, report: Examination) -
         place = runner.place_of_key(schema, "change", "adapters", direction)
         help = "write it: opset explain adapters; or declare it derived, or impossible"
         report.count("claims", [Finding("T110", message, place, help=help)])
-    missing = runner.why_no_kernel(older) or runner.why_no_kernel(schema)
+    missing = runner.why_not_computed(older) or runner.why_not_computed(schema)
     for claim in ClaimTests(runner, older, schema).claims():
         if missing:
             report.skip("claims", missing)
@@ -252,9 +252,9 @@ class ClaimTests:
     ) -> str:
         """Return how `results` differ from an example's outputs and so contradict a claim; "" if the claim may hold.
 
-        A difference counts only if `converted` computes the example's outputs, or if they are among `others`.
-        Otherwise, something other than the claim may be wrong, and the result is "". Raises RunError if a limit is
-        exceeded, BudgetExceeded if the runner's budget is used up.
+        A difference counts only if the example's outputs can be computed in another way: by `converted` as it is, or
+        with one of the other values. Otherwise, something other than the claim may be wrong, and the result is "".
+        Raises RunError if a limit is exceeded, BudgetExceeded if the runner's budget is used up.
 
         Args:
             example: Example of the older version.
@@ -384,9 +384,9 @@ class ClaimTests:
 def states_old_value(claim: Claim) -> bool:
     """Return whether a claim `old: value` has to be tested.
 
-    It is tested if the YAML states the value. It is also tested if the adapter up is derived: conversion then relies on
-    the value even if it is not stated, but the attribute's default. It is never tested if the attribute was renamed, or
-    was removed.
+    It is tested if the YAML states the value. If it does not, the value is the attribute's default. This is tested only
+    if the adapter up is derived, since conversion then relies on it. Attributes that were renamed or removed are never
+    tested.
     """
     tests = claim.tests
     if claim.name not in tests.newer.attributes or tests.change.attributes[claim.name].renamed:
@@ -399,8 +399,8 @@ def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `clarified`: both versions compute the same outputs.
 
     An example that holds at both versions confirms the claim. An example of only one version is computed by the kernel
-    of the other version. Other outputs contradict the claim. An example is not computed if the other version lacks one
-    of its attributes, or has another default for an attribute that the example leaves out.
+    of the other version; other outputs contradict the claim. Such an example is left out if the other version lacks one
+    of its attributes, or has another default that it would use.
     """
     tests = claim.tests
     against = []
@@ -468,8 +468,8 @@ def check_old(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `old: value`: with this value, the newer version computes what the older one did.
 
     Each example of the older version is converted to the newer one, gets the value for the attribute, and must give the
-    same outputs. Examples that set the attribute in the older version are not used. If other values give the same
-    outputs in all examples, too, the result notes this as a doubt, unless `only_for` limits the claim.
+    same outputs. Examples that set the attribute in the older version are not used. The result notes a doubt if no
+    example shows a difference between this value and others; with `only_for`, it does not.
     """
     tests = claim.tests
     name = claim.name
@@ -579,8 +579,8 @@ def check_input(claim: Claim) -> Iterator[ClaimResult]:
 def check_negative(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `negative: true`, that an axis counted from the end gives the same outputs.
 
-    The kernel computes each example of the newer version again, with each of its axes counted from the other end. Other
-    outputs or an error contradict the claim. The rank is the number of dimensions of the first input that is given.
+    The kernel computes each example of the newer version again, with its axes counted from the other end: at rank 3, -2
+    in place of 1. Other outputs or an error contradict the claim. The rank is read from the first input that is given.
     Examples are left out if this rank is unknown or 0, or if they have no axis.
     """
     tests = claim.tests
@@ -671,10 +671,11 @@ def _cast_node(source: str, target: str, element: str) -> Any:
 
 
 def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
-    """Return the length of the list attribute `name`, from the first of `nodes` that has it.
+    """Return the number of elements that the list attribute `name` has in some nodes, or would have.
 
-    If no node has it, return the number of spatial dimensions: the rank of the model's first input minus 2, at least 0.
-    The number is 0 if the rank is unknown, or if there is no input.
+    It is read from the first of `nodes` that has the attribute. If no node has it, it is the number of spatial
+    dimensions: the rank of the model's first input minus 2, at least 0. It is 0 if the rank is unknown, or if there is
+    no input.
     """
     stated = [each for node in nodes for each in node.attribute if each.name == name]
     if stated:

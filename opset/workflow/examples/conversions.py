@@ -39,7 +39,7 @@ ULP = 6
 def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
     """Convert an example to other versions and back, and add to a report whether its outputs stay the same.
 
-    The versions are the result of `targets_of`; each counts as one test. The tests are skipped if the kernel does not
+    Each version counts as one test; `targets_of` chooses the versions. The tests are skipped if the kernel does not
     compute the example, or if there is no version to convert to.
     """
     if why := why_no_values(runner, schema, example):
@@ -54,7 +54,7 @@ def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example,
 
 def why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) -> str:
     """Return why the kernel of a version does not compute the outputs that an example states; "" if it does."""
-    if why := runner.why_no_kernel(schema):
+    if why := runner.why_not_computed(schema):
         return why
     try:
         wrong = disagreements(example, runner.outputs(schema, example))
@@ -70,8 +70,8 @@ def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> lis
     for which the example holds:
 
     - the operator's first and last version;
-    - if other operators can express the operator, the opset before its first version. The opset 0 stands for a
-      conversion that keeps the opsets and replaces the operator by these others.
+    - the number below the first version, even 0, if other operators can express the operator. A conversion to it
+      replaces the operator by them.
     """
     numbers = [each.since_version for each in runner.registry.versions(schema.name, schema.domain)]
     at = numbers.index(schema.since_version)
@@ -91,9 +91,9 @@ def _check_conversion(
     """Convert an example to version `target` and back; add one test to a report: whether its outputs stay the same.
 
     A failure is the finding T107 for other outputs, T109 for an exceeded limit, T110 for an adapter that raises an
-    error. It is no failure if the conversion back is refused. The test is skipped if the example holds at `target`,
-    too, but the kernel there does not compute it. It is also skipped if the conversion to `target` is refused; the
-    refusal is added to `report.refused`.
+    error. If the conversion to `target` is refused, the test is skipped, and the refusal is added to `report.refused`.
+    A refused conversion back is no failure. The test is also skipped if the example holds at `target`, too, but the
+    kernel there does not compute it.
     """
     other = runner.registry.schema(schema.name, target, schema.domain)
     if other is not None and not example_versions(example, (other.since_version,)):
@@ -129,8 +129,8 @@ def _check_conversion(
 def conversion(runner: ExampleRunner, model: Any, schema: OpSchema, target: int) -> Conversion:
     """Convert a ModelProto to the opset `target` of the domain of `schema`, and return the conversion.
 
-    If `target` is 0, the opsets stay. Instead, nodes of the operator are replaced by its function body or lowering, and
-    `model` itself gets an import of ai.onnx if it has none. A refused conversion has None as its model. Raises
+    If `target` is 0, the opsets stay, and nodes of the operator are replaced by its function body or lowering. `model`
+    itself then gets an import of ai.onnx if it has none. A refused conversion has None as its model. Raises
     BudgetExceeded if the runner's budget is used up.
     """
     runner.budget.charge()
@@ -194,10 +194,10 @@ def _check_values(
 
 
 def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, target: int) -> str:
-    """Return a text that says how and in which lines the adapters on the way between two versions are declared.
+    """Return a text that says how, and in which lines, the adapters between two versions are declared.
 
-    An example for one adapter is "schemas/com.acme/Thin.yaml:12 says 'down: written'"; several are joined by "; ", by
-    version in ascending order. The result is "" if `target` is 0, which stands for other operators.
+    An example for one adapter is "schemas/com.acme/Thin.yaml:12 says 'down: written'". Several are joined by "; ", the
+    lowest version first. If `target` is 0, which stands for other operators, the result is "".
     """
     if not target:
         return ""
@@ -216,9 +216,9 @@ class BodyRoutes(Routes):
     """Routes by which the converter expresses the nodes of one operator by its function body, and keeps all others."""
 
     def __init__(self, registry: Registry, schema: OpSchema, opset: int) -> None:
-        """Create the routes, which tell the converter how to treat nodes, for the operator `schema`.
+        """Create routes with which the converter replaces nodes of the operator `schema` by one of its function bodies.
 
-        `opset`, a version of ai.onnx, decides which function body of the operator replaces its nodes.
+        `opset`, a version of ai.onnx, decides which body is used.
         """
         super().__init__(registry)
         self._step = RouteStep(
@@ -226,10 +226,10 @@ class BodyRoutes(Routes):
         )
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        """Return a Route, which says whether the converter changes the nodes of an operator.
+        """Return a Route that says whether the converter changes the nodes of an operator.
 
-        It is CONVERT for the operator whose function body is tested, and KEEP for all others. `op_type` and `domain`
-        name the operator of the nodes; `versions` and `opsets` do not matter.
+        The verdict is CONVERT for the operator whose function body is tested, and KEEP for all others. `op_type` and
+        `domain` name the operator of the nodes; `versions` and `opsets` do not matter.
         """
         schema = self._step.source
         verdict = Verdict.CONVERT if (op_type, domain) == (schema.name, schema.domain) else Verdict.KEEP
@@ -277,16 +277,21 @@ def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
 
 
 def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
-    """Compare a version's function bodies with its kernel on an example, and count the result in a report.
+    """Compare a version's function bodies with its kernel on an example, and count one test for all bodies in a report.
 
-    All bodies together are one test. The first difference, or a body that cannot be read, is the finding T106. Nothing
-    is counted for a version without bodies.
+    - It fails with T106 if a body computes other outputs than the kernel, or cannot be read.
+    - It is skipped if the kernel does not compute the outputs that the example states.
+    - If no body can be used on the example, it is skipped, or fails with T112 if there is no kernel.
 
-    If the version has no kernel, the outputs that the example states take its place; the test fails with T112 if no
-    body can be used. If the version has a kernel, the test is skipped if no body can be used, or if the kernel does not
-    compute the stated outputs.
+    If there is no kernel, bodies are compared with the outputs that the example states, and an example that breaks a
+    constraint passes if a declared constraint refuses it; it is skipped otherwise. For a version without bodies,
+    nothing is counted.
     """
     if not schema.function:
+        return
+    if example.error:
+        if runner.why_no_kernel(schema):
+            _check_refusal(runner, schema, example, report)
         return
     expected: Sequence[Any] | None = None
     if not runner.why_no_kernel(schema):
@@ -318,6 +323,19 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
         report.count("function", [no_kernel_finding(runner, schema, why, example)])
     else:
         report.skip("function", f"no body serves it ({refused})")
+
+
+def _check_refusal(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
+    """Count whether the constraint that an example breaks is one that is checked before a function body is run."""
+    refused = ""
+    try:
+        runner.outputs(schema, example)
+    except RunError as error:
+        refused = error.why if error.code == "R203" else ""
+    if refused.startswith(f"{example.error}: "):
+        report.count("function", [])
+    else:
+        report.skip("function", "a body refuses nothing, and no declared constraint refuses it")
 
 
 def _body_difference(runner: ExampleRunner, example: Example, model: Any, expected: Sequence[Any] | None) -> str:

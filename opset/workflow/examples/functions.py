@@ -66,12 +66,12 @@ _NEEDS = {
 
 
 def _versions_in_use(kind: str, versions: Sequence[OpSchema], sinces: Sequence[int]) -> set[int]:
-    """Return the versions that a function's decorator may name: some version of the operator then calls the function.
+    """Return the version numbers that decorators of one kind may name so that some version calls the function.
 
     - "up" and "down": each version that declares this adapter as written.
     - "lower": the first version.
-    - Other kinds: each number in `sinces` that applies to some version of the operator. It applies to versions from
-      itself on, up to the next number. For "infer", versions with a shape rule do not count.
+    - Other kinds: each of `sinces` that is the newest one for some version. If kernels are registered for 1 and 7,
+      version 6 calls the first, and version 13 the second. For "infer", versions with a shape rule do not count.
 
     Args:
         kind: The name of the decorator, such as "kernel", "infer", "up" or "lower".

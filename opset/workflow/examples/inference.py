@@ -97,14 +97,13 @@ class _InferenceRun:
     """
 
     def __init__(self, runner: ExampleRunner, schema: OpSchema, example: Example, form: str) -> None:
-        """Create a run without results.
+        """Create a run of inference on an example, without results.
 
-        `form` says how the model that `check` gets has the inputs; it decides the help of findings, and whether `gaps`
-        and `unseen` are recorded. It is one of
+        `form` says what the run knows of the inputs. It is one of
 
-        - VALUES: as constants;
-        - SYMBOLIC: sizes as dim_params; integers and flags, in a second try all small tensors, as constants;
-        - OPEN: sizes as dim_params, no constants;
+        - VALUES: their elements, as constants;
+        - SYMBOLIC: dim_params as sizes, and the elements of integers, flags or small tensors;
+        - OPEN: dim_params as sizes, and no elements;
         - UNRANKED: types alone.
         """
         self.runner = runner
@@ -119,8 +118,8 @@ class _InferenceRun:
         """Infer a model, and yield findings if inference fails (T105) or contradicts an output of the example (T104).
 
         If the example breaks a constraint, inference may report this constraint or nothing; another report is a
-        finding. An output without contradiction whose sizes are not all known is added to `gaps`, except in the form
-        OPEN. `sizes` are the numbers for which the dim_params of the model stand.
+        finding. In the forms VALUES and SYMBOLIC, an output without contradiction whose sizes are not all known is
+        added to `gaps`. `sizes` are the numbers for which the dim_params of the model stand.
         """
         try:
             result = infer(model, schemas=self.runner.registry, strict=True)
@@ -149,8 +148,7 @@ class _InferenceRun:
     def _check_constraint(self, result: Inference) -> Iterator[Finding]:
         """Yield a finding T105 if inference reports another fault than the constraint that the example breaks.
 
-        Nothing is yielded if inference reports nothing. `unseen` is then set to True if inference knows the values of
-        all inputs, and in any other case to False.
+        If inference reports nothing, although it knows the values of all inputs, `unseen` is set to True.
         """
         label = self.example.error
         # A contradiction (I101) follows from the broken constraint.
@@ -187,7 +185,7 @@ class _InferenceRun:
         """
         shown = outline(value_of(value))
         outputs = None
-        if not self.runner.why_no_kernel(self.schema):
+        if not self.runner.why_not_computed(self.schema):
             with suppress(RunError):
                 outputs = self.runner.outputs(self.schema, self.example)
         if outputs is None:
@@ -201,7 +199,8 @@ class _InferenceRun:
     def _finding(self, code: str, what: str, why: str, help: str = "") -> Finding:
         """Return a finding about the example; `what` is the end of its message: "… the example 'plain' {what}".
 
-        `help` is used only in the form VALUES. In any other form, the help says in which form inputs were given.
+        `help` is used only if the inputs were constants. In any other case, the help says what inference knew of the
+        inputs.
         """
         message = f"{version_name(self.schema)}: the example '{self.example.name}' {what}"
         if self.form == UNRANKED:

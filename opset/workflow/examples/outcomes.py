@@ -59,8 +59,8 @@ class RecordingRoutes(Routes):
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
         """Return the conversion step that Routes finds, with an adapter that also adds an Event for each call.
 
-        A step takes nodes of an operator from one version to the next. A step without an adapter, a step whose adapter
-        replaces nodes by a function body, a Refusal and None are returned as they are.
+        A step takes nodes of an operator from one version to the next. Only written adapters, which are Python
+        functions, are replaced. Any other result of Routes is returned unchanged.
         """
         step = super()._find_step(domain, op_type, version, final)
         if isinstance(step, RouteStep) and step.adapter not in (None, lower_by_body):
@@ -96,10 +96,9 @@ class RecordingRoutes(Routes):
 def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
     """Convert the examples of a version by its adapters, and return an Event for each call of one of its adapters.
 
-    Each example is converted to every target that the adapters reach. If this yields an Event that no earlier example
-    yielded, the example is also converted to the nearest targets in forms in which less is known about its inputs. At
-    most MOST_VARIED examples are converted in this way. The result is empty if no written adapter or lowering converts
-    the version.
+    Each example is converted to every target that the adapters reach. If this yields new Events, the example is also
+    converted to the nearest targets in varied forms, such as without shapes or with other types of inputs. At most
+    MOST_VARIED examples are varied. The result is empty if no written adapter or lowering converts the version.
     """
     calls: set[Event] = set()
     routes = RecordingRoutes(registry, calls)
@@ -236,8 +235,8 @@ def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[t
 def plain_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
     """Yield an example as two ModelProtos, even if they are equal.
 
-    In the first, all inputs are inputs of the graph. In the second, all tensors with stated elements but the first
-    input are initializers.
+    In the first, all inputs are inputs of the graph. In the second, tensors with stated elements are initializers,
+    except the first input.
     """
     yield model_of(schema, example)
     yield _model_with_constants(schema, example)
@@ -289,8 +288,8 @@ def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) ->
 def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequence[str], known: str) -> Any:
     """Return a copy of an example's model, `whole`, in which less is known about the inputs called `names`.
 
-    Their values are not known. `known` says which facts are: SIZES, all sizes; OPEN_SIZES, the rank, with a name for
-    each size; TYPE, only the element type; NOTHING, none. For NOTHING, a node of an unknown operator makes the value.
+    Their values are removed. `known` says what is still known: SIZES, all sizes; OPEN_SIZES, the rank, with a name for
+    each size; TYPE, only the element type; NOTHING. For NOTHING, the input becomes the output of an unknown operator.
     """
     model = pb.ModelProto()
     model.CopyFrom(whole)

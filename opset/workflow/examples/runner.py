@@ -72,7 +72,7 @@ class Examination:
     def __iadd__(self, other: Examination) -> Examination:
         """Add everything in another report to this one, which is changed in place and returned.
 
-        Findings that this report has already are not added again. Notes and gaps are added even then.
+        Findings that this report has already are not added again.
         """
         self.passed += other.passed
         self.failed += other.failed
@@ -159,7 +159,7 @@ class ExampleRunner:
 
     @cached_property
     def routes(self) -> Routes:
-        """The routes of the version converter for the registry, which include its adapters; they are made once."""
+        """The Routes of the registry, by which the version converter finds adapters; they are made once."""
         return routes_of(self.registry)
 
     def clear_values(self) -> None:
@@ -170,6 +170,11 @@ class ExampleRunner:
         """Return why an operator version has no kernel, or "" if it has one."""
         hook = self._kernels.find("kernel", schema.domain, schema.name, schema.since_version, schema.family)
         return "" if hook is not None else self.why_kernels_missing(schema) or "there is no kernel"
+
+    def why_not_computed(self, schema: OpSchema) -> str:
+        """Return why nothing computes an operator version, or "" if a kernel or else a function body does."""
+        why = self.why_no_kernel(schema)
+        return "" if schema.function and not schema.deprecated else why
 
     def why_kernels_missing(self, schema: OpSchema) -> str:
         """Return why the Python files with kernels of a version's domain were not run; "" if they were."""
@@ -263,15 +268,15 @@ class ExampleRunner:
     def place_of_key(self, schema: OpSchema, *keys: str) -> str:
         """Return path:line of a key in a version's YAML; `keys` lead to it, such as "change", "adapters", "up".
 
-        Without a key on the way, it is the line of the last one before it that exists. If the version is not in the
-        file, the result is the path alone.
+        If a key is missing, it is the line of the last key that exists. If the version is not in the file, the result
+        is the path alone.
         """
         path, root = self._document(schema)
         at, _ = _find_key(root, schema.since_version, keys)
         return path if at is None else f"{path}:{at.line}"
 
     def has_key(self, schema: OpSchema, *keys: str) -> bool:
-        """Return whether a version's YAML has the key to which `keys` lead, so that its value is no default."""
+        """Return whether a version's YAML states a key; `keys` lead to it, such as "change", "adapters", "up"."""
         return _find_key(self._document(schema)[1], schema.since_version, keys)[1]
 
     def _document(self, schema: OpSchema) -> tuple[str, YamlNode | None]:
@@ -331,8 +336,8 @@ def freeze_arrays(feeds: dict[str, Any]) -> dict[str, Any]:
 def disagreements(example: Example, actual: Sequence[Any]) -> list[str]:
     """Return a text for each computed output that differs from the output that the example states; [] if none does.
 
-    `actual` has the computed outputs in order, without outputs that the example leaves out. If the number of outputs is
-    not the stated one, that is the only text. Differences within the tolerance do not count; type and shape do.
+    `actual` has the computed outputs in order, without outputs that the example leaves out. If their number is wrong,
+    there is one text only, about the number. Differences within the tolerance do not count; type and shape do.
     """
     wanted = [(index, each) for index, each in enumerate(example.outputs or ()) if each is not None]
     if len(wanted) != len(actual):
@@ -345,7 +350,7 @@ def disagreements(example: Example, actual: Sequence[Any]) -> list[str]:
 def difference(example: Example, wanted: ExampleValue, actual: Any) -> str:
     """Return how a computed output differs from `wanted`, the output that the example states; "" if they agree.
 
-    Differences within the tolerance of the example do not count; if it states none, the element type's counts. Of a
+    Differences within a tolerance do not count: the example's, or the element type's if the example states none. Of a
     random output, only type and shape are compared.
     """
     if wanted.content is None and wanted.shape is not None:  # chance decides the elements

@@ -75,7 +75,7 @@ def _conversion_findings(
     """Return [finding] if an adapter fails on a variant on the way to `target`, or changes its outputs; else [].
 
     The result is also [] if the kernel does not compute the variant, if the conversion is refused, or if the converted
-    model cannot be computed: only examples test whether kernels work.
+    model cannot be computed.
     """
     try:
         expected = runner.outputs(schema, variant)

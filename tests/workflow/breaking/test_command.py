@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 import threading
 from pathlib import Path
 
@@ -221,6 +222,21 @@ def test_a_revision_that_git_does_not_give(repository, monkeypatch, name, value,
     result = against("HEAD")
     assert (result.exit_code, result.stdout) == (3, "")
     assert f"error[B191] the revision 'HEAD' cannot be read\n  why     {why}" in result.stderr
+
+
+def test_a_command_that_takes_too_long_is_killed(monkeypatch, tmp_path):
+    killed = []
+
+    class Watched(subprocess.Popen):
+        def kill(self):
+            killed.append(self.args)
+            super().kill()
+
+    monkeypatch.setattr(revisions, "Timer", AtOnce)
+    monkeypatch.setattr(revisions.subprocess, "Popen", Watched)
+    with pytest.raises(subprocess.TimeoutExpired):
+        revisions._command_output(["true"], tmp_path, {}, b"")
+    assert killed == [["true"]]
 
 
 def test_beside_the_standard_examples_are_run_with_the_standard(repository):

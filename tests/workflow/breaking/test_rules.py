@@ -130,11 +130,15 @@ def test_what_comes_after_an_entry_that_is_gone_or_the_same_is_compared():
     ]
     (first,) = golden.state("B143", "old").operators["com.acme", "Thin"].versions[1].schema.conditions
     words = {"C1": "one", "C2": "two"}
-    pairs = ((first, first._replace(label="C2", form=form)) for form in "12")
-    old, new = (edited("B143", {"conditions": each}, constraints=words) for each in pairs)
+    second = [first._replace(label="C2", form=form) for form in "12"]
+    old, new = (edited("B143", {"conditions": (first, each)}, constraints=words) for each in second)
     assert [each.message for each in compare(old, new, rules=["B143"]).findings] == [
         "the constraint C2 changed: no longer rank of X: 1; now rank of X: 2"
     ]
+    fewer, more = (edited("B143", {"conditions": each}, constraints=words) for each in (second[:1], second))
+    for old, new, moved in ((more, fewer, "loosened: no longer"), (fewer, more, "tightened: now")):
+        (found,) = compare(old, new, rules=["B143"]).findings
+        assert found.message == f"the constraint C2 was {moved} rank of X: 2"
 
 
 def test_an_input_is_compared_with_itself_if_an_output_or_attribute_has_its_name():

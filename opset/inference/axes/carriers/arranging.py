@@ -16,8 +16,8 @@ from opset.schemas.constraints.violation import Violation
 def reshape(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Reshape, or None if the data lacks it.
 
-    If the shape that the node states holds the old size, the node gets a shape that holds for any size. Raises Blocked
-    if elements of several slices would be merged into one slice, or if no constant shape keeps the axis.
+    The node may state its shape with the old size. This shape is then replaced by one that is right for every new size.
+    Raises Blocked if elements of several slices would be merged into one slice, or if there is no such shape.
     """
     place = step.place(0)
     if place is None:
@@ -45,9 +45,8 @@ def reshape(step: AxisStep) -> Place | None:
 def _resolves_to(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> bool:
     """Whether a Reshape to the sizes `wanted` puts the resized axis at `place` in its output, whatever the new size is.
 
-    Two shapes of the output are computed with a variable as the new size: the one that `wanted` gives, and the one that
-    has the axis at `place`. The result is True if they are equal. With `zero_is_zero`, a 0 in `wanted` means the size
-    0, and not the input's size. Raises Blocked if the output's shape is unknown.
+    With `zero_is_zero`, a 0 in `wanted` means the size 0, and not the input's size. Raises Blocked if the output's
+    shape is unknown.
     """
     try:
         found = resolve_reshape(step.shape_after(0), wanted, zero_is_zero)
@@ -58,9 +57,10 @@ def _resolves_to(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, pla
 
 
 def _replace_stated_shape(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> None:
-    """Change the shape `wanted` that a Reshape states, so that the resized axis is at `place` for any new size.
+    """Change the shape that a Reshape states, so that its output has the resized axis at `place` for every new size.
 
-    With `zero_is_zero`, 0 in the shape means 0, as `allowzero` says. Raises Blocked if there is no such shape.
+    `wanted` is the shape that it states now. With `zero_is_zero`, a 0 in it means the size 0, and not the input's size.
+    Raises Blocked if no constant shape does this.
     """
     after = step.output_after(place)
     was = step.output_shape()
@@ -84,8 +84,8 @@ def _replace_stated_shape(step: AxisStep, wanted: Sequence[Size], zero_is_zero: 
 def flatten(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in Flatten's output.
 
-    It is in the first axis of the output if it was in front of the attribute `axis`, else in the second. Raises Blocked
-    if elements of several slices would be merged into one slice, or if a shape is unknown.
+    An axis in front of the attribute `axis` becomes a part of the first output axis, any other a part of the second.
+    Raises Blocked if elements of several slices would be merged into one slice, or if a shape is unknown.
     """
     place = step.data_place()
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))
@@ -127,9 +127,8 @@ def unsqueeze(step: AxisStep) -> Place:
 def squeeze(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Squeeze.
 
-    Raises Blocked if the node names the axis among those that it removes. If the node names no axes, it removes each
-    axis of size 1. Blocked is then raised, too, with one exception: the old size is 1, and the axis is merged with
-    others into an axis whose size is a number other than 1.
+    Raises Blocked if the node removes the axis. A node that names no axes removes each axis of size 1. Such a node is
+    nearly always refused, since another size may change which axes it removes.
     """
     step.require_shared(1)
     place = step.data_place()
@@ -197,11 +196,11 @@ def split(step: AxisStep) -> Place:
 def expand(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Expand.
 
-    The result is None if neither data nor shape depend on the axis. The second input, the shape, may have the old size
-    along the axis of the data. The node is then changed: this size becomes 1, which keeps the size of the data.
+    The result is None if neither data nor shape depend on the axis. The second input, the shape, may state the old size
+    along the axis of the data. This size is then changed to 1, which keeps the size of the data.
 
-    Raises Blocked if the shape repeats each slice along the axis, or has another size that depends on the axis. Raises
-    Blocked, too, if the shape is unknown, or is itself a value with the resized axis.
+    Raises Blocked if the node would repeat the slices, or if a size along another axis depends on the resized axis.
+    Raises Blocked, too, if the shape is unknown, or is itself a value with the resized axis.
     """
     step.require_shared(1)
     shape = step.shape(0)
@@ -228,8 +227,8 @@ def expand(step: AxisStep) -> Place | None:
 def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequence[Size]) -> Place | None:
     """Return the Place of the resized axis in the output of a node that repeats its data to a stated shape.
 
-    The result is None if no size in the stated shape depends on the axis. If the data of an Expand has the old size
-    along the axis, and its slices there are equal, the node is changed to read only the first slice.
+    The result is None if no size in the stated shape depends on the axis. The data of an Expand may have the old size
+    along the axis if its slices are equal: the node is then changed to read only the first slice.
 
     Args:
         step: an Expand or ConstantOfShape.
@@ -237,8 +236,8 @@ def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequenc
         available: the shape of the data, with one size for each in `wanted`.
 
     Raises:
-        Blocked: two sizes depend on the axis; a size that depends on it is no multiple of the new size; or the data
-            does not have size 1 along the axis, and cannot be cut to one slice.
+        Blocked: two sizes depend on the axis; the size that does is no multiple of the new size; or the data has
+            another size than 1 along the axis, and cannot be cut to its first slice.
     """
     sized = [axis for axis, size in enumerate(wanted) if step.depends_on_axis(size)]
     if not sized:
@@ -260,8 +259,8 @@ def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequenc
 def constant_of_shape(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of ConstantOfShape.
 
-    The result is None if the stated shape does not depend on the axis. Raises Blocked if two sizes in it depend on the
-    axis, or if a size that does is no multiple of the new size.
+    The result is None if the stated shape does not depend on the axis. Raises Blocked if two of its sizes depend on the
+    axis, or if one is a size such as N + 1, which is no multiple of the new size N.
     """
     step.require_shared(0)
     wanted = step.numbers(0) or ()
@@ -272,9 +271,10 @@ def constant_of_shape(step: AxisStep) -> Place | None:
 def tile(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Tile.
 
-    If the data has the axis, it is the place in the data. If instead one of the repeats is the new size, it is the
-    place of the repeated axis. The result is None if neither data nor repeats depend on the axis. Raises Blocked for
-    other repeats that depend on the axis, for repeats along the axis of the data, and for versions before 6.
+    An axis of the data keeps its place. If the data lacks it, but is repeated once for each slice, the result is the
+    axis along which it is repeated. The result is None if neither data nor repeats depend on the axis. Raises Blocked
+    if the data is repeated along its resized axis, if repeats depend on the axis in another way, and for versions
+    before 6.
     """
     step.require_shared(1)
     if step.call.version < 6:

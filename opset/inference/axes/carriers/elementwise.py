@@ -24,10 +24,10 @@ CONVERT_FIRST = "convert the model to opset 8 or newer first"
 def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place:
     """Return the Place of the resized axis (such as the batch) in the shape to which inputs of a node broadcast.
 
-    At least one of the inputs at `indices` has the resized axis. An input without it fits if it has size 1 or no
-    dimension there. If it has the old size there, its slices are certainly equal, and the resized axis is not merged
-    with others, the node is changed to read only the first slice. Raises Blocked for any other input without the axis,
-    or if two inputs have the resized axis in different places.
+    At least one of the inputs at `indices` has the resized axis. An input without the axis must have size 1 or no
+    dimension there. The old size is accepted, too, if the slices are certainly equal and the axis is not merged with
+    others: the node is then changed to read only the first slice. Raises Blocked for any other input, or if two inputs
+    have the resized axis in different places.
     """
     rank = max(len(step.shape(index)) for index in indices)
     found = {
@@ -69,9 +69,9 @@ def unary(step: AxisStep) -> Place:
 def broadcasting(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Add, Where and the like.
 
-    An input whose slices are equal may be cut to one slice. Raises Blocked if two inputs have the axis in different
-    places, or if an input without it has slices there that may differ. Early versions, which broadcast by an attribute,
-    are blocked unless the inputs without the axis are scalars.
+    An input without the axis may be cut to one slice if its slices are certainly equal. Raises Blocked if they may
+    differ, or if two inputs have the axis in different places. In early versions of the operators, Blocked is raised
+    unless each input without the axis is a scalar.
     """
     name = step.call.schema.name
     others = [index for index in range(step.count) if step.place(index) is None]
@@ -131,12 +131,12 @@ def along_one(step: AxisStep) -> Place:
 
 @carries("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss")
 def loss(step: AxisStep) -> Sequence[Place | None]:
-    """Return the Places of the resized axis (such as the batch) in the losses and the log-probabilities.
+    """Return the Places of the resized axis in the losses and log-probabilities of SoftmaxCrossEntropyLoss.
 
-    They are the places in the labels and in the scores. The operators are SoftmaxCrossEntropyLoss and
-    NegativeLogLikelihoodLoss. Raises Blocked if the losses are reduced, if the axis counts the classes, or if the
-    weights have it. Raises Blocked, too, unless scores and labels both have the axis, in corresponding places: the
-    labels lack axis 1 of the scores, the classes.
+    The losses have the axis in the place of the labels, the log-probabilities in the place of the scores.
+    NegativeLogLikelihoodLoss has only the losses. Raises Blocked if the losses are reduced, if the axis counts the
+    classes, or if the weights have it. Raises Blocked, too, if scores and labels do not both have the axis, or have it
+    in places that do not correspond.
     """
     step.require_shared(2)
     scores, labels = step.place(0), step.place(1)
@@ -173,8 +173,8 @@ ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin Re
 def reduce(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the result of ReduceSum and other reductions.
 
-    Each removed axis in front of it moves it by one if `keepdims` is 0. Raises Blocked if the axis is reduced, if the
-    axes or the rank are unknown, or if the input of axes has the resized axis.
+    If `keepdims` is 0, the axis is lower by one for each reduced axis in front of it. Raises Blocked if the axis is
+    reduced, if the axes or the rank are unknown, or if the input of axes has the resized axis.
     """
     step.require_shared(1)
     axes = step.numbers(1, "axes")
@@ -188,8 +188,8 @@ def reduce(step: AxisStep) -> Place:
 def arg_reduce(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the result of ArgMax or ArgMin.
 
-    It is one axis lower than in the input if an axis in front of it is removed, by `keepdims` 0. Raises Blocked if the
-    node reduces the resized axis, as the results would be positions along it.
+    The axis is lower by one than in the input if the reduced axis was in front of it, and `keepdims` is 0. Raises
+    Blocked if the node reduces the resized axis: the results would be positions along it.
     """
     return _place_without(step, [step.axis(step.call.attribute("axis"), len(step.shape(0)))])
 

@@ -19,10 +19,10 @@ END = 2**63 - 1
 def slice_(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Slice, or None if the data lacks it.
 
-    If the end along the axis is the old size, the node is changed: this end becomes the largest integer, which takes
-    all slices. Raises Blocked if the node takes only a part of the axis. Raises Blocked if the old size and the end are
-    both 1, since the end may then mean the first slice or all. Raises Blocked, too, if starts, ends, axes or steps are
-    unknown or have the resized axis, or if an end along another axis depends on it.
+    If the end along the axis is the old size, it is changed to the largest integer, so that the node takes all slices
+    at any size. Raises Blocked if the node takes only a part of the axis, or may do so: an end of 1 at the old size 1
+    may mean the first slice or all slices. Raises Blocked, too, if starts, ends, axes or steps are unknown or have the
+    resized axis, or if an end along another axis depends on it.
     """
     step.require_shared(1, 2, 3, 4)
     place = step.place(0)
@@ -50,8 +50,8 @@ def slice_(step: AxisStep) -> Place | None:
 def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int, whole: Size) -> None:
     """Change the end of a Slice along the resized axis to the largest integer if it is the old size of the axis.
 
-    The Slice then takes all slices at any size. The integer is the largest one of the type of `ends`. Nothing is
-    changed if the end takes all slices already: it is the new size, or at least 2**31 - 1.
+    The Slice then takes all slices at any size. An end that does so already is not changed: the new size, or a number
+    of at least 2**31 - 1.
 
     Args:
         step: the Slice.
@@ -61,8 +61,8 @@ def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int,
         whole: the new size of the axis.
 
     Raises:
-        Blocked: the end is neither of these nor the old size; or the end and the old size are 1, so that it may mean
-            the first slice or all.
+        Blocked: the end takes only a part of the axis; or the end and the old size are both 1, which may mean the first
+            slice or all slices.
     """
     end = ends[position]
     if equal(end, whole) is True or (isinstance(end, int) and end >= FAR):
@@ -85,8 +85,8 @@ def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int,
 def gather(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Gather.
 
-    It follows from the place in the data or in the indices, one of which has the axis. Raises Blocked if both have it,
-    or if slices are picked along it.
+    Either the data or the indices have the axis, and the result follows from its place there. Raises Blocked if both
+    inputs have it, or if slices are picked along it.
     """
     data, indices = step.place(0), step.place(1)
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))
@@ -123,9 +123,9 @@ def scatter_elements(step: AxisStep) -> Place:
 def _same_place(step: AxisStep, along: int) -> Place:
     """Return the Place of the resized axis, which must be the same in all inputs.
 
-    An input without the resized axis is repeated along it. Raises Blocked if the places differ, if an input cannot be
-    repeated, or if the resized axis is `along`. This is the axis along which the operator works, and counts from the
-    end if it is negative.
+    An input without the resized axis is repeated along it. `along` is the axis along which the operator works; a
+    negative one counts from the end. Raises Blocked if `along` is the resized axis, if the places differ, or if an
+    input cannot be repeated.
     """
     found = {place for index in range(step.count) if (place := step.place(index)) is not None}
     if len(found) > 1:
@@ -189,9 +189,9 @@ def trilu(step: AxisStep) -> Place:
 def reverse_sequence(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of ReverseSequence.
 
-    It is the place in the data. If the input `sequence_lens` does not have the axis, it is repeated along it. Raises
-    Blocked if the axis is not the `batch_axis` of the data, if it is merged with another axis, or if `sequence_lens`
-    cannot be repeated.
+    It is the place in the data. An input `sequence_lens` without the axis is repeated along it. Raises Blocked if the
+    axis is not the `batch_axis` of the data, if it is merged with another axis, or if `sequence_lens` cannot be
+    repeated.
     """
     data, lengths = step.own_place(0), step.own_place(1)
     axis = step.call.attribute("batch_axis")

@@ -12,11 +12,11 @@ def matmul(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of MatMul, MatMulInteger or QLinearMatMul.
 
     The axis may be an axis of stacked matrices, the rows of the left factor, or the columns of the right factor. If
-    only one factor has it as an axis of stacked matrices, equal matrices of the other factor are replaced by the first
-    one, which is broadcast.
+    only one factor has it as an axis of stacked matrices, the other factor may have several matrices there if they are
+    equal: only the first is then read.
 
     Raises Blocked if the product sums over the axis, or if the shape of a scale or zero point is neither () nor (1,).
-    If both factors have the axis, raises Blocked unless it is the same axis of stacked matrices in both.
+    If both factors have the axis, it must be the same axis of stacked matrices; else, Blocked is raised.
     """
     right = 3 if step.call.schema.name == "QLinearMatMul" else 1
     step.require_shared(*(index for index in range(step.count) if index not in (0, right)))
@@ -107,9 +107,10 @@ def gemm(step: AxisStep) -> Place:
 def einsum(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Einsum.
 
-    The axis has one letter in the equation. An input without the axis whose term has this letter is repeated along it.
-    Raises Blocked if the input cannot be repeated, or if the axis has different letters in the inputs. Raises Blocked,
-    too, if its letter is not in the output or twice in a term, or if the equation has "..." or no "->".
+    The axis has one letter in the equation. If the term of an input has this letter, but the input lacks the axis, it
+    is repeated along the axis. Raises Blocked if an input cannot be repeated, or if the axis has different letters in
+    the inputs. Raises Blocked, too, if the output lacks the letter, if a term has it twice, or if the equation has
+    "..." or no "->".
     """
     equation = str(step.call.attribute("equation")).replace(" ", "")
     if "..." in equation or "->" not in equation:

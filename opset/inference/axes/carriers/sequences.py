@@ -65,9 +65,9 @@ def join(step: AxisStep) -> Place:
 def split(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in each part that SplitToSequence makes.
 
-    It is the place in the tensor. It is one axis lower if the axis that is split is in front of it and is removed, by
-    `keepdims` 0 and without the second input. Raises Blocked if the tensor is split along the resized axis, or if
-    another input has it.
+    It is the place in the tensor. If `keepdims` is 0 and the second input is absent, the axis of the split is removed,
+    and axes behind it are lower by one. Raises Blocked if the tensor is split along the resized axis, or if another
+    input has it.
     """
     step.require_shared(*range(1, step.count))
     place = step.data_place()

@@ -80,9 +80,8 @@ def dft(step: AxisStep) -> Place:
 def grid_sample(step: AxisStep) -> Place:
     """Return the first axis as the Place of the resized axis in the output of GridSample: the batch.
 
-    If only one of the two inputs has the axis, the other one is repeated along its first axis. Raises Blocked if an
-    input has the resized axis, but not as its first axis, or merged with another one, or if an input cannot be
-    repeated.
+    If only one of the two inputs has the axis, the other one is repeated along its first axis. Raises Blocked if the
+    resized axis is not the first axis of an input, or is merged with another axis, or if an input cannot be repeated.
     """
     for index in (0, 1):
         place = step.own_place(index)
