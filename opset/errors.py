@@ -417,7 +417,7 @@ CODES: dict[str, str] = {
 
 
 def escape_text(text: object) -> str:
-    """Return text with every control, bidirectional and undecodable character escaped, safe on a terminal.
+    """Return text with each character that is not printable or cannot be decoded escaped, safe on a terminal.
 
     Names and messages come from models, which are untrusted.
     """

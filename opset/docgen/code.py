@@ -92,9 +92,9 @@ class OnnxLexer(RegexLexer):
 
 
 def escape_invisible(text: str) -> str:
-    """Return text in which control and bidirectional characters are escaped.
+    """Return text in which each character that is not printable is a Python escape, such as \\u202e; line feeds stay.
 
-    Tabs become spaces, and CR LF becomes LF.
+    `str.isprintable` decides, so a no-break space is escaped, too. Tabs become spaces, and CR LF becomes LF.
     """
     if text.isascii() and text.isprintable():
         return text

@@ -243,10 +243,10 @@ class Convertibility:
         return [self._range_data(key, since, reached, transitions) for _, reached, transitions in rows]
 
     def _transitions_from(self, key: Key, since: int, up: bool) -> list[tuple[int, ConversionRow]]:
-        """Return (version, transition from it) for each transition that nodes of version `since` cross, in order.
+        """Return the transitions that nodes of version `since` cross, in order, as (version before it, transition).
 
-        They go to newer versions if `up`, else to older ones. The list ends with the newest or oldest version, or with
-        a transition that refuses nodes or replaces them by other operators. `key` is (domain, operator).
+        They go to newer versions if `up`, else to older ones. The last one reaches the newest or oldest version,
+        refuses all nodes, or replaces them by other operators. `key` is (domain, operator).
         """
         crossed = []
         at: int | None = since

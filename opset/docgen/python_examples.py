@@ -241,8 +241,9 @@ def _attribute_text(kind: str, value: Any) -> str:
 def _command_values(operator: str, given: Iterable[tuple[str, ExampleValue, str]]) -> list[str | int]:
     """Return the values of inputs for the command that runs an example's model; [] if there is no such command.
 
-    A value is a text of JSON, or 0 if the text that the page shows is this JSON. There is no command if the command
-    would be too long, or if JSON cannot hold a value. `given` has (name, value, shown text) for each input. `operator`
+    Each value is JSON text, or 0 if the text shown on the page is exactly this value and also valid JSON. There is no
+    command if JSON cannot hold a value, or if the JSON has a single quote. Nor is there one if operator, names and JSON
+    together have more than LONGEST_COMMAND characters. `given` has (name, value, shown text) for each input. `operator`
     is the name of the operator, which is in the command.
     """
     values: list[str | int] = []

@@ -520,10 +520,11 @@ def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
 
 
 def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int | str] | None) -> Conversion:
-    """Return a conversion without converted nodes; it has the versions before and after, and the first notes.
+    """Return a conversion without converted nodes, with the versions before and after, and the first notes.
 
-    Some notes are from the index and the target. Others are on domains that the model does not import, and on sizes in
-    `dims` that are numbers. The IR version is the model's, before and after.
+    The notes are those of the index and of the target, then one for each domain of the target that the model does not
+    import. Notes on domains are left out if the target has a `max_ir`. If `dims` has numbers, the last note says that
+    the conversion is valid for these sizes alone. The IR version is the model's, before and after.
     """
     after = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
     ir_version = index.proto.ir_version

@@ -21,6 +21,7 @@ from opset.model import load
 from opset.model.graph.index import FunctionKey, ModelIndex
 from opset.model.storage.container import MessageT, Model, ModelSource
 from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.options import checked_options
 from opset.preparation import read_model
 from opset.schemas.names import domain_name, normalize_domain
 from opset.version_converter.calls import Inlining, function_label, inline_chosen
@@ -49,6 +50,7 @@ def inline_functions(
 def inline_functions(
     model: MessageT, functions: Iterable[str] | None = None, **options: Unpack[InlineOptions]
 ) -> MessageT: ...
+@checked_options
 def inline_functions(
     model: Any,
     functions: Iterable[str] | None = None,

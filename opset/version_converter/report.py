@@ -239,10 +239,11 @@ def _example_of(action: Action, conversion: Conversion) -> ConvertedNode | None:
 
 
 def _text_of(node: Any) -> str:
-    """Return a node in ONNX text syntax, without metadata and documentation.
+    """Return a node in ONNX text syntax, without its metadata and documentation.
 
-    A node of more than LONGEST bytes is not written: the result is then spaces, more than LONGEST of them. Raises
-    ModelError if a name in the node is not valid text.
+    Values of tensors with more than FEW_ELEMENTS elements are left out. For a node of more than LONGEST bytes, the
+    result is LONGEST + 1 spaces, which callers take for a text that is too long. Raises ModelError if a name in the
+    node is not valid text.
     """
     from opset.model.text.printing import to_text  # most conversions write no text
 

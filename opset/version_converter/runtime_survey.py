@@ -211,9 +211,9 @@ def _ranges_with(releases: Sequence[Runtime], answers: Sequence[str], answer: st
 def _find_obstacle(survey: Survey, releases: Sequence[Runtime], answers: Sequence[str]) -> Obstacle | None:
     """Return why one of the releases does not take a model, None if all releases take it.
 
-    If the model is refused up to release 1.15 and first taken by 1.16, that release is 1.15. In any other case, it is
-    the newest release that refuses the model. `answers` has AS_IT_IS, CONVERTED or REFUSED for each of `releases`.
-    Raises BudgetExceeded as `Survey.convert` does.
+    The release is the one just before the first that takes the model. If the oldest release takes it, or none does, it
+    is the newest release that refuses it. `answers` has AS_IT_IS, CONVERTED or REFUSED for each of `releases`, oldest
+    first. Raises BudgetExceeded as `Survey.convert` does.
     """
     refused = [position for position, answer in enumerate(answers) if answer == REFUSED]
     if not refused:

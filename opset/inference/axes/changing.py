@@ -32,6 +32,7 @@ from opset.model.graph.index import FreshNames, bodies
 from opset.model.graph.walking import subgraphs
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.options import checked_options
 from opset.preparation import read_model
 
 __all__ = ["change_sizes", "resize"]
@@ -55,6 +56,7 @@ class _Axis(NamedTuple):
         return f"{self.input}.{self.axis}"
 
 
+@checked_options
 def change_sizes(
     model: Any,
     sizes: Mapping[str, int | str],

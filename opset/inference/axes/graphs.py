@@ -209,10 +209,10 @@ def _check_states(before: Sequence[Place | None], after: Sequence[Place | None])
 
 
 def _output_places(inner: Pass) -> list[Place | None]:
-    """Return the places of the resized axis in the outputs of the subgraph that the pass `inner` followed it through.
+    """Return the place of the resized axis in each output of a subgraph, None for an output without the axis.
 
-    A place is None if the output does not have the axis. Raises Blocked if an output holds sizes that depend on the
-    axis.
+    `inner` is the pass that followed the axis through the subgraph. Raises Blocked if an output holds sizes that depend
+    on the axis.
     """
     names = inner.scope.body.output_names()
     if any(name in inner.sized for name in names):

@@ -226,15 +226,15 @@ class AxisStep:
     def narrow(self, index: int, axis: int) -> None:
         """Change the node: its input at `index` becomes the first slice of this input along `axis`.
 
-        Raises Blocked if its slices may differ.
+        Raises Blocked if the slices of the input along `axis` are not certainly equal.
         """
         name = self._narrow(index, axis)
         self._tracking.edits.replace(self._index, index, name, self._name(index), "one slice for all")
 
     def _narrow(self, index: int, axis: int) -> str:
-        """Return the name of a new value, the first slice of an input along `axis`, which a new node computes.
+        """Return the name of a new value: the input at `index` cut to its first slice along `axis`, which gets size 1.
 
-        Raises Blocked if its slices may differ.
+        A new Slice computes it. Raises Blocked if the slices of the input along `axis` are not certainly equal.
         """
         name = self.call.names[index]
         if not self._tracking.has_equal_slices(name, axis):

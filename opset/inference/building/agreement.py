@@ -178,9 +178,9 @@ def attribute_if_known(call: Call, name: str) -> Any:
 def required_attribute(call: Call, name: str) -> Any:
     """Return the value of an attribute that has no default.
 
-    Raises Violation without a label if the node lacks the attribute, and WrongAttributeType if the value has another
-    type than the schema says. Raises Unknown if the attribute refers to an attribute of the enclosing function, whose
-    value is unknown.
+    Raises Violation without the label of a constraint if the node lacks the attribute, and WrongAttributeType if the
+    value has another type than the schema says. Raises Unknown if the attribute refers to an attribute of the enclosing
+    function, whose value is unknown.
     """
     value = call.attribute(name)
     if value is None:

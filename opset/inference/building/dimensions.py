@@ -699,7 +699,7 @@ def _term_text(monomial: Monomial, coefficient: int) -> tuple[int, str]:
 
 
 def _atom_text(atom: Atom) -> str:
-    """Return the text of a function, or the name of a variable, in quotes if it does not look like one ("a-b")."""
+    """Return the text of a function, or the name of a variable; a name that is no word, such as "a-b", is quoted."""
     if isinstance(atom, Function) or _VARIABLE.fullmatch(atom):
         return str(atom)
     return '"' + atom.replace('"', '""') + '"'

@@ -362,9 +362,9 @@ def check_updates_shape(shape: Sequence[Size], indices: Sequence[Size], length: 
 
 
 def check_slopes(shape: Sequence[Size], slopes: Sequence[Size]) -> None:
-    """Raise Violation C1 if a PRelu of versions 1 and 6 certainly has neither one slope nor one for each channel.
+    """Raise Violation C1 if the slopes of PRelu 1 or 6 certainly are neither one element nor of the shape (C,).
 
-    Axis 1 of the input counts channels. `shape` and `slopes` are the shapes of the two inputs.
+    C is the number of channels, axis 1 of the input. `shape` and `slopes` are the shapes of the two inputs.
     """
     several = any(equal(size, 1) is False for size in slopes)
     if several and (len(slopes) != 1 or len(shape) < 2 or equal(slopes[0], shape[1]) is False):

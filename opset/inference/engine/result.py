@@ -26,6 +26,7 @@ from opset.model import load
 from opset.model.graph.index import Body, ModelIndex
 from opset.model.storage.container import MessageT, Model, ModelSource
 from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.options import checked_options
 from opset.preparation import Freeze, read_model
 
 __all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
@@ -249,6 +250,7 @@ def _restored(arguments: tuple[Any, ...], left_out: int) -> Inference:
     return inference
 
 
+@checked_options
 def infer(
     model: Any,
     *,
@@ -367,6 +369,7 @@ def infer_shapes(
 def infer_shapes(
     model: MessageT, check_type: bool = ..., strict_mode: bool = ..., data_prop: bool = ...
 ) -> MessageT: ...
+@checked_options
 def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False) -> Any:
     """Return the model with the types and shapes of its values written in, as the onnx function of this name does.
 

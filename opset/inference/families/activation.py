@@ -16,8 +16,8 @@ from opset.inference.registration import data, infer
 def p_relu_1(call: Call) -> Shape:
     """Return the shape of the output, which is the input's. Raises Unknown if its rank is unknown.
 
-    Raises Violation C1 if there certainly is neither one slope nor one for each channel. Axis 1 of the input counts
-    channels.
+    Raises Violation C1 if the slope certainly has neither one element nor the shape (C,). C is the number of channels,
+    the input's size along axis 1.
     """
     shape = call.require_shape(0)
     slope = call.shape(1)

@@ -182,7 +182,7 @@ def _dtype_of_result(call: Call) -> str | None:
 def random_normal_1(call: Call) -> Type:
     """Return the output type of RandomNormal or RandomUniform, from the attributes `shape` and `dtype`.
 
-    Raises Violation without a label if `shape` is absent.
+    Raises Violation without the label of a constraint if `shape` is absent.
     """
     return tensor(dtype_of_attribute(call, "dtype"), required_attribute(call, "shape"))
 

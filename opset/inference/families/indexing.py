@@ -425,8 +425,8 @@ def one_hot_9(call: Call) -> Shape:
 def top_k_1(call: Call) -> list[Shape]:
     """Return the shape of X in which `axis` has the size k, twice: for the values and for the indices.
 
-    The size is None if k is unknown. In version 1, k is an attribute; Violation without a label is raised if it is
-    absent. In later versions, k is the second input. Raises Unknown if the rank of X is unknown.
+    The size is None if k is unknown. In version 1, k is an attribute; Violation without the label of a constraint is
+    raised if it is absent. In later versions, k is the second input. Raises Unknown if the rank of X is unknown.
     """
     k = required_attribute(call, "k") if call.version == 1 else call.element(1)
     size = k if isinstance(k, int | Dim) else None

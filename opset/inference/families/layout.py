@@ -87,7 +87,7 @@ def transpose_1_data(call: Call) -> Any:
 def depth_to_space_1(call: Call) -> Shape:
     """Return (N, C / b**2, H * b, W * b) for an input (N, C, H, W), in which b is the attribute `blocksize`.
 
-    A size is None if it is unknown. Raises Violation without a label if `blocksize` is absent.
+    A size is None if it is unknown. Raises Violation without the label of a constraint if `blocksize` is absent.
     """
     block = required_attribute(call, "blocksize")
     count, channels, height, width = map(call.size, "NCHW")
@@ -99,7 +99,7 @@ def depth_to_space_1(call: Call) -> Shape:
 def space_to_depth_1(call: Call) -> Shape:
     """Return (N, C * b**2, H / b, W / b) for an input (N, C, H, W), in which b is the attribute `blocksize`.
 
-    A size is None if it is unknown. Raises Violation without a label if `blocksize` is absent.
+    A size is None if it is unknown. Raises Violation without the label of a constraint if `blocksize` is absent.
     """
     block = required_attribute(call, "blocksize")
     count, channels, height, width = map(call.size, "NCHW")
@@ -115,8 +115,8 @@ def concat_1(call: Call) -> Shape:
     """Return the shape of the inputs joined along the attribute `axis`.
 
     Inputs of unknown rank are ignored, but make the size along `axis` None. Raises Unknown if no rank is known. Raises
-    Violation C1 if `axis` is out of range, C2 if shapes do not fit. From version 4 on, raises Violation without a label
-    if `axis` is absent.
+    Violation C1 if `axis` is out of range, C2 if shapes do not fit. From version 4 on, raises Violation without the
+    label of a constraint if `axis` is absent.
     """
     indices = [index for index in range(call.input_count) if call.has(index)]
     shapes = [call.shape(index) for index in indices]
@@ -131,8 +131,8 @@ def concat_1(call: Call) -> Shape:
 def _concat_axis(call: Call, rank: int) -> int:
     """Return the attribute `axis` counted from 0, by default 1 before version 4.
 
-    Raises Violation C1 if it is out of range for `rank`. From version 4 on, raises Violation without a label if it is
-    absent.
+    Raises Violation C1 if it is out of range for `rank`. From version 4 on, raises Violation without the label of a
+    constraint if it is absent.
     """
     axis = call.attribute("axis")
     # The declared range has not been checked if the axis is absent or the rank of the first input unknown.
@@ -246,8 +246,8 @@ def expand_8(call: Call) -> Shape:
 def expand_8_data(call: Call) -> Any:
     """Return the input's elements, broadcast to the shape in the second input, as a tuple in row-major order.
 
-    The result is None if an input is unknown, or a size in the second input is 0. Raises Violation without a label if
-    the second input is no list of integers.
+    The result is None if an input is unknown, or a size in the second input is 0. Raises Violation without the label of
+    a constraint if the second input is no list of integers.
     """
     constant = call.constant(0)
     wanted = call.numbers(1)

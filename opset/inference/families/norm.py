@@ -25,7 +25,8 @@ def batch_normalization_1(call: Call) -> list[Shape | None]:
     may have more than two axes. Only the shape of Y is then returned. If a shape is not known, the reason is added to
     `call.doubts`.
 
-    From version 14 on, raises Violation without a label if the node has other outputs than Y, but does not train.
+    From version 14 on, raises Violation without the label of a constraint if the node has other outputs than Y, but
+    does not train.
     """
     x = _shape_of_values(call)
     if call.version >= 14 and call.attribute("training_mode") == 0 and (call.wants(1) or call.wants(2)):

@@ -17,7 +17,7 @@ def max_unpool_9(call: Call) -> Shape:
 
     Without `output_shape`, each spatial size is the number of elements that the windows cover, less the pads. A size is
     None if it is unknown. Raises Violation C2 for an empty window, C4 if `output_shape` does not fit or the pads remove
-    more elements than there are. Raises Violation without a label if `kernel_shape` is absent.
+    more elements than there are. Raises Violation without the label of a constraint if `kernel_shape` is absent.
     """
     kernel = required_attribute(call, "kernel_shape")
     windows = windows_of(call, kernel)

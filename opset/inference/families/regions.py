@@ -12,7 +12,7 @@ from opset.inference.registration import infer
 def max_roi_pool_1(call: Call) -> Shape:
     """Return (number of regions, C, *pooled_shape), with the attribute `pooled_shape`; a size is None if unknown.
 
-    Raises Violation without a label if the attribute is absent.
+    Raises Violation without the label of a constraint if the attribute is absent.
     """
     return (call.size("num_rois"), call.size("C"), *required_attribute(call, "pooled_shape"))
 

@@ -145,8 +145,8 @@ def unsqueeze_1(call: Call) -> Shape:
     """Return the input's shape with sizes of 1 inserted at the axes in the attribute `axes`.
 
     The axes count in the result, negative ones from its end: [2, 3] with axis 1 gives [2, 1, 3]. Raises Unknown if the
-    rank of the input is unknown, or if the rank of the result would be above MAX_RANK. Raises Violation without a label
-    if the attribute is absent.
+    rank of the input is unknown, or if the rank of the result would be above MAX_RANK. Raises Violation without the
+    label of a constraint if the attribute is absent.
     """
     return _unsqueeze_shape(call.require_shape(0), required_attribute(call, "axes"))
 

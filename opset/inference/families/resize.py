@@ -175,8 +175,8 @@ def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> 
     """Return floor(size * span * scale) in single precision, at least 0; None if it is unknown or cannot be expressed.
 
     `span` is the part of the axis that a crop leaves, 1.0 for all, None if unknown. A symbolic size gives a result only
-    if there is no crop, and if the scale is a size or a simple fraction such as 0.5. Raises Violation without a label
-    if a factor or the product is beyond the range of single precision.
+    if there is no crop, and if the scale is a size or a simple fraction such as 0.5. Raises Violation without the label
+    of a constraint if a factor or the product is beyond the range of single precision.
     """
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None

@@ -28,7 +28,8 @@ _Bounds = tuple["Sizes | None", "Sizes | None", "list[int] | None", "Sizes | Non
 def slice_1(call: Call) -> Shape:
     """Return the output shape of Slice; a size is None if its bounds are unknown. All are None if an axis is unknown.
 
-    Raises Unknown if the rank is unknown, Violation without a label if `starts` or `ends` is absent before version 10.
+    Raises Unknown if the rank is unknown, Violation without the label of a constraint if `starts` or `ends` is absent
+    before version 10.
     """
     shape = call.require_shape(0)
     starts, ends, axes, steps = _slice_bounds(call, len(shape))
@@ -200,9 +201,10 @@ def _sizes_of_parts(call: Call, whole: Size) -> Sizes:
 
 
 def _sizes_of_version_1(call: Call) -> Sizes | None:
-    """Return the sizes in the second input of Split 1, whole numbers of any type; each is None if it is unknown.
+    """Return the sizes that the second input of Split 1 states; each is None if it is unknown or no whole number.
 
-    The result itself is None if not even their number is known.
+    The input may be of a float type: 2.0 is the size 2. The result itself is None if the elements are unknown, and
+    their number is unknown, too, or above MAX_RANK.
     """
     elements = call.elements(1)
     if elements is None:

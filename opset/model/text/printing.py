@@ -27,6 +27,7 @@ from opset.model.storage.source import BytesSource
 from opset.model.storage.tensor import text_of
 from opset.model.storage.wire import fields
 from opset.model.text.syntax import FIELDS, TYPE_WORDS, UNKNOWN, UNSET, Reader, bounds, read
+from opset.options import checked_options
 
 LAYOUT_WIDTH: Final = 100
 """Columns of a line that `lay_out_graph` writes."""
@@ -55,6 +56,7 @@ _GRAPH: Final = frozenset("name input output initializer value_info node".split(
 _FUNCTION: Final = frozenset("name input output attribute attribute_proto node value_info".split())
 
 
+@checked_options
 def to_text(source: Any, *, limit: int | None = None) -> str:
     """Return a model, graph, function or node as text that reads back to the same message.
 

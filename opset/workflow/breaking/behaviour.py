@@ -391,14 +391,13 @@ COMPARED = 20
 
 
 def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
-    """Pair each older example with the newer example that has the same inputs and attributes.
+    """Return (older example, newer example, versions) for each pair of examples with the same inputs and attributes.
 
-    Returns (older example, newer example, versions) for each pair. The newer example is None if there is none.
-    `versions` are the numbers of the versions at which the examples are a pair. Only versions that both states have,
-    and whose examples changed, are compared.
+    The newer example is None if no newer one fits. `versions` lists the operator versions at which the two are paired.
+    A version is left out if only one state has it, or if its examples did not change.
 
-    If several newer examples fit, the one with the same name is chosen. If none has this name, it is the first one with
-    the same result, else the first one.
+    If several newer examples fit, the one with the older one's name is chosen. If none has this name, it is the first
+    one with the same result among the first COMPARED, else the first one.
     """
     matches: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
     for since, old in operators.old.versions.items():

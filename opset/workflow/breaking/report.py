@@ -185,7 +185,9 @@ def text_lines(report: ComparisonReport, style: Callable[[str, str], str] = lamb
 def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str]) -> list[str]:
     """Return a finding as lines of text: its rule, title and message, then place, requirement, reason and help.
 
-    A notice has the first line only. `style(text, severity)` returns the beginning of that line in color.
+    Empty parts are left out. If the finding is approved, only its place and the reason of the approval follow the first
+    line. A notice has the first line only. `style(text, kind)` returns the beginning of that line in color; `kind` is
+    the severity, or "approved".
     """
     label = "approved" if finding.approved else _LABELS[finding.severity]
     head = f"{style(f'{label}[{finding.rule}]', 'approved' if finding.approved else finding.severity)} "

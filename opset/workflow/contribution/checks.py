@@ -384,10 +384,10 @@ def _conversion_results(
 ) -> Iterator[Evidence]:
     """Yield evidence of whether examples of `source`, converted to the version `target`, give the same outputs.
 
-    - MISSING for each example whose outputs change, or on which an adapter fails;
+    - MISSING for each example whose outputs change or cannot be computed, or on which an adapter fails;
     - PASSED once, if any example keeps its outputs;
-    - if no example is converted, one piece of evidence: NOT_APPLICABLE if the adapter is declared impossible, else
-      MISSING.
+    - if no example is converted, and no adapter fails, one piece of evidence: NOT_APPLICABLE if the adapter is declared
+      impossible, else MISSING.
 
     Refused conversions are only counted in the reason. `declared` is how the `change:` block says that the adapter is
     made: "derived", "written" or "impossible: REASON".

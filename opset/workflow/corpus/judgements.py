@@ -124,9 +124,9 @@ class Judgements:
     def _operator_entry(self, domain: str, name: str) -> Mapping[str, Any] | None:
         """Return the entry of an operator in judgements.json; None if the entry is missing or outdated.
 
-        An entry is {"digest": hash of the examples, JUDGE: versions that it does not confirm, by example}. It is
-        outdated if examples or versions of the operator changed after the judges were run. The result is also None if
-        the operator is not the standard's.
+        In the entry {"digest": "8dd5…", "onnx": {"nan": [13]}}, the judge "onnx" does not confirm the example "nan" at
+        version 13. The entry is outdated if examples or versions of the operator changed after the judges were run,
+        which the digest, a hash of them, shows. The result is also None if the operator is not the standard's.
         """
         key = domain, name
         if key not in self._known:

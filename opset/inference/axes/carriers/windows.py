@@ -167,11 +167,12 @@ def resize(step: AxisStep) -> Place | None:
 
 @carries("Attention")
 def attention(step: AxisStep) -> Sequence[Place | None]:
-    """Return the first axis as the Place of the resized axis, the batch, in each output of Attention.
+    """Return Place(0) for each output of Attention: the resized axis is the batch, the first axis.
 
-    Queries, keys and values, also past ones, are repeated along their first axis if they lack the resized axis. A mask
-    that lacks it must broadcast. Raises Blocked if an input has the resized axis, but not as its first axis, or if the
-    node has the input `nonpad_kv_seqlen`.
+    Queries, keys and values, also past ones, are repeated along their first axis if they lack the resized axis. Raises
+    Blocked if one of them has it as another axis or cannot be repeated, or if the node has the input
+    `nonpad_kv_seqlen`. Raises Blocked, too, if a mask has the axis, but not as the first of four, or if a mask of rank
+    4 lacks it and has another size than 1 along the first axis.
     """
     for index in (0, 1, 2, 4, 5):
         if not step.call.has(index):
