@@ -24,6 +24,13 @@ def shown(found, name):
     return str(found.type(name))
 
 
+def test_a_constant_without_outputs_is_passed_over():
+    made = model("c = Constant <value = float {1}> () y = Neg (x)")
+    del made.graph.node[0].output[:]
+    found = infer(made)
+    assert (shown(found, "y"), found.findings) == ("float[N, 3]", ())
+
+
 def test_sizes_are_carried_through_symbolically():
     found = infer(
         model(

@@ -249,6 +249,15 @@ def test_an_import_of_a_function_behind_graphs_in_nodes_is_found():
     assert found.message == "ai.onnx 2000 is newer than what opset knows"
 
 
+def test_an_import_of_a_model_is_found_once_and_not_for_each_of_its_graphs():
+    text = """<ir_version: 8, opset_import: ["": 2000]> m (bool b, float[2] x) => (float[2] y) {
+        y = If (b) <then_branch = t () => (float[2] z) { z = Neg (x) },
+                    else_branch = e () => (float[2] q) { q = Abs (x) }> }"""
+    survey = Survey(load(parser.parse_model(text)), REGISTRY)
+    (found,) = find_newer_imports(survey.index, target_of_version(13, REGISTRY), REGISTRY)
+    assert (found.code, found.place) == ("C104", "graph 'm', opset_import")
+
+
 @pytest.mark.parametrize(
     ("most", "members"),
     [(2000, [[0, 2], [1], [3], [4], [5, 7], [6], [8]]), (1, [[0], [1, 2], [3], [4], [5, 7], [6], [8]])],
