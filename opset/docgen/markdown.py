@@ -217,7 +217,12 @@ def operator_section(
         lines += [f"**Runtimes** that have it: {', '.join(having)}", ""] if having else []
     lines += ["**Shapes of outputs**", "", code_span(data["shape"]), ""] if data["shape"] else []
     for body in data["function"]:
-        lines += [f"**Function body**, {escape(body_conditions(body))}", "", *fence(body["nodes"]), ""]
+        lines += [
+            f"**Function body**, {escape(body_conditions(body, data['function']))}",
+            "",
+            *fence(body["nodes"]),
+            "",
+        ]
     elsewhere = (f"{escape(each)}: {phrase(text)}" for each, text in data["counterparts"].items())
     lines += _section_lines("Elsewhere", elsewhere)
     lines += _example_lines(newest, registry.examples(name, domain))
