@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
 
 from opset.inference.building.dimensions import (
     Dim,
@@ -269,6 +270,19 @@ def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
         if one is None:
             return other if equal(other, 1) is False else None
     return apply_to_sizes(broadcast, have, want)
+
+
+def size_ratio(size: Size | None, base: Size | None) -> Fraction | None:
+    """Return the number by which `base` is multiplied to give `size`, whatever the variables are; None if unknown."""
+    if isinstance(size, int) and isinstance(base, int):
+        return Fraction(size, base) if base else None
+    if not isinstance(size, Dim) or not isinstance(base, Dim):
+        return None
+    terms, base_terms = dict(size.terms), dict(base.terms)
+    if terms.keys() != base_terms.keys():
+        return None
+    ratios = {Fraction(coefficient, base_terms[monomial]) for monomial, coefficient in terms.items()}
+    return ratios.pop() if len(ratios) == 1 else None
 
 
 def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequence[int], mode: str) -> Shape:

@@ -19,7 +19,7 @@ from opset.inference.engine.calls import FunctionCalls
 from opset.inference.engine.constants import ConstantElements
 from opset.inference.engine.nodes import NodeInference
 from opset.inference.engine.operators import Operators
-from opset.inference.engine.outcomes import Outcome
+from opset.inference.engine.outcomes import Outcome, types_tied_by_signature
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.sizes import Sizes
 from opset.inference.engine.stated import StatedTypes
@@ -230,6 +230,8 @@ class Engine:
                     else:
                         outcome = self._nodes.infer_node(scope, index, inference, inputs)
                 self._keep_outcome(scope, index, outcome)
+                if None in inputs:
+                    self._settle_inputs(scope, index)
         except BudgetExceeded as exhausted:
             self._reached = index
             self.stopped = self.stopped or (body.location(index), exhausted)
@@ -285,6 +287,31 @@ class Engine:
             scope.constants.update(
                 (name, constant) for name, constant in zip(names, constants, strict=False) if constant is not None
             )
+
+    def _settle_inputs(self, scope: Scope, index: int) -> None:
+        """Store the element types that the node at `index` shows of inputs of unknown type, which this body computes.
+
+        Such are the outputs of operators without a schema. A value that gets a type this way may show the type of what
+        it is computed from, and so on.
+        """
+        body, types = scope.body, scope.types
+        waiting = [index]
+        while waiting:
+            index = waiting.pop()
+            inference = scope.operators.get(body.operators[index])
+            if inference is None or inference.schema is None or body.function_key(index) in self.index.functions:
+                continue
+            names = scope.reads(index)
+            before = [scope.type_of(name) if name else None for name in names]
+            if not any(known is None and name in body.definitions for name, known in zip(names, before, strict=True)):
+                continue
+            self.budget.charge(NODE_STEPS)
+            computed = [types.get(name) for name in body.computes[index]]
+            after = types_tied_by_signature(inference.schema, before, computed)
+            for name, known, type_ in zip(names, before, after, strict=True):
+                if known is None and type_ is not None and name in body.definitions:
+                    types[name] = type_
+                    waiting.append(body.definitions[name])
 
     def _run_tasks(self, scope: Scope) -> None:
         """Infer the graph or function of a scope, with all subgraphs and functions that its nodes use.
