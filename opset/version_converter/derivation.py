@@ -241,8 +241,8 @@ def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange,
     Args:
         before: The attribute in the older version.
         after: The attribute in the newer version.
-        facet: Its `values` have the newer value for each older value that is replaced. Downwards, the replacement is
-            reversed; a newer value that the older version has, too, then stays.
+        facet: Its `values` have the newer value for each older value that is replaced. If the older version is the
+            target, each newer value is replaced by its older value. A newer value that is legal in both versions stays.
         upwards: Whether the older version is the source.
     """
     if upwards:

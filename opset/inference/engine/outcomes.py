@@ -120,6 +120,35 @@ def signature_types(
     return inference.signature_types[key]
 
 
+def types_tied_by_signature(
+    schema: OpSchema, inputs: Sequence[Type | None], outputs: Sequence[Type | None]
+) -> list[Type | None]:
+    """Return the type of each input of a node, and for one of unknown type what the operator's signature shows of it.
+
+    A type is shown if the signature allows only one, or if a tensor among the other inputs and the outputs has the same
+    type constraint. Its shape is unknown.
+
+    Args:
+        schema: the operator.
+        inputs: the types of the node's inputs, None if unknown or left out.
+        outputs: the types of its outputs, None if unknown.
+    """
+    bound: dict[str, Type] = {}
+    for formals, given in ((schema.inputs, inputs), (schema.outputs, outputs)):
+        for index, type_ in enumerate(given if formals else ()):
+            formal = formals[min(index, len(formals) - 1)]
+            if type_ is not None and type_.kind == "tensor" and type_.element is not None and formal.homogeneous:
+                bound.setdefault(formal.type, type_._replace(shape=None))
+    found = list(inputs)
+    for index, type_ in enumerate(inputs if schema.inputs else ()):
+        if type_ is None:
+            formal = schema.inputs[min(index, len(schema.inputs) - 1)]
+            allowed = schema.allowed_types(formal)
+            only = parse_type(allowed[0]) if len(allowed) == 1 else None
+            found[index] = only or (bound.get(formal.type) if formal.homogeneous else None)
+    return found
+
+
 def complete_results(
     raw: Any, by_signature: Sequence[Type | None], call: Call
 ) -> tuple[tuple[Type | None, ...], tuple[Problem, ...]]:
@@ -254,7 +283,7 @@ def _reason_of_malformed(call: Call, error: Exception) -> str:
 
 
 def has_unnamed_sizes(types: Iterable[Type | None]) -> bool:
-    """Whether a tensor type in `types`, also inside an optional, has a size None, which is to get a variable."""
+    """Whether a tensor type in `types`, also inside an optional, has an unknown size (None)."""
     for type_ in types:
         if type_ is not None and type_.kind == "optional":
             type_ = type_.inner
