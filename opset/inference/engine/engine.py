@@ -240,9 +240,11 @@ class Engine:
     def _abandon_rest(self, scope: Scope) -> None:
         """Record in the scope of a main or training graph that inference stopped in it.
 
-        The outputs of the node at which it stopped, and of all later nodes, become unknown. The recorded reason names
-        the node at which it stopped. The scopes of their subgraphs are dropped, and the functions that they call are
-        added to `calls.omitted`.
+        For the node at which inference stopped, and for all later nodes of the graph:
+
+        - the outputs become unknown, with a reason that names the place of the stop;
+        - the scopes of subgraphs are dropped;
+        - functions that the nodes call are added to `calls.omitted`.
         """
         assert self.stopped is not None
         doubts = (f"inference stopped at {self.stopped[0]}: {self.stopped[1].why}",)
@@ -314,8 +316,8 @@ class Engine:
     def _run_tasks(self, scope: Scope) -> None:
         """Infer the graph or function of a scope, with all subgraphs and functions that its nodes use.
 
-        A stack of generators takes the place of recursion. Raises BudgetExceeded if the budget is used up, and any
-        other error of these inferences.
+        A stack of generators takes the place of recursion. Raises BudgetExceeded if the budget is used up; any other
+        error is passed on, too.
         """
         tasks: list[InferenceTask] = [self._infer_body(scope)]
         value: Any = None

@@ -283,7 +283,7 @@ def _reason_of_malformed(call: Call, error: Exception) -> str:
 
 
 def has_unnamed_sizes(types: Iterable[Type | None]) -> bool:
-    """Whether a tensor type in `types`, also inside an optional, has a size None, which is to get a variable."""
+    """Whether a tensor type in `types`, also inside an optional, has an unknown size (None)."""
     for type_ in types:
         if type_ is not None and type_.kind == "optional":
             type_ = type_.inner
