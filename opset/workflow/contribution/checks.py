@@ -324,8 +324,8 @@ def check_lint_rules(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_adapters(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence for the adapter up, then for the adapter down.
 
-    - PASSED if the `change:` block declares the adapter as derived or impossible;
-    - PASSED or MISSING if it is declared as written: whether a function is registered for it.
+    - If the `change:` block declares the adapter as derived or impossible: PASSED.
+    - If the adapter is declared as written: PASSED if a function is registered for it, else MISSING.
 
     For the first version of the operator, the only evidence is NOT_APPLICABLE.
     """
