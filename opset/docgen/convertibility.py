@@ -420,7 +420,7 @@ class Convertibility:
         """Return the ranges (first, last) of opsets, lowest first, in which no operator of the domain changes.
 
         Ranges that begin before `first` are left out. If the domain has more than MOST_TARGETS ranges, the result has
-        longer ones, in which only the operator `key`, (domain, operator), does not change.
+        longer ones, in which the operator `key`, (domain, operator), does not change, but others may.
         """
         domain = key[0]
         if domain not in self._spans:

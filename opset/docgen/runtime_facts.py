@@ -321,8 +321,8 @@ class Fates:
     def _is_expressed(self, key: Key, runtime: Runtime, can_be_made: Callable[[Key], bool]) -> bool:
         """Return whether other operators can replace an operator at the runtime's newest opset.
 
-        `can_be_made` must return True for each new operator that the replacement of every node has: the runtime runs
-        the new operator, or other operators can replace it. New operators that only some nodes need are not checked.
+        For each operator that is always part of the replacement, `can_be_made` must return True: the runtime runs the
+        operator, or other operators can replace it. Operators that only some nodes need are not checked.
         """
         newest = self._registry.domains[key[0]]
         highest = runtime.opsets.get(key[0], (None, None))[1]

@@ -320,9 +320,10 @@ class Availability:
     ) -> Lack | None:
         """Return why no kernel of a runtime takes a node, None if a kernel takes it.
 
-        If several kernels fail for different reasons, a reason other than types is preferred; `elements` of the result
-        has the types that any of them takes. If a kernel takes the node, its restrictions that are stated only in words
-        are added to `unchecked`. `opset` is the version of the node's domain that the model imports.
+        The reason is that of the first kernel that takes the node's types, or else of the first kernel. `elements` of
+        the result has the types that at least one kernel takes instead. If a kernel takes the node, its restrictions
+        that are stated only in words are added to `unchecked`. `opset` is the version of the node's domain that the
+        model imports.
         """
         name = f"{runtime.title} {runtime.release}"
         kernels = runtime.kernels(schema.name, schema.domain)
@@ -351,9 +352,10 @@ class Availability:
     ) -> Lack | None:
         """Return why a runtime cannot run a node by its operator's function body; None if no reason is known.
 
-        Only the type of the node's first input counts. It is a reason if a node of the body reads this input as its
-        first one, and the runtime has kernels for that node's operator, but none for the type. The result is None if
-        the type is unknown, or if a body computes it in a wider type. `opset` is the opset that the model imports.
+        Only the type of the node's first input counts. The reason is that a node of the body reads this input first,
+        and that all kernels of that node's operator reject the type. An operator without kernels is no reason. The
+        result is None if the type is unknown, or if a body computes it in a wider type. `opset` is the opset that the
+        model imports.
         """
         element = facts.element(node.input[0]) if node.input and node.input[0] else None
         if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):

@@ -344,7 +344,7 @@ class BodyConversion:
     def _refuse_node(self, index: int, refusal: Refusal) -> None:
         """Add the finding for a refused node to the conversion's refusals.
 
-        The node is counted in `refused` and, with others refused for the same reason, in `blocked`.
+        The node is counted in `refused`, and for its operator version and reason in `blocked`.
         """
         conversion, finding = self._context.conversion, self._finding_of(index, refusal)
         conversion.refused += 1

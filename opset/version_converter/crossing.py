@@ -115,7 +115,7 @@ class Crossing:
     def _final(self) -> int:
         """The opset of ai.onnx for new nodes: the target's, else the body's, else the model's.
 
-        If none of them imports ai.onnx, it is the one that goes with the target's other domains and IR version.
+        If ai.onnx is missing in all of them, the opset is the one that goes with the target's other domains.
         """
         context = self._context
         opset = context.opsets.get("") or self._versions.get("") or context.index.opsets.get("")
@@ -565,7 +565,7 @@ class Crossing:
     def _rewrite(
         self, pending: Pending, replace: Callable[[Builder, Node], Result], what: str, crossed: list[str]
     ) -> list[Pending]:
-        """Return the nodes that `replace` makes of a node at its version; add "Pad 13 with `what`" to `crossed`."""
+        """Return the new nodes that `replace` makes of a node; add the step, "Pad 13 with `what`", to `crossed`."""
         node = pending.node
         schema = self._context.registry.schema(node.op_type, pending.version, pending.operator[1])
         assert schema is not None

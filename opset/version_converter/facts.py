@@ -419,9 +419,9 @@ class ValueFacts:
         return None if home is None or home.body.root.function else home._stated_type(name)
 
     def types(self, names: Sequence[str]) -> list[tuple[str | None, ...]]:
-        """Return the types of several values as text, in a list of one tuple, in the order of `names`.
+        """Return the types of the values `names` as text: a list with one tuple, which has them in this order.
 
-        In a function, if types differ between calls, the list has a tuple for each call. In a tuple, "" stands for an
+        In a function whose calls give different types, the list has a tuple for each call. In a tuple, "" stands for an
         absent value (name ""), and None for an unknown type.
         """
         known = self._types if self.looked_up is None else {}

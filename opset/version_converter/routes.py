@@ -233,7 +233,7 @@ class Routes:
         return Restriction(schema, derive_adapter(read, schema, Change()), why, stated=schema == today)
 
     def last_in_force(self, domain: str, op_type: str, final: int) -> int:
-        """Return the highest opset up to `final` whose version of an operator the release of these routes has.
+        """Return the highest opset up to `final` whose version of an operator is in the release of these routes.
 
         If the release lacks the newest version, such as 13, the result is the opset before that version, 12. If the
         release lacks all versions, the result is the opset before the first one. If the operator has no version at

@@ -289,10 +289,10 @@ class Engine:
             )
 
     def _settle_inputs(self, scope: Scope, index: int) -> None:
-        """Store the element types that the node at `index` shows of inputs of unknown type, which this body computes.
+        """Store types for inputs of unknown type of the node at `index`, as far as the operator's signature shows them.
 
-        Such are the outputs of operators without a schema. A value that gets a type this way may show the type of what
-        it is computed from, and so on.
+        Only inputs that a node of the same graph or function computes get a type, such as the output of an operator
+        without a schema. The node that computes such an input is then looked at in the same way. Shapes stay unknown.
         """
         body, types = scope.body, scope.types
         waiting = [index]

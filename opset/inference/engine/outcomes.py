@@ -123,10 +123,11 @@ def signature_types(
 def types_tied_by_signature(
     schema: OpSchema, inputs: Sequence[Type | None], outputs: Sequence[Type | None]
 ) -> list[Type | None]:
-    """Return the type of each input of a node, and for one of unknown type what the operator's signature shows of it.
+    """Return the types of a node's inputs; an unknown type is taken from the operator's signature.
 
-    A type is shown if the signature allows only one, or if a tensor among the other inputs and the outputs has the same
-    type constraint. Its shape is unknown.
+    The signature shows the type of an input if it allows only one type, or if an input or output of known tensor type
+    has the same type constraint, such as T. A type that the signature shows has an unknown shape. The type is None if
+    the signature does not show it either.
 
     Args:
         schema: the operator.

@@ -317,7 +317,7 @@ def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
 def scatter_nd_11(call: Call) -> Shape:
     """Return the output shape of ScatterND, which is the shape of the data.
 
-    If the rank of the data is unknown, it is taken from indices and updates: index tuples of length 2 and updates of
+    If the rank of the data is unknown, it is taken from indices and updates: indices of shape [5, 2] and updates of
     shape [5, 7] give [None, None, 7]. Raises Unknown if indices and updates do not show the rank either. Raises
     Violation C2 if the shape of the updates does not fit, C3 if an index is out of range.
     """
