@@ -94,7 +94,7 @@ def pages(registry: Registry, domains: Sequence[str], progress: Progress | None 
 def _file_names(domains: Sequence[str]) -> dict[str, str]:
     """Return the name of a file, without ".md", for each domain; no two files have the same name.
 
-    A domain whose name begins like the name of a changelog gets a name that does not: "_changelog-x" for "changelog-x".
+    Names that begin with CHANGELOG are kept for changelogs: a domain "changelog-x" gets the name "_changelog-x".
     """
     taken = [each.removesuffix(".md") for each in (INDEX, COVERAGE)]
     odd = [domain for domain in domains if domain.lower().startswith(CHANGELOG)]

@@ -320,9 +320,10 @@ class Availability:
     ) -> Lack | None:
         """Return why no kernel of a runtime takes a node, None if a kernel takes it.
 
-        If several kernels fail for different reasons, a reason other than types is preferred; `elements` of the result
-        has the types that any of them takes. If a kernel takes the node, its restrictions that are stated only in words
-        are added to `unchecked`. `opset` is the version of the node's domain that the model imports.
+        The reason is that of the first kernel that takes the node's types, or else of the first kernel. `elements` of
+        the result has the types that at least one kernel takes instead. If a kernel takes the node, its restrictions
+        that are stated only in words are added to `unchecked`. `opset` is the version of the node's domain that the
+        model imports.
         """
         name = f"{runtime.title} {runtime.release}"
         kernels = runtime.kernels(schema.name, schema.domain)
@@ -349,11 +350,12 @@ class Availability:
     def _lack_in_body(
         self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts
     ) -> Lack | None:
-        """Return why a runtime cannot run a node by its function body at `opset`, None if no reason is known.
+        """Return why a runtime cannot run a node by its operator's function body; None if no reason is known.
 
-        Only nodes of the body that have the same first input as the node are looked at. The reason is that the runtime
-        has kernels for the operator of one of these, but none for the type of this input. If the type is unknown, or a
-        body computes it in a wider type, the result is None.
+        Only the type of the node's first input counts. The reason is that a node of the body reads this input first,
+        and that all kernels of that node's operator reject the type. An operator without kernels is no reason. The
+        result is None if the type is unknown, or if a body computes it in a wider type. `opset` is the opset that the
+        model imports.
         """
         element = facts.element(node.input[0]) if node.input and node.input[0] else None
         if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):
@@ -572,8 +574,10 @@ def _compare(
 ) -> bool | None:
     """Return whether a comparison of a fault holds for a node; None if it depends on values that are not known.
 
-    `read` has the names of values by inputs. An attribute that the node leaves out has its default; without one, it is
-    1 for each element on the right side, as strides are, and on the left side, the comparison does not hold.
+    For example, `scales[0] != 1` compares an element of an input, and `output_padding >= strides` compares attributes.
+    A comparison of attributes holds if it holds for the elements at one position. An attribute that the node leaves out
+    has its default. If the attribute has no default, its elements are 1 on the right side of the comparison; on the
+    left side, the result is False. `read` has the names of the node's input values, by the schema's input names.
     """
     sign = _SIGNS[comparison.sign]
     if comparison.at is not None:
@@ -593,7 +597,12 @@ def _compare(
 
 
 def _numbers(side: str | float, stated: Mapping[str, Any], schema: OpSchema) -> list[float] | None:
-    """Return the elements of an attribute, as a node states them or by default; None if the caller gives them."""
+    """Return the numbers on one side of a comparison; None if they are known only when a function is called.
+
+    `side` is a number, which is repeated, or the name of an attribute. `stated` has the attributes that the node
+    states, by name; any other attribute has its default. The result is [] for an attribute without a default. It is
+    None if the attribute refers to an attribute of the function around the node.
+    """
     if not isinstance(side, str):
         return [side] * _MOST_PLACES
     attribute, declared = stated.get(side), schema.attributes.get(side)

@@ -146,7 +146,8 @@ def inline_model(
 def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
     """Whether a name is an operator of the registry, and no function of the model.
 
-    "Gelu" is an operator of ai.onnx, and may be a function of any domain; "com.example.Scale" is of this domain.
+    "Gelu" is read as an operator of ai.onnx, or as a function of any domain. "com.example.Scale" is read as Scale of
+    the domain com.example.
     """
     domain, _, op_type = name.rpartition(".")
     if any(name in (key[1], f"{domain_name(key[0])}.{key[1]}") for key in index.functions):

@@ -416,7 +416,7 @@ def test_types_are_checked_when_asked():
 
 
 def test_what_is_not_known_is_told_where_it_begins():
-    proto = model("a = local.What (x)  b = Relu (a)  y = Add (b, x)")
+    proto = model("a = local.What (x)  b = Relu (a)  c = Cast <to = 1> (b)  y = Add (c, x)")
     found = infer(proto)
     (gap,) = found.gaps
     assert (gap.value, gap.known) == ("a", "nothing")

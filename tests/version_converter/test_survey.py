@@ -86,7 +86,7 @@ def row(opset, **keys):
 
 NODE = "graph 'm', node number "
 TWICE = model_of("a = Mish (x) b = Mish (a) c = Celu (b) y = Relu (c)")
-NONSENSE = model_of("a = Nonsense (x) b = Nonsense (a) y = Relu (b)", 17)
+NONSENSE = model_of("a = Nonsense (x) b = Nonsense (a) c = Relu (b) y = Cast <to = 1> (c)", 17)
 INT4 = model_of("a = Relu (x) y = Identity (a)", 22, "int4[2] x", "int4[2] y", 10)
 BRANCHES = """<ir_version: 8, opset_import: ["": 18]> m (bool b, float[2] x) => (float[2] y) {
     a = Mish (x) y = If (b) <then_branch = t () => (float[2] z) { c = Mish (x) z = Mish (c) },

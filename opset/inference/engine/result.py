@@ -148,7 +148,10 @@ class Inference:
         return html_of(repr(self).strip("<>"), tables)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return how a pickle makes it again: with all results, and without the functions that computed them."""
+        """Return what a pickle stores: a function that makes the inference, and its arguments.
+
+        All results are stored, but not the functions that computed them.
+        """
         return _restored, (engine_arguments(self._engine), self.left_out)
 
     if not TYPE_CHECKING:  # a checker of types knows the names
@@ -244,7 +247,7 @@ class Inference:
 
 
 def _restored(arguments: tuple[Any, ...], left_out: int) -> Inference:
-    """Return an inference that was pickled."""
+    """Return an inference from its pickle: `arguments` are those of `restored_engine`."""
     inference = Inference(restored_engine(*arguments))
     inference.left_out = left_out
     return inference
