@@ -129,8 +129,8 @@ class DerivedAdapter(NamedTuple):
     def rewrites(self) -> bool:
         """Whether the adapter may rename the operator, set defaults, rewrite attributes, or turn them into inputs.
 
-        If not, it checks nodes against the target version, and most stay as they are. It may still remove attributes,
-        absent inputs or unread outputs, count negative axes from the front, or compute in a wider type.
+        If not, the adapter checks nodes against the target version. It may still change some: remove attributes, absent
+        inputs or unread outputs, count negative axes from the front, or compute in a wider type.
         """
         return bool(
             self.renamed
@@ -252,8 +252,8 @@ def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange,
     Args:
         before: The attribute in the older version.
         after: The attribute in the newer version.
-        facet: Its `values` have the newer value for each older value that is replaced. Downwards, the replacement is
-            reversed; a newer value that the older version has, too, then stays.
+        facet: Its `values` have the newer value for each older value that is replaced. If the older version is the
+            target, each newer value is replaced by its older value. A newer value that is legal in both versions stays.
         upwards: Whether the older version is the source.
     """
     if upwards:
@@ -418,8 +418,8 @@ def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dic
 def _cut_off_absent(derived: DerivedAdapter, node: Node, inputs: list[str], outputs: list[str]) -> None:
     """Remove absent inputs and unread outputs from the ends of `inputs` and `outputs`, in place.
 
-    Each list is cut only until the target version allows its length. Raises Refusal C204 if the target version does not
-    take what is left: too many, or a required one is missing.
+    Each list is cut only until the target version allows its length. Raises Refusal C204 if too many inputs or outputs
+    are left for the target version, or if one that it requires is missing.
     """
     target, schema, is_read = derived.target, node.schema, node.values.is_read
     while len(inputs) > target.max_input and not inputs[-1]:
