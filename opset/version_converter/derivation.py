@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 from opset.errors import safe_text
 from opset.model.elements import NUMBERS, element_name
 from opset.schemas.constraints.grammar import terms_of
-from opset.schemas.constraints.signature import DATA_TYPE, arity_misfits, comparisons_of, type_misfits, value_misfits
+from opset.schemas.constraints.signature import (
+    ANY_CASE,
+    DATA_TYPE,
+    arity_misfits,
+    comparisons_of,
+    type_misfits,
+    value_misfits,
+)
 from opset.schemas.model import OPTIONAL, SINGLE, VARIADIC, Attribute, AttributeChange, Change, OpSchema, is_old_value
 from opset.version_converter.helps import cast_help
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type
@@ -52,6 +59,8 @@ class Counterpart(NamedTuple):
         version cannot express the value, such as 0.5 for an integer.
         """
         source, target = self.source, self.target
+        if source.kind == ANY_CASE:
+            value = [*map(self._choice, value)] if isinstance(value, list | tuple) else self._choice(value)
         if self.values and isinstance(value, list | tuple):
             value = type(value)(self.values.get(item, item) for item in value)
         elif self.values:
@@ -67,6 +76,10 @@ class Counterpart(NamedTuple):
         number = int(value) if target.type == "int" else struct.unpack("<f", struct.pack("<f", value))[0]
         return number if number == value else None
 
+    def _choice(self, word: str) -> str:
+        """Return the source version's choice that is `word` in other upper and lower case, else `word` itself."""
+        return next((choice for choice in self.source.choices if choice.lower() == word.lower()), word)
+
     @property
     def differs(self) -> bool:
         """Whether the attribute has another name or type in the target version, or its values another meaning."""
@@ -81,6 +94,8 @@ class Counterpart(NamedTuple):
         source, target = self.source, self.target
         if target.kind == DATA_TYPE:
             return False
+        if source.kind == ANY_CASE and target.kind != ANY_CASE:
+            return True
         values = {self.value(choice) for choice in source.choices}
         if target.choices and (not values or values - {*target.choices}):
             return True

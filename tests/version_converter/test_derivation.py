@@ -352,6 +352,30 @@ def test_what_an_absent_attribute_means_is_stated_though_nothing_else_changes(tm
         assert {each.name: each.i for each in node.attribute} == expected
 
 
+@pytest.mark.parametrize(
+    ("newer", "older", "change", "moves"),
+    [
+        ("a: {type: string, kind: any_case, choices: [full, half], doc: a}", "a: {choices: [F, H]}",
+         "a: {values: {F: full, H: half}}", [(1, "h", "half"), (1, "H", "half"), (2, "FULL", "F")]),
+        ("a: {type: string, choices: [f, h], doc: a}", "a: {kind: any_case}", "", [(1, "H", "h"), (2, "h", "h")]),
+        ("a: {type: strings, choices: [f, h], doc: a}", "a: {kind: any_case}", "", [(1, ["H", "f"], ["h", "f"])]),
+        ("a: {type: string, kind: any_case, choices: [f, h], doc: a}", "a: {doc: a}", "", [(1, "H", "H")]),
+    ],
+)  # fmt: skip
+def test_words_in_any_case_are_known_and_written_as_the_target_version_takes_them(
+    tmp_path, newer, older, change, moves
+):
+    (tmp_path / "com.acme").mkdir()
+    text = ALONE.replace("CHANGE", change).replace("NEWER", newer).replace("OLDER", older)
+    (tmp_path / "com.acme" / "Alone.yaml").write_text(text)
+    for version, before, after in moves:
+        model = scale(version, a=before)
+        model.graph.node[0].op_type = "Alone"
+        (node,) = opset.convert(model, {"com.acme": 3 - version}, schemas=[tmp_path]).graph.node
+        found = helper.get_attribute_value(node.attribute[0])
+        assert ([each.decode() for each in found] if isinstance(found, list) else found.decode()) == after
+
+
 NEEDS = """\
 operator: Needs
 family: acme
