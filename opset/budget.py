@@ -13,6 +13,9 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
+from opset.errors import Finding, UsageError, quote
+from opset.numbers import is_number
+
 Kind = Literal["steps", "bytes", "seconds"]
 ALLOW_MORE = "allow more: --max-steps, --max-bytes, --timeout, or Limits(max_steps=…, max_bytes=…, timeout=…)"
 """The help of messages if a conversion or an inference has used up its budget."""
@@ -34,6 +37,20 @@ class Limits:
     max_steps: int | None = None
     max_bytes: int | None = None
     timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raise UsageError U103 for a limit that is no number, or below 0."""
+        for name, value, is_whole in (
+            ("max_steps", self.max_steps, True),
+            ("max_bytes", self.max_bytes, True),
+            ("timeout", self.timeout, False),
+        ):
+            if value is not None and not is_number(value, whole=is_whole):
+                words = "an integer, 0 or greater" if is_whole else "a number of seconds, 0 or greater"
+                example = {"max_steps": "100_000", "max_bytes": "2 * 1024**3", "timeout": "60"}[name]
+                message = f"the limit '{name}' cannot be {quote(repr(value))}"
+                help = f"write {name}={example}, for example, or leave it out for no limit of the caller's"
+                raise UsageError(Finding("U103", message, why=f"it has to be {words}", help=help))
 
     def as_dict(self) -> dict[str, float]:
         """Return the limits that were set, by name."""

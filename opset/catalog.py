@@ -125,9 +125,16 @@ def _plain_value(value: Any) -> Any:
     return [_plain_value(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
-def body_conditions(body: Mapping[str, Any]) -> str:
-    """Return the opsets, nodes and types that a function body serves, and how it is rewritten, as a phrase."""
-    words = [f" for models of opset {body['opset']} or later"]
+def body_conditions(body: Mapping[str, Any], bodies: Sequence[Mapping[str, Any]]) -> str:
+    """Return the opsets, nodes and types that a function body serves, and how it is rewritten, as a phrase.
+
+    `bodies` are all bodies of the version: one of a higher opset takes the place of another one for the same nodes.
+    """
+    first = body["opset"]
+    last = min(
+        (each["opset"] - 1 for each in bodies if each["opset"] > first and _takes_place(each, body)), default=None
+    )
+    words = [f" for models of opset {first}{' or later' if last is None else f' to {last}' if last > first else ''}"]
     for name, form in body["where"].items():
         if form in PRESENCE:
             words.append(f"{name} is {form}")
@@ -141,6 +148,13 @@ def body_conditions(body: Mapping[str, Any]) -> str:
     if body["opset"] < _CAST_LIKE and "CastLike" in body["nodes"]:
         words.append("before opset 15, which brought CastLike, a Cast takes its place")
     return "; ".join(words)
+
+
+def _takes_place(newer: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
+    """Whether a function body serves all nodes and types that another one serves."""
+    if not newer["where"].items() <= body["where"].items():
+        return False
+    return all(name in body["types"] and {*body["types"][name]} <= {*types} for name, types in newer["types"].items())
 
 
 def release_that_brought(schema: OpSchema) -> str:

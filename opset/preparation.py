@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from opset.errors import Finding, ModelError, UsageError, listing, quote
 from opset.model import proto as pb
-from opset.model.attributes import attribute_value
+from opset.model.attributes import attribute_type, attribute_value
 from opset.model.graph.index import (
     Body,
     FreshNames,
@@ -299,17 +299,19 @@ def _sort_nodes(model: Model, registry: Registry, notes: list[str], error: Model
 class AttributeFix(NamedTuple):
     """A mistake in an attribute to be mended: the body, node and name, and the new value (None: it is dropped).
 
-    An attribute whose new value is an int is missing, and has to be added.
+    An attribute whose new value is an int is missing, and has to be added. A tuple is the new shape of a tensor.
     """
 
     body: Body
     position: int
     name: str
-    value: str | int | None = None
+    value: str | int | tuple[int, ...] | None = None
 
     @property
     def done(self) -> str:
         """The words for the change of the attribute: "dropped, which changes nothing" or "written in lower case"."""
+        if isinstance(self.value, tuple):
+            return f"written with shape {[*self.value]}"
         if isinstance(self.value, int):
             return "stated, as the number of outputs"
         return "dropped, which changes nothing" if self.value is None else "written in lower case"
@@ -323,6 +325,8 @@ class AttributeFix(NamedTuple):
             if node.attribute[at].name == self.name:
                 if self.value is None:
                     del node.attribute[at]
+                elif isinstance(self.value, tuple):
+                    node.attribute[at].t.dims[:] = self.value
                 else:
                     node.attribute[at].s = self.value.encode()
 
@@ -352,7 +356,8 @@ def attribute_fixes(index: Indexed, registry: Registry) -> Iterator[AttributeFix
                 continue
             if operator not in known:
                 schema = None if operator[1] else registry.schema(operator[0], version)
-                spelled = {each.attribute for each in quirks.quirks_of(operator[0], version) if each.values}
+                listed = quirks.quirks_of(operator[0], version)
+                spelled = {each.attribute for each in listed if each.values or each.action == quirks.MEND}
                 known[operator] = schema, schema.attributes.keys() - spelled if schema is not None else ()
             schema, names = known[operator]
             if schema is None:
@@ -384,7 +389,11 @@ def _attribute_fix(
     value = None if attribute.ref_attr_name else attribute_value(attribute)
     quirk = quirks.quirk_of_attribute(schema.name, version, name, value)
     if name in schema.attributes:
-        if quirk is None or quirk.action != quirks.MEND or not isinstance(value, str):
+        if quirk is None or quirk.action != quirks.MEND:
+            return None
+        if attribute_type(attribute) == "tensor":
+            return None if value is None or value.dims else AttributeFix(body, position, name, (1,))
+        if not isinstance(value, str):
             return None
         return AttributeFix(body, position, name, value.lower())
     if quirk is not None and quirk.action == quirks.MEND:

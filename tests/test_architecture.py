@@ -21,9 +21,10 @@ MODULES = {
 }
 # Parts from below to above: each may import those before it, and itself.
 ORDER = (
-    "advice public_names errors rules plain_text plain_formula html_text file_names budget child_process model schemas "
-    "output_folder opsets preparation inference reference tensor_io checker version_converter adapters extend "
-    "composition verification reduction description catalog compat explanations docgen reports workflow cli __main__"
+    "advice public_names errors rules plain_text plain_formula html_text file_names numbers budget options "
+    "child_process model schemas output_folder opsets preparation inference reference tensor_io checker "
+    "version_converter adapters extend composition verification reduction description catalog compat explanations "
+    "docgen reports workflow cli __main__"
 ).split()
 # A program that another process runs, with the runtimes that are tested: no module of the package.
 WORKER = "opset.workflow.conformance.worker"

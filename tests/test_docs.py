@@ -20,6 +20,7 @@ import pytest
 from opset.cli import VERBS
 from opset.opsets.registry import default_registry
 from opset.schemas.names import domain_name
+from tests import copies
 from tests.released import newest
 
 ROOT = Path(__file__).parents[1]
@@ -28,21 +29,23 @@ PAGES += sorted((ROOT / "docs").glob("*.md"))
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def environment(folder):
-    """An environment in which `opset` and `python` are those under test."""
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+
+
+def environment(folder, command):
+    """An environment in which `python` is the one under test, and `opset` these words of a shell."""
     tools = folder / "bin"
     tools.mkdir()
-    for name, command in (("opset", f'"{sys.executable}" -m opset'), ("python", f'"{sys.executable}"')):
-        (tools / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+    for name, words in (("opset", command), ("python", f'"{sys.executable}"')):
+        (tools / name).write_text(f'#!/bin/sh\nexec {words} "$@"\n')
         (tools / name).chmod(stat.S_IRWXU)
-    path = f"{tools}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+    return {**ENVIRONMENT, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
 
 
-def played(text, folder):
+def played(text, folder, command):
     """Return a page's text with what its commands print now; run its scripts."""
     shutil.copytree(ROOT / "examples", folder / "examples")
-    variables = environment(folder)
+    variables = environment(folder, command)
 
     def block(match):
         language, _, name = match[1].partition(" ")
@@ -74,13 +77,20 @@ def as_released(text):
     return text
 
 
+@pytest.fixture(scope="session")
+def command():
+    """The shell's words that stand for `opset`."""
+    with copies.served(ENVIRONMENT) as words:
+        yield words
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_print_what_the_page_says(page, tmp_path):
+def test_commands_print_what_the_page_says(page, tmp_path, command):
     text = page.read_text(encoding="utf-8")
     for package in ("onnx", "onnxruntime"):
         if re.search(rf"^import {package}$|installed:{package}|probe {package}", text, re.MULTILINE):
             pytest.importorskip(package)
-    assert played(text, tmp_path) == text
+    assert played(text, tmp_path, command) == text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -128,9 +138,10 @@ def test_the_readme_lists_every_verb():
 
 def rewrite():
     """Write what commands print into the pages."""
-    for page in PAGES:
-        with tempfile.TemporaryDirectory() as folder:
-            page.write_text(played(page.read_text(encoding="utf-8"), Path(folder)), encoding="utf-8")
+    with copies.served(ENVIRONMENT) as command:
+        for page in PAGES:
+            with tempfile.TemporaryDirectory() as folder:
+                page.write_text(played(page.read_text(encoding="utf-8"), Path(folder), command), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -282,6 +282,10 @@ def test_nodes_are_paired_by_their_users_where_what_computes_a_value_is_another_
          "[m] o = MatMul (x, v) q2 = Add (o, v) r = Exp (q2) y = Neg (r)", {0: 0, 1: 1, 2: 3}),
         # y is another output of a node of the same operator.
         ("t, y = Split <num_outputs = 2> (x)", "a = Exp (x) y, b = Split <num_outputs = 2, axis = 1> (a)", {0: 0}),
+        # Two nodes change places; each is known by what reads it.
+        ("a = Add (x, w) b = Add (x, w) c = Neg (a) d = Exp (b) y = Mul (c, d)",
+         "t = Abs (x) a = Add (t, v) b = Add (t, v) c = Exp (a) d = Neg (b) y = Mul (d, c)",
+         {0: 2, 1: 1, 2: 4, 3: 3, 4: 5}),
         # An output of the graph reads the value, and the last node has the operator of what read it.
         ("p = Add (x, w) n = Neg (p) y = Exp (n)", "out = Add (x, v) y = Sin (out) a = Neg (x)", {0: 0, 1: 1}),
         ("out = Add (x, w) y = Sin (out) a = Neg (x)", "p = Add (x, v) n = Neg (p) y = Exp (n)", {0: 0, 1: 1}),

@@ -49,7 +49,10 @@ def become(request: dict[str, Any], descriptors: list[int]) -> None:
         stream = getattr(sys, name)
         os.dup2(descriptor, number := stream.fileno())
         os.close(descriptor)
-        setattr(sys, name, os.fdopen(number, stream.mode, encoding="utf-8", errors=stream.errors, closefd=False))
+        lines = 1 if name == "stderr" else -1  # as Python opens them
+        made = os.fdopen(number, stream.mode, lines, encoding="utf-8", errors=stream.errors, closefd=False)
+        made.buffer.raw.name = f"<{name}>"
+        setattr(sys, name, made)
     for limit, soft, hard in request["limits"]:
         resource.setrlimit(limit, (soft, hard))
     signal.signal(signal.SIGXCPU, signal.SIG_DFL)
@@ -75,7 +78,8 @@ def run(code: str) -> int:
     return status if isinstance(status, int) else int(status is not None)
 
 
-if __name__ == "__main__":
+def import_all() -> None:
+    """Import every module of the package, and leave them out of the garbage collections of copies."""
     import opset
     from opset.opsets.registry import default_registry
 
@@ -85,5 +89,9 @@ if __name__ == "__main__":
     default_registry()
     gc.collect()
     gc.freeze()
+
+
+if __name__ == "__main__":
+    import_all()
     if request := serve(socket.socket(fileno=int(sys.argv[1]))):
         os._exit(run(request["code"]))

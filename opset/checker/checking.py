@@ -12,6 +12,7 @@ from opset.errors import CheckError, Finding, FindingList, UsageError
 from opset.model import load
 from opset.model.storage.container import ModelLike
 from opset.opsets.registry import Schemas, registry_with
+from opset.options import checked_options
 from opset.rules import Rule
 
 COMPATIBILITY = "G406"
@@ -22,6 +23,7 @@ MISFITS, INFERRED = "G3", "I"
 """The beginnings of the codes of nodes that do not fit their operators, and of the codes of inference."""
 
 
+@checked_options
 def check(
     model: ModelLike,
     *,
@@ -61,6 +63,7 @@ def check(
     return check_context(CheckContext(loaded, registry_with(schemas), options), codes)
 
 
+@checked_options
 def check_model(
     model: ModelLike,
     full_check: bool = False,

@@ -16,6 +16,7 @@ from opset.model import proto as pb
 from opset.model.graph.walking import names_read
 from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.opsets.releases import newest_ir_version
+from opset.options import checked_options
 
 Opsets = int | Mapping[str, int] | None
 """A version of ai.onnx, or versions by domain; None for the newest of all domains."""
@@ -25,6 +26,7 @@ _UNUSED = "W101"
 """The code of imports that no node uses: those around a graph are no part of it."""
 
 
+@checked_options
 def check_node(
     node: Any, opsets: Opsets = None, *, ir_version: int | None = None, schemas: Schemas = ()
 ) -> FindingList:
@@ -50,6 +52,7 @@ def check_node(
     return _check_part(place, opsets, ir_version, schemas, ignore=_SURROUNDINGS)
 
 
+@checked_options
 def check_attribute(
     attribute: Any, opsets: Opsets = None, *, ir_version: int | None = None, schemas: Schemas = ()
 ) -> FindingList:
@@ -66,6 +69,7 @@ def check_attribute(
     return _check_part(place, opsets, ir_version, schemas, ignore=(*_SURROUNDINGS, "G104"))
 
 
+@checked_options
 def check_graph(
     graph: Any, opsets: Opsets = None, *, full: bool = True, ir_version: int | None = None, schemas: Schemas = ()
 ) -> FindingList:
@@ -86,6 +90,7 @@ def check_graph(
     return _check_part(place, opsets, ir_version, schemas, ignore=(_UNUSED,), full=full)
 
 
+@checked_options
 def check_function(
     function: Any, opsets: Opsets = None, *, ir_version: int | None = None, schemas: Schemas = ()
 ) -> FindingList:
@@ -102,6 +107,7 @@ def check_function(
     return _check_part(place, opsets, ir_version, schemas, ignore=("W1", "W401", COMPATIBILITY))
 
 
+@checked_options
 def check_tensor(tensor: Any, *, ir_version: int | None = None) -> FindingList:
     """Return the findings on a TensorProto: its type, its dims, its data.
 
@@ -117,6 +123,7 @@ def check_tensor(tensor: Any, *, ir_version: int | None = None) -> FindingList:
     return _check_part(place, None, ir_version, select=("G5", "M2", "W5"))
 
 
+@checked_options
 def check_sparse_tensor(sparse: Any, *, ir_version: int | None = None) -> FindingList:
     """Return the findings on a SparseTensorProto: its values, indices and dims.
 
@@ -130,6 +137,7 @@ def check_sparse_tensor(sparse: Any, *, ir_version: int | None = None) -> Findin
     return _check_part(place, None, ir_version, select=("G5", "M2", "W5"))
 
 
+@checked_options
 def check_value_info(value: Any, *, ir_version: int | None = None) -> FindingList:
     """Return the findings on a ValueInfoProto: its name, type and shape. The arguments are as of `check_tensor`."""
 

@@ -21,6 +21,7 @@ from opset.html_text import Table, findings_table, html_of, one_line
 from opset.model import Model, load
 from opset.model.storage.container import ModelLike
 from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.options import checked_options
 from opset.preparation import copy_model
 
 ROUNDS = 10
@@ -55,6 +56,7 @@ class Repair:
         return html_of(repr(self).strip("<>"), tables)
 
 
+@checked_options
 def repair(
     model: ModelLike,
     *,

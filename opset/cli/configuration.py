@@ -19,7 +19,7 @@ import click
 
 from opset.errors import Finding, UsageError, safe_text
 from opset.opsets.registry import Registry, entry_point_folders, files_named, registry_with
-from opset.schemas.names import near_miss
+from opset.schemas.names import near_miss, normalize_domain
 from opset.schemas.untrusted_files import file_bytes
 
 PROJECT = Path("pyproject.toml")
@@ -72,24 +72,32 @@ class Folders(NamedTuple):
     """The folders of operator YAML that a call uses.
 
     Python files may run in `trusted` folders, and not in folders of `data` alone. `noted` are the folders of data about
-    which a note is written if they have Python files.
+    which a note is written if they have Python files; `replaced` those of installed packages that are not used, since
+    the call names a folder with the same operators.
     """
 
     trusted: tuple[Path, ...]
     data: tuple[Path, ...] = ()
     noted: tuple[Path, ...] = ()
+    replaced: tuple[Path, ...] = ()
 
     def registry(self) -> Registry:
         """Return the registry of the standard's and the folders' operators. Raises SchemaError for faulty YAML."""
         return registry_with(self.trusted, data=self.data)
 
     def note_left_out(self, quiet: bool, *names: str) -> list[str]:
-        """Return a note for each folder with files of these names that are not run, and write it to stderr."""
+        """Return notes, and write them to stderr: on folders with such files that are not run, or not used."""
         left_out = {folder: [each for name in names for each in files_named(folder, name)] for folder in self.noted}
-        notes = [_left_out_note(folder, files) for folder, files in left_out.items() if files]
+        notes = [*map(_replaced_note, self.replaced)]
+        notes += [_left_out_note(folder, files) for folder, files in left_out.items() if files]
         if not quiet:
             sys.stderr.write("".join(f"note: {note}\n" for note in notes))
         return notes
+
+
+def _replaced_note(folder: Path) -> str:
+    """Return the note that a folder of an installed package is not used."""
+    return f"{safe_text(folder)}, of an installed package, is not used: the call names a folder with the same operators"
 
 
 def _left_out_note(folder: Path, files: list[Path]) -> str:
@@ -112,11 +120,15 @@ def registry_for(folders: tuple[Path, ...]) -> Registry:
         SchemaError: The YAML of an operator is wrong.
         UsageError: U103, pyproject.toml cannot be used.
     """
-    return folders_for(folders, False).registry()
+    known = folders_for(folders, False)
+    known.note_left_out(False)
+    return known.registry()
 
 
 def folders_for(named: tuple[Path, ...], hooks: bool | None = None) -> Folders:
     """Return the folders of `--schemas`, of pyproject.toml and of installed packages, each once.
+
+    A folder of an installed package is left out if `--schemas` names one with the same domains and operators of them.
 
     Args:
         named: The folders of `--schemas`.
@@ -132,10 +144,34 @@ def folders_for(named: tuple[Path, ...], hooks: bool | None = None) -> Folders:
         # A folder is taken as it was when it was compared: a link could be exchanged afterwards.
         trusted_paths = _trusted_folders()
         allowed = [Path(real) for real in project if real in trusted_paths]
-    trusted = {os.path.realpath(each): each for each in reversed([*named, *allowed, *entry_point_folders()])}
+    replaced = _replaced_folders(entry_point_folders(), [*named, *allowed])
+    installed = [folder for folder in entry_point_folders() if folder not in replaced]
+    trusted = {os.path.realpath(each): each for each in reversed([*named, *allowed, *installed])}
     data = tuple(folder for real, folder in project.items() if real not in trusted)
     _check_contained(data, read_project())
-    return folders_of((*trusted.values(),)[::-1], hooks, data)
+    return folders_of((*trusted.values(),)[::-1], hooks, data)._replace(replaced=tuple(replaced))
+
+
+def _replaced_folders(installed: Sequence[Path], named: Sequence[Path]) -> list[Path]:
+    """Return the folders of installed packages in whose place another folder is named: a checkout of the package.
+
+    It has all their domains, and one of their operators at least: with others, both folders serve the domain.
+    """
+    places = {os.path.realpath(folder) for folder in named}
+    operators = {_name_of(file) for folder in named for file in files_named(folder, "*.yaml")}
+    domains = {domain for domain, _ in operators}
+    return [
+        folder
+        for folder in installed
+        if os.path.realpath(folder) not in places
+        and (own := {_name_of(file) for file in files_named(folder, "*.yaml")}) & operators
+        and {domain for domain, _ in own} <= domains
+    ]
+
+
+def _name_of(file: Path) -> tuple[str, str]:
+    """Return the domain and the name of the operator that a file of YAML declares."""
+    return normalize_domain(file.parent.name), file.stem
 
 
 def folders_of(named: tuple[Path, ...], hooks: bool | None, data: tuple[Path, ...] = ()) -> Folders:

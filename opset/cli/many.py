@@ -19,6 +19,7 @@ from opset.cli.working import Job, Workshop, open_executor, yield_records
 from opset.errors import Finding, UsageError
 from opset.file_names import list_paths
 from opset.opsets.registry import registry_with
+from opset.options import checked_options
 from opset.version_converter import target_of
 from opset.version_converter.stamps import AUTO
 from opset.version_converter.targets import target_of_version
@@ -33,6 +34,7 @@ class Submits(Protocol):
         """Return the future of a call."""
 
 
+@checked_options
 def convert_many(
     models: AnyPath | Iterable[AnyPath],
     to: int | str | Mapping[str, int] | None = None,

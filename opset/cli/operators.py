@@ -175,7 +175,7 @@ def schema_lines(data: Mapping[str, Any]) -> list[str]:
         for name, text in data["counterparts"].items():
             lines += prose_lines(f"{name}: {text}", "  ")
     for body in data["function"]:
-        lines += ["", *prose_lines(escape_text(f"function body{body_conditions(body)}"), "")]
+        lines += ["", *prose_lines(escape_text(f"function body{body_conditions(body, data['function'])}"), "")]
         lines += [f"  {escape_text(line)}" for line in body["nodes"].splitlines()]
     return lines
 

@@ -32,6 +32,7 @@ from opset.model.graph.index import Body, FreshNames, FunctionKey, ModelIndex, b
 from opset.model.graph.walking import function_key, subgraphs
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.options import checked_options
 from opset.preparation import read_model
 from opset.schemas.names import near_miss
 from opset.version_converter.calls import function_label
@@ -76,6 +77,7 @@ class Extraction:
     notes: list[str]
 
 
+@checked_options
 def extract(
     model: Any,
     inputs: Names = None,

@@ -36,6 +36,7 @@ from opset.model.graph.walking import function_key
 from opset.model.storage import external
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.options import checked_options
 from opset.preparation import read_model
 from opset.schemas.names import domain_name, near_miss
 from opset.version_converter import Conversion, Target, convert_model, target_of
@@ -82,6 +83,7 @@ class Merging:
     notes: list[str]
 
 
+@checked_options
 def merge(
     first: Any,
     second: Any,
@@ -345,9 +347,6 @@ class _Joining:
         connect = self._joint.connect
         if connect is None:
             return self._connections_by_name()
-        if isinstance(connect, str):
-            help = "give pairs, OUTPUT and INPUT of each: {'y': 'x'}"
-            raise UsageError(Finding("U103", f"{quote(connect)} connects nothing", help=help))
         pairs = [*dict.fromkeys(connect.items() if isinstance(connect, Mapping) else map(tuple, connect))]
         faults = FindingList()
         fed: set[str] = set()

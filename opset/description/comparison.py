@@ -16,6 +16,7 @@ from opset.description.structure.comparing import StructureComparison, compare_s
 from opset.file_names import list_paths
 from opset.html_text import Table, html_of, one_line
 from opset.model import load
+from opset.options import checked_options
 from opset.plain_text import count_text
 
 
@@ -51,6 +52,7 @@ class ModelComparison:
         return html_of(repr(self).strip("<>"), tables)
 
 
+@checked_options
 def compare_models(
     old: Any,
     new: Any,

@@ -24,6 +24,7 @@ from opset.html_text import Table, html_of, one_line
 from opset.inference.building.work import charge_to, default_budget
 from opset.model import Model, load
 from opset.model.model_version import LEVELS, Level, ModelVersion
+from opset.options import checked_options
 
 
 class ChangeKind(NamedTuple):
@@ -136,6 +137,7 @@ class _InterfaceValues(NamedTuple):
     defaults: frozenset[Any] = frozenset()
 
 
+@checked_options
 def compare_interfaces(
     old: Any, new: Any, *, allow_external_roots: Iterable[str | Path] = (), limits: Limits | None = None
 ) -> InterfaceComparison:

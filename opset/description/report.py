@@ -29,6 +29,7 @@ from opset.model import load
 from opset.model.model_version import ModelVersion
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.options import checked_options
 from opset.schemas.names import domain_name
 from opset.version_converter.availability import notes_on_domains
 from opset.version_converter.runtime_survey import RuntimeAnswer, releases_text, survey_runtimes
@@ -99,6 +100,7 @@ class ModelDescription:
         return html_of(repr(self).strip("<>"), tables)
 
 
+@checked_options
 def info(
     model: Any,
     *,

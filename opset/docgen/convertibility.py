@@ -180,7 +180,7 @@ class Convertibility:
         """Return the operators that replace an operator that the target lacks, None if nothing replaces it.
 
         The operators in `certain` of the result are made for every node, the ones in `made` for at least some nodes. If
-        the operator exists at `version`, the result is for targets at which it does not exist yet.
+        the operator exists at `version`, the result is for older targets, which do not have the operator yet.
 
         Args:
             operator: The operator.
@@ -199,7 +199,7 @@ class Convertibility:
         """Return the operators that replace an operator; None if nothing replaces it, or it does not exist. Not cached.
 
         `key` is (domain, operator), `version` the version of the domain in which the new nodes are written. If the
-        operator exists at this version, the result is for targets at which it does not exist yet.
+        operator exists at this version, the result is for older targets, which do not have the operator yet.
         """
         sinces = self._versions_of(key)
         if not sinces:
@@ -296,8 +296,8 @@ class Convertibility:
     def _spans_by_reason(self, key: Key, since: int, opset: int) -> dict[Reason, list[Span]]:
         """Return the target opsets at which a node that an adapter made may be refused, by reason, (code, why). Cached.
 
-        The target opsets are ranges (first, last), lowest first. At those of the reason ("", ""), the node may be
-        replaced by other operators.
+        The target opsets are ranges (first, last), lowest first. The key ("", "") is no refusal: it has the target
+        opsets at which other operators may replace the node.
 
         Args:
             key: The (domain, operator) of the new node.
@@ -419,8 +419,8 @@ class Convertibility:
     def _spans_of(self, key: Key, first: int) -> list[Span]:
         """Return the ranges (first, last) of opsets, lowest first, in which no operator of the domain changes.
 
-        Ranges that begin before `first` are left out. If there are more than MOST_TARGETS ranges, only changes of the
-        operator `key`, (domain, operator), divide them.
+        Ranges that begin before `first` are left out. If the domain has more than MOST_TARGETS ranges, the result has
+        longer ones, in which the operator `key`, (domain, operator), does not change, but others may.
         """
         domain = key[0]
         if domain not in self._spans:
@@ -446,8 +446,8 @@ class Convertibility:
         """Return the transition from version `since` to the next newer version if `up`, else to the next older one.
 
         Down from the operator's first version, it is the replacement by other operators, or a refusal if there is none.
-        If adapters or function bodies of the domain cannot be used, it is a refusal with the code of that error. The
-        result is None up from the newest version, and down from version 1.
+        If an error in the domain's adapters or function bodies is found, it is a refusal with the code of the error.
+        The result is None up from the newest version, and down from version 1.
         """
         final = self._registry.domains[key[0]] if up else since - 1
         if not final:

@@ -94,7 +94,7 @@ def pages(registry: Registry, domains: Sequence[str], progress: Progress | None 
 def _file_names(domains: Sequence[str]) -> dict[str, str]:
     """Return the name of a file, without ".md", for each domain; no two files have the same name.
 
-    A domain whose name begins like the name of a changelog gets a name that does not: "_changelog-x" for "changelog-x".
+    Names that begin with CHANGELOG are kept for changelogs: a domain "changelog-x" gets the name "_changelog-x".
     """
     taken = [each.removesuffix(".md") for each in (INDEX, COVERAGE)]
     odd = [domain for domain in domains if domain.lower().startswith(CHANGELOG)]
@@ -217,7 +217,12 @@ def operator_section(
         lines += [f"**Runtimes** that have it: {', '.join(having)}", ""] if having else []
     lines += ["**Shapes of outputs**", "", code_span(data["shape"]), ""] if data["shape"] else []
     for body in data["function"]:
-        lines += [f"**Function body**, {escape(body_conditions(body))}", "", *fence(body["nodes"]), ""]
+        lines += [
+            f"**Function body**, {escape(body_conditions(body, data['function']))}",
+            "",
+            *fence(body["nodes"]),
+            "",
+        ]
     elsewhere = (f"{escape(each)}: {phrase(text)}" for each, text in data["counterparts"].items())
     lines += _section_lines("Elsewhere", elsewhere)
     lines += _example_lines(newest, registry.examples(name, domain))

@@ -359,7 +359,7 @@ def _section_data(
         "bodies_of": newer["since"] if newer is not None and same_bodies else None,
         "bodies": [
             {
-                "served": escape_text(body_conditions(body)),
+                "served": escape_text(body_conditions(body, data["function"])),
                 "code": highlight(body["nodes"], "onnx", links),
                 "picture": body_picture(schema, schema.function[number], links),
             }

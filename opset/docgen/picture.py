@@ -237,7 +237,7 @@ def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
     """Yield lists of two or more points that should have the same x; no point is in two lists.
 
     A list has the points of one edge, or the boxes of a chain. In a chain, each box but the first reads only the box
-    above, and is the only box that reads it.
+    before it, and no other box reads the box before it.
     """
     seen: set[_Point] = set()
     for point in (each for layer in layers for each in layer):
@@ -254,8 +254,8 @@ def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
 def _next_in_run(point: _Point) -> _Point | None:
     """Return the point below that should have the same x as `point`, None if there is none.
 
-    For a point of an edge, the result is the next point of the edge. For a box, the result is the one box that reads
-    it, if this box reads no other.
+    For a point of an edge, the result is the next point of the edge. For a box that only one other box reads, the
+    result is the reading box, if it reads nothing else.
     """
     if point.box:
         only = point.below[0] if len(point.below) == 1 else None

@@ -155,9 +155,9 @@ class RuntimeFacts:
         """Return the kernels of an operator by since_version, for a runtime that has the kernels of another runtime.
 
         Each value is a list with an entry for each release in `listed`. An entry is a tuple of Taken, each with the
-        types and limits of a kernel; it is () if there is no kernel. The entry is taken from the facts of the other
-        runtime, at the release whose kernels this release has. If the other runtime knows operators only by name, ALL
-        is the only key of the dict. The argument `key` is (domain, operator).
+        types and limits of a kernel; it is () if there is no kernel. An entry is copied from the release of the other
+        runtime that has the same kernels. If the other runtime knows operators only by name, ALL is the only key of the
+        dict. The argument `key` is (domain, operator).
         """
         base = self._base
         assert base is not None
@@ -321,8 +321,8 @@ class Fates:
     def _is_expressed(self, key: Key, runtime: Runtime, can_be_made: Callable[[Key], bool]) -> bool:
         """Return whether other operators can replace an operator at the runtime's newest opset.
 
-        `can_be_made` returns whether the runtime runs an operator, or others can replace it in turn. Only operators
-        that the replacement of every node needs are checked. A node that needs further operators may still be refused.
+        For each operator that is always part of the replacement, `can_be_made` must return True: the runtime runs the
+        operator, or other operators can replace it. Operators that only some nodes need are not checked.
         """
         newest = self._registry.domains[key[0]]
         highest = runtime.opsets.get(key[0], (None, None))[1]
@@ -430,9 +430,10 @@ def _allowed_elements(versions: tuple[OpSchema, ...], name: str) -> frozenset[st
 
 
 def _join_all(taken: Sequence[Taken]) -> list[Taken]:
-    """Return the kernels without repetitions; kernels are joined if one kernel could take the same nodes.
+    """Return the kernels, joined where possible; the result takes the same nodes.
 
-    Two kernels can be joined if they have the same limits, and the same types for all parameters but one.
+    Repetitions are left out. Two kernels are joined if they have the same limits, and the same types for all parameters
+    but one.
     """
     kernels = list(dict.fromkeys(taken))
     position = 0

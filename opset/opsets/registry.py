@@ -15,6 +15,7 @@ from opset.errors import Finding, SchemaError, UsageError, brief_name, listing
 from opset.file_names import list_paths
 from opset.html_text import one_line
 from opset.opsets.releases import RELEASES
+from opset.options import checked_options
 from opset.schemas.index import (
     compile_operators,
     make_docs,
@@ -306,7 +307,10 @@ def _repeated_declarations(operators: Iterable[Operator]) -> Iterator[Finding]:
         key = operator.domain, operator.name
         if key in declared:
             message = f"{operator.name} of {domain_name(operator.domain)} is declared already, by {declared[key]}"
-            yield Finding("S108", message, place=f"{operator.path}:1:1", help="use a domain of your own")
+            help = "use a domain of your own"
+            if declared[key] != "the standard":
+                help = "name one of the two: --schemas takes precedence over an installed package if it has all domains"
+            yield Finding("S108", message, place=f"{operator.path}:1:1", help=help)
         declared[key] = operator.path
 
 
@@ -349,6 +353,7 @@ def _metadata_with_schemas(folder: str) -> list[Path]:
         return []
 
 
+@checked_options
 def get_schema(op_type: str, max_inclusive_version: int | str | None = None, domain: str | int = "") -> OpSchema:
     """Return the schema of an operator of the standard.
 

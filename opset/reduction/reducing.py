@@ -13,6 +13,7 @@ from opset.errors import Finding, UsageError
 from opset.file_names import list_paths
 from opset.model import Model, load
 from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.options import checked_options
 from opset.reduction.nodes import reduce_nodes
 from opset.reduction.search import Exhausted, Search, node_count
 from opset.reduction.symptoms import Differs, Fails, RefusalSymptom, Shown, Symptom
@@ -41,6 +42,7 @@ class Reduction:
     complete: bool
 
 
+@checked_options
 def reduce(
     model: Any,
     to: int | str | Mapping[str, int] | None = None,

@@ -179,7 +179,7 @@ def signed_expressions(types: Sequence[str], sets: TypeSets) -> list[str]:
 
 
 def _shorten_floats(value: Any) -> Any:
-    """Return a copy of a value in which all floats, at any depth of dicts and lists, are replaced by `short_float`."""
+    """Return a copy of a value in which all floats, at any depth of dicts and lists, are shortened by `short_float`."""
     if isinstance(value, dict):
         return {key: _shorten_floats(each) for key, each in value.items()}
     if isinstance(value, list):

@@ -117,8 +117,8 @@ def translate_value(schema: OpSchema, name: str, value: Any) -> Any:
 def is_old_value(value: Any, old: Any) -> bool:
     """Whether the attribute value `value` is equal to `old`.
 
-    `old` is declared in the `change:` block of a version: a node whose attribute has this value means the same in the
-    version before. If it is {"all": 1}, every list or tuple that has only ones is equal to it, an empty one too.
+    `old` is declared in the `change:` block of a version. It is the value with which a node means the same as in the
+    version before. If `old` is {"all": 1}, every list or tuple of ones is equal to it, even an empty one.
     """
     if isinstance(old, dict):
         return isinstance(value, list | tuple) and all(item == old["all"] for item in value)

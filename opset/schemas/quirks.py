@@ -111,6 +111,9 @@ QUIRKS = (
           "the tool of onnxruntime-extensions for pre- and postprocessing, in 2023",
           "runtimes of before onnx 1.18; not onnxruntime 1.31", MEND, "`num_outputs` is the number of outputs",
           "num_outputs"),
+    Quirk(("ConstantOfShape",), 9, NEWEST, "`value` without dimensions, a scalar",
+          "exporters that write constants as scalars", "importers that read one element; not onnxruntime 1.31", MEND,
+          "written with shape [1]", "value"),
     Quirk(("Squeeze", "Unsqueeze"), 1, 10, "negative `axes`, which came with version 11", "torch at opset 9 and 10",
           ORT, KEEP, "computed as version 11", "axes", stand_in=("", 11)),
     Quirk(("Gather",), 1, 10, "negative indices, which came with version 11", "torch at opset 9 and 10", ORT, KEEP,
@@ -158,11 +161,11 @@ def alias(op_type: str, version: int) -> Quirk | None:
 
 
 def quirk_of_values(op_type: str, version: int) -> Quirk | None:
-    """Return the quirk by which runtimes accept nodes of an operator that break its constraints; else None.
+    """Return the quirk by which runtimes accept nodes of an operator that break its constraints; None if there is none.
 
     A quirk is a known deviation from the standard, such as negative indices of Gather at opset 10. `op_type` is an
-    operator of ai.onnx, `version` the opset. A quirk about an attribute counts only if an operator version computes
-    such nodes (`stand_in`).
+    operator of ai.onnx, `version` the opset. A quirk about an attribute is skipped if its field `stand_in` is None,
+    that is, if no operator version computes such nodes.
     """
     found = (each for each in quirks_of(op_type, version) if each.action == KEEP and not each.origin)
     return next((each for each in found if each.stand_in is not None or not each.attribute), None)
@@ -188,13 +191,13 @@ def is_internal(attribute: str) -> bool:
 def is_kept(schema: OpSchema, version: int, attribute: str, value: Any) -> bool:
     """Whether a node with an illegal attribute value stays as it is, because a quirk says that runtimes accept it.
 
-    False for operators of other domains than ai.onnx.
+    The result is False for operators of domains other than ai.onnx.
 
     Args:
         schema: The operator version of the node.
         version: The opset of ai.onnx that the model imports.
         attribute: The name of the attribute.
-        value: The value. If it is a tuple, such a quirk about one of its elements is enough.
+        value: The value. A tuple stays as it is if runtimes accept one of its elements.
     """
     if schema.domain:
         return False

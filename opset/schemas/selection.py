@@ -141,7 +141,7 @@ def select_operators(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Sel
 def _merge_targets(targets: Sequence[SelectionTarget]) -> list[SelectionTarget]:
     """Return the targets, with all targets in the same folder of domains joined to one.
 
-    Folders count as the same if links lead to the same one. A target that is the whole folder includes all others.
+    A folder that is reached by several links is one folder. A target that is the whole folder includes all others.
     """
     merged: dict[str, SelectionTarget] = {}
     for target in targets:

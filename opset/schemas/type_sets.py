@@ -92,7 +92,7 @@ def _shortest_expressions(wanted: frozenset[str], sets: tuple[tuple[str, tuple[s
 def compact_types(types: Iterable[str], sets: TypeSets) -> str:
     """Return a short phrase for the given types, with names of type sets: "floats, string", "real_ir4 without bool".
 
-    If the phrase names a set, all types of the set are given, except for at most two that follow "without".
+    "real_ir4 without bool" stands for all types of the set real_ir4 except bool. At most two types follow "without".
     """
     wanted = frozenset(types)
     best = shortest_expressions(wanted, sets)

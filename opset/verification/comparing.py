@@ -222,15 +222,15 @@ class InnerValues:
 
     def __init__(self, most: int) -> None:
         self._left = most
-        self._values: dict[tuple[str, int], tuple[str, Any]] = {}
-        self._counts: dict[str, int] = {}
+        self._values: dict[tuple[str, str, int], tuple[str, Any]] = {}
+        self._counts: dict[tuple[str, str], int] = {}
         self.cut = False
         self.first: tuple[str, str, str, str] | None = None
         self._rtol = 0.0
 
     def keep(self, location: str, name: str, value: Any) -> None:
         """Keep a value of the first model; if there is no room for it, only set `cut`."""
-        key = self._key(name)
+        key = self._key(location, name)
         size = nbytes(value)
         if size > self._left:
             self.cut = True
@@ -246,19 +246,23 @@ class InnerValues:
     def compare(self, location: str, name: str, value: Any) -> None:
         """Compare a value of the second model with the first model's value of the same name.
 
-        If the name is computed several times, as in a loop, the values are matched in order. The first value that
-        differs is kept in `first`.
+        Values inside a function are compared with those inside the function of that name. If a name is computed
+        several times, as in a loop, the values are matched in order. The first value that differs is kept in `first`.
         """
-        key = self._key(name)
+        key = self._key(location, name)
         if self.first is None and key in self._values:
             place, before = self._values[key]
             if why := why_different(before, value, self._rtol, None):
                 self.first = name, place, location, why
 
-    def _key(self, name: str) -> tuple[str, int]:
-        """Return (name, how often a value of this name has been computed, this time included)."""
-        self._counts[name] = self._counts.get(name, 0) + 1
-        return name, self._counts[name]
+    def _key(self, location: str, name: str) -> tuple[str, str, int]:
+        """Return (function, name, how often this value has been computed, this time included).
+
+        The function is that of the node at `location`, "" for a node of the graph and its subgraphs.
+        """
+        function = location.partition(",")[0] if location.startswith("function ") else ""
+        self._counts[function, name] = self._counts.get((function, name), 0) + 1
+        return function, name, self._counts[function, name]
 
 
 def _is_float(array: Any) -> bool:

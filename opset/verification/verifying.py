@@ -27,6 +27,7 @@ from opset.inference.engine.binding import plain_sizes
 from opset.model.graph.index import bodies
 from opset.model.storage.container import Model, load
 from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.options import checked_options
 from opset.reference.engine.limits import byte_limit, limit_error
 from opset.reference.value_info import value_info_of
 from opset.tensor_io.files import read_values
@@ -92,6 +93,7 @@ class Interface(NamedTuple):
     notes: list[str]
 
 
+@checked_options
 def verify(
     before: Any,
     after: Any,

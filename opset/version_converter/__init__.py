@@ -16,6 +16,7 @@ from opset.errors import ConversionError, Finding, UsageError
 from opset.file_names import list_paths
 from opset.model import Model, load
 from opset.opsets.registry import Registry, Schemas, default_registry, registry_with
+from opset.options import checked_options
 from opset.preparation import Freeze
 from opset.version_converter.conversion import convert_model
 from opset.version_converter.result import Conversion
@@ -114,6 +115,7 @@ class LowerOptions(TypedDict, total=False):
     limits: Limits | None
 
 
+@checked_options
 def plan(
     model: ModelLike,
     to: int | str | Mapping[str, int] | None = None,
@@ -169,6 +171,7 @@ def convert(
 def convert(
     model: MessageT, to: int | str | Mapping[str, int] | None = None, **options: Unpack[ConvertOptions]
 ) -> MessageT: ...
+@checked_options
 def convert(
     model: Any,
     to: int | str | Mapping[str, int] | None = None,
@@ -240,6 +243,7 @@ def convert(
 def lower(model: ModelSource, operators: str | Iterable[str], **options: Unpack[LowerOptions]) -> Model: ...
 @overload
 def lower(model: MessageT, operators: str | Iterable[str], **options: Unpack[LowerOptions]) -> MessageT: ...
+@checked_options
 def lower(
     model: Any,
     operators: str | Iterable[str],

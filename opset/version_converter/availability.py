@@ -5,17 +5,19 @@ A restriction that only words state is not checked; the report of a conversion l
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from opset.errors import SHOWN, listing, safe_text
+from opset.model.attributes import attribute_value
 from opset.model.graph.index import ModelIndex, Operator
 from opset.model.graph.walking import names_read, subgraphs
 from opset.model.types import element_of
 from opset.opsets.registry import Registry
 from opset.opsets.runtimes import Kernel, Runtime
-from opset.opsets.runtimes.model import RANGE, KernelFault, serves_version
+from opset.opsets.runtimes.model import RANGE, Comparison, KernelFault, serves_version
 from opset.schemas.function_bodies import body_nodes
 from opset.schemas.model import OpSchema
 from opset.schemas.names import normalize_domain
@@ -319,9 +321,10 @@ class Availability:
     ) -> Lack | None:
         """Return why no kernel of a runtime takes a node, None if a kernel takes it.
 
-        If several kernels fail for different reasons, a reason other than types is preferred; `elements` of the result
-        has the types that any of them takes. If a kernel takes the node, its restrictions that are stated only in words
-        are added to `unchecked`. `opset` is the version of the node's domain that the model imports.
+        The reason is that of the first kernel that takes the node's types, or else of the first kernel. `elements` of
+        the result has the types that at least one kernel takes instead. If a kernel takes the node, its restrictions
+        that are stated only in words are added to `unchecked`. `opset` is the version of the node's domain that the
+        model imports.
         """
         name = f"{runtime.title} {runtime.release}"
         kernels = runtime.kernels(schema.name, schema.domain)
@@ -348,11 +351,12 @@ class Availability:
     def _lack_in_body(
         self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts
     ) -> Lack | None:
-        """Return why a runtime cannot run a node by its function body at `opset`, None if no reason is known.
+        """Return why a runtime cannot run a node by its operator's function body; None if no reason is known.
 
-        Only nodes of the body that have the same first input as the node are looked at. The reason is that the runtime
-        has kernels for the operator of one of these, but none for the type of this input. If the type is unknown, or a
-        body computes it in a wider type, the result is None.
+        Only the type of the node's first input counts. The reason is that a node of the body reads this input first,
+        and that all kernels of that node's operator reject the type. An operator without kernels is no reason. The
+        result is None if the type is unknown, or if a body computes it in a wider type. `opset` is the opset that the
+        model imports.
         """
         element = facts.element(node.input[0]) if node.input and node.input[0] else None
         if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):
@@ -411,11 +415,14 @@ def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
     kernels += [fault.nodes for fault in faults]
     names_given = any(fault.present or fault.absent for fault in faults)
     needs_constants = any(kernel.constant_inputs or kernel.values for kernel in kernels)
+    compared = {str(side) for fault in faults for each in fault.where for side in (each.name, each.other)}
     demands = Demands(
-        attributes=frozenset(name for kernel in kernels for name in kernel.attributes),
+        attributes=frozenset(name for kernel in kernels for name in kernel.attributes) | compared,
         shapes=any(each.input_ranks or each.static_shape for each in kernels)
         or any(each.empty or each.scalars or each.states for each in faults),
-        constants=names_given or needs_constants or any(each.values or each.computed or each.known for each in faults),
+        constants=names_given
+        or needs_constants
+        or any(each.values or each.computed or each.known or each.where for each in faults),
         outputs=names_given or any(kernel.outputs is not None for kernel in kernels),
         ranks=any(kernel.known_ranks for kernel in kernels),
         captures=any(fault.captures for fault in faults),
@@ -552,7 +559,60 @@ def _has_fault(fault: KernelFault, runtime: Runtime, node: Any, schema: OpSchema
             return False
     if len(known) < len(fault.values):
         return False
-    return None if fault.when or None in known.values() else True
+    compared = [_compare(each, node, schema, read, facts) for each in fault.where]
+    if False in compared:
+        return False
+    return None if fault.when or None in (*known.values(), *compared) else True
+
+
+_MOST_PLACES = 32
+"""Elements of an attribute that are compared with a number."""
+_SIGNS = {"=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
+def _compare(
+    comparison: Comparison, node: Any, schema: OpSchema, read: Mapping[str, str], facts: ValueFacts
+) -> bool | None:
+    """Return whether a comparison of a fault holds for a node; None if it depends on values that are not known.
+
+    For example, `scales[0] != 1` compares an element of an input, and `output_padding >= strides` compares attributes.
+    A comparison of attributes holds if it holds for the elements at one position. An attribute that the node leaves out
+    has its default. If the attribute has no default, its elements are 1 on the right side of the comparison; on the
+    left side, the result is False. `read` has the names of the node's input values, by the schema's input names.
+    """
+    sign = _SIGNS[comparison.sign]
+    if comparison.at is not None:
+        if comparison.name not in read:
+            return False
+        constant = facts.small_constant(read[comparison.name])
+        if constant is None:
+            return None
+        values = constant.values
+        return comparison.at < len(values) and bool(sign(values[comparison.at], comparison.other))
+    stated = {each.name: each for each in node.attribute}
+    sides = [_numbers(each, stated, schema) for each in (comparison.name, comparison.other)]
+    if None in sides:
+        return None
+    left, right = sides[0] or [], sides[1] or []
+    return any(sign(*pair) for pair in zip(left, right or [1] * len(left), strict=False))
+
+
+def _numbers(side: str | float, stated: Mapping[str, Any], schema: OpSchema) -> list[float] | None:
+    """Return the numbers on one side of a comparison; None if they are known only when a function is called.
+
+    `side` is a number, which is repeated, or the name of an attribute. `stated` has the attributes that the node
+    states, by name; any other attribute has its default. The result is [] for an attribute without a default. It is
+    None if the attribute refers to an attribute of the function around the node.
+    """
+    if not isinstance(side, str):
+        return [side] * _MOST_PLACES
+    attribute, declared = stated.get(side), schema.attributes.get(side)
+    if attribute is not None and attribute.ref_attr_name:
+        return None
+    value = attribute_value(attribute) if attribute is not None else declared and declared.default
+    if value is None:
+        return []
+    return [*value] if isinstance(value, list | tuple) else [value]
 
 
 def notes_on_operators(runtime: Runtime) -> list[str]:

@@ -221,8 +221,8 @@ class BodyConversion:
     def _stays(self, index: int, route: Route) -> bool:
         """Whether the node at `index` stays: its Route keeps such nodes, and the target's runtime runs this one.
 
-        If no runtime is targeted, only the Route counts. A node that the runtime runs is counted for the notes about
-        it.
+        If no runtime is targeted, only the Route counts. A node that the runtime runs is counted for the notes on the
+        runtime.
         """
         if route.verdict is not Verdict.KEEP:
             return False
@@ -289,7 +289,7 @@ class BodyConversion:
 
         The key is the result of `form_of`: the node's operator, attributes, types, shapes and small constants. Nothing
         is added if the new nodes depend on more than that. The node must be the one that was lowered last. `counts` are
-        the availability's counts from before it was lowered; the template keeps their difference from the counts now.
+        the availability's counts before the node was lowered. The template keeps what the lowering added to the counts.
         """
         looked_up = self._facts.looked_up or ()
         if not self._facts.large_read and (form := form_of(self.body, index, self._facts)) is not None:
@@ -344,7 +344,7 @@ class BodyConversion:
     def _refuse_node(self, index: int, refusal: Refusal) -> None:
         """Add the finding for a refused node to the conversion's refusals.
 
-        The node is counted in `refused` and, with others refused for the same reason, in `blocked`.
+        The node is counted in `refused`, and for its operator version and reason in `blocked`.
         """
         conversion, finding = self._context.conversion, self._finding_of(index, refusal)
         conversion.refused += 1
@@ -395,9 +395,9 @@ class BodyConversion:
 
 
 def _impossible_advice(graph: Any) -> list[str]:
-    """Return the kinds of advice that are of no use for a graph, as its inputs lack nothing of this kind.
+    """Return the kinds of advice that are of no use for a graph, such as GIVE_SHAPES if every input states a shape.
 
-    They are FIX_SIZES if no size is open, GIVE_SHAPES if no shape is missing, and GIVE_TYPES if no type is missing.
+    FIX_SIZES is among them if no input has an open size, GIVE_TYPES if every input states a type.
     """
     stated = [value.type for value in graph.input]
     shapes = [type_.tensor_type.shape for type_ in stated if type_.tensor_type.HasField("shape")]

@@ -226,8 +226,8 @@ class _Inliner:
         """Replace the calls of chosen functions, in all graphs and in all functions that are not chosen.
 
         Subgraphs are included, and so are calls among the new nodes, until no call of a chosen function is left.
-        Replaced calls are counted in the Inlining. A call that cannot be inlined is removed, and a refusal is added
-        there. Raises BudgetExceeded if the budget is used up; the model may then be half changed.
+        Replaced calls are counted in the Inlining. A call that cannot be inlined is removed, and a refusal is added to
+        the Inlining. Raises BudgetExceeded if the budget is used up; the model may then be half changed.
         """
         self._charge_all()
         for graph in _graphs_of(self._proto):

@@ -674,7 +674,7 @@ def find_foreign_types(index: ModelIndex, runtime: Runtime) -> Iterator[Finding]
 def _prepare_functions(
     model: Model, index: ModelIndex, conversion: Conversion, task: Task, strategy: Strategy
 ) -> tuple[Model, ModelIndex]:
-    """Return the model and its index after a strategy has copied functions, so that adapters know more in each copy.
+    """Copy functions of a model, so that adapters know more in each copy; return the new model and its index.
 
     `strategy` says which calls share a copy. The given model and index are returned if no copy would help. A note with
     the number of added functions is added to the conversion. Raises BudgetExceeded if the copies need more steps or

@@ -115,7 +115,7 @@ class Crossing:
     def _final(self) -> int:
         """The opset of ai.onnx for new nodes: the target's, else the body's, else the model's.
 
-        If none of them imports ai.onnx, it is the one that goes with the target's other domains and IR version.
+        If ai.onnx is missing in all of them, the opset is the one that goes with the target's other domains.
         """
         context = self._context
         opset = context.opsets.get("") or self._versions.get("") or context.index.opsets.get("")
@@ -124,9 +124,9 @@ class Crossing:
     def cross_transitions(self, index: int, change: VersionChange) -> list[Any] | None:
         """Return the nodes that replace the node at `index` of the body, None if it stays as it is.
 
-        A node crosses all transitions from its version of the operator to the target's. At some opsets, releases of
-        onnx have different versions of an operator. At such an opset, a node is first read as one of the older version,
-        if this version has all its attributes. If that is refused, the node is read as one of the newer version.
+        A node crosses all transitions from its version of the operator to the target's. At some opsets, an operator has
+        an older version in some releases of onnx. The node is then first read as one of the older version, if the older
+        version has all attributes of the node. If it is refused, it is read as one of the newer version.
 
         `change` has the node's operator, and its versions before and after. A replaced node is added to the actions of
         the conversion. Raises Refusal if no nodes at the target compute the same, BudgetExceeded if the budget is used
@@ -435,7 +435,7 @@ class Crossing:
 
         Raises Refusal C204 in these cases:
 
-        - no older version that can be reached, from opset 7 on, changes the node;
+        - no step to an older version, down to opset 7, changes the node;
         - `lack` is about types or constants, which an older version does not change;
         - the node was made from a node of the same operator.
 
@@ -565,7 +565,7 @@ class Crossing:
     def _rewrite(
         self, pending: Pending, replace: Callable[[Builder, Node], Result], what: str, crossed: list[str]
     ) -> list[Pending]:
-        """Return the nodes that `replace` makes of a node at its version; add "Pad 13 with `what`" to `crossed`."""
+        """Return the new nodes that `replace` makes of a node; add the step, "Pad 13 with `what`", to `crossed`."""
         node = pending.node
         schema = self._context.registry.schema(node.op_type, pending.version, pending.operator[1])
         assert schema is not None
@@ -646,13 +646,13 @@ class Crossing:
         return apply_derived(step.derived, op, node, context.valid)
 
     def _add_initializer(self, tensor: Any, name: str) -> str | None:
-        """Add an initializer that holds a tensor, if a Constant of the target cannot hold its type; return its name.
+        """Add an initializer that holds a tensor, and return the name of the initializer.
 
-        If a Constant can hold the type, nothing is added, and "" is returned. In a function, which has no initializers,
-        only the elements are recorded, and None is returned.
+        Nothing is added if a Constant of the target can hold the type of the tensor; the result is then "". In a
+        function, which has no initializers, only the elements are recorded, and the result is None.
 
-        The initializer is named `name` and is added to the graph of the body. Below IR version 4, subgraphs can have
-        none: the outermost graph then gets it, under a new name. Raises BudgetExceeded if the budget is used up.
+        The initializer is named `name` and is added to the graph of the body. Below IR version 4, an initializer for a
+        subgraph is added to the outermost graph, under a new name. Raises BudgetExceeded if the budget is used up.
         """
         element = element_name(tensor.data_type)
         if self._final >= 9 or element in EARLY_CONSTANT:

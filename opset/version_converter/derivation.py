@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 from opset.errors import safe_text
 from opset.model.elements import NUMBERS, element_name
 from opset.schemas.constraints.grammar import terms_of
-from opset.schemas.constraints.signature import DATA_TYPE, arity_misfits, comparisons_of, type_misfits, value_misfits
+from opset.schemas.constraints.signature import (
+    ANY_CASE,
+    DATA_TYPE,
+    arity_misfits,
+    comparisons_of,
+    type_misfits,
+    value_misfits,
+)
 from opset.schemas.model import OPTIONAL, SINGLE, VARIADIC, Attribute, AttributeChange, Change, OpSchema, is_old_value
 from opset.version_converter.helps import cast_help
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type
@@ -52,6 +59,8 @@ class Counterpart(NamedTuple):
         version cannot express the value, such as 0.5 for an integer.
         """
         source, target = self.source, self.target
+        if source.kind == ANY_CASE:
+            value = [*map(self._choice, value)] if isinstance(value, list | tuple) else self._choice(value)
         if self.values and isinstance(value, list | tuple):
             value = type(value)(self.values.get(item, item) for item in value)
         elif self.values:
@@ -67,6 +76,10 @@ class Counterpart(NamedTuple):
         number = int(value) if target.type == "int" else struct.unpack("<f", struct.pack("<f", value))[0]
         return number if number == value else None
 
+    def _choice(self, word: str) -> str:
+        """Return the source version's choice that is `word` in other upper and lower case, else `word` itself."""
+        return next((choice for choice in self.source.choices if choice.lower() == word.lower()), word)
+
     @property
     def differs(self) -> bool:
         """Whether the attribute has another name or type in the target version, or its values another meaning."""
@@ -81,6 +94,8 @@ class Counterpart(NamedTuple):
         source, target = self.source, self.target
         if target.kind == DATA_TYPE:
             return False
+        if source.kind == ANY_CASE and target.kind != ANY_CASE:
+            return True
         values = {self.value(choice) for choice in source.choices}
         if target.choices and (not values or values - {*target.choices}):
             return True
@@ -110,6 +125,8 @@ class DerivedAdapter(NamedTuple):
     undefined: dict[str, Any]
     """Values of attributes that mean nothing in the source version."""
     must_equal: dict[str, Any]
+    required: tuple[tuple[str, str], ...]
+    """Names before and after of attributes that the target version requires, and the source version does not."""
     unsupported: tuple[str, ...]
     to_input: dict[str, int]
     to_attribute: dict[int, str]
@@ -127,8 +144,8 @@ class DerivedAdapter(NamedTuple):
     def rewrites(self) -> bool:
         """Whether the adapter may rename the operator, set defaults, rewrite attributes, or turn them into inputs.
 
-        If not, it checks nodes against the target version, and most stay as they are. It may still remove attributes,
-        absent inputs or unread outputs, count negative axes from the front, or compute in a wider type.
+        If not, the adapter checks nodes against the target version. It may still change some: remove attributes, absent
+        inputs or unread outputs, count negative axes from the front, or compute in a wider type.
         """
         return bool(
             self.renamed
@@ -147,6 +164,7 @@ class DerivedAdapter(NamedTuple):
             or self.rewrite
             or self.undefined
             or self.must_equal
+            or self.required
             or self.unsupported
             or self.narrower
             or self.type_restrictions
@@ -195,6 +213,9 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
             for attribute in added
             if old[attribute.name] != attribute.default and not isinstance(old[attribute.name], dict)
         ]
+    stated = {after for _, after, _ in filter(None, set_defaults)}
+    required = [(pair.source.name, pair.target.name) for pair in counterparts if not pair.source.required]
+    required += [(attribute.name, attribute.name) for attribute in added if upwards]
     integers = [name for name, attribute in source.attributes.items() if attribute.type in ("int", "ints")]
     axes = tuple(name for name in integers if facets[name].negative)
     from_front = () if upwards or not source.inputs else axes
@@ -210,6 +231,11 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
         ),
         undefined={name: facet.undefined for name, facet in facets.items() if upwards and facet.undefined is not None},
         must_equal={} if upwards else old,
+        required=tuple(
+            (before, after)
+            for before, after in required
+            if target.attributes[after].required and after not in stated and before not in unsupported
+        ),
         unsupported=tuple(unsupported),
         to_input=inputs if upwards else {},
         to_attribute={} if upwards else {position: name for name, position in inputs.items()},
@@ -241,8 +267,8 @@ def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange,
     Args:
         before: The attribute in the older version.
         after: The attribute in the newer version.
-        facet: Its `values` have the newer value for each older value that is replaced. Downwards, the replacement is
-            reversed; a newer value that the older version has, too, then stays.
+        facet: Its `values` have the newer value for each older value that is replaced. If the older version is the
+            target, each newer value is replaced by its older value. A newer value that is legal in both versions stays.
         upwards: Whether the older version is the source.
     """
     if upwards:
@@ -280,12 +306,13 @@ def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | Non
 
 
 def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
-    """Whether the target version takes fewer inputs or outputs, or requires an input that is optional in the source."""
+    """Whether the target version takes fewer inputs or outputs, or requires more of them."""
     required = any(
         after.option == SINGLE and before.option == OPTIONAL
         for before, after in zip(source.inputs, target.inputs, strict=False)
     )
-    return required or target.max_input < source.max_input or target.max_output < source.max_output
+    fewer = target.max_input < source.max_input or target.max_output < source.max_output
+    return required or fewer or target.min_input > source.min_input or target.min_output > source.min_output
 
 
 def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestriction, ...]:
@@ -406,8 +433,8 @@ def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dic
 def _cut_off_absent(derived: DerivedAdapter, node: Node, inputs: list[str], outputs: list[str]) -> None:
     """Remove absent inputs and unread outputs from the ends of `inputs` and `outputs`, in place.
 
-    Each list is cut only until the target version allows its length. Raises Refusal C204 if the target version does not
-    take what is left: too many, or a required one is missing.
+    Each list is cut only until the target version allows its length. Raises Refusal C204 if too many inputs or outputs
+    are left for the target version, or if one that it requires is missing.
     """
     target, schema, is_read = derived.target, node.schema, node.values.is_read
     while len(inputs) > target.max_input and not inputs[-1]:
@@ -453,7 +480,13 @@ def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str],
             what = safe_text(value) if not hasattr(value, "DESCRIPTOR") else "given"
             raise Refusal("C204", f"'{name}' is {what}; version {since} has no such attribute")
         drop.append(name)
-    changes = {after: value for before, after, value in derived.set_defaults if not node.has(before)}
+    for name, required in derived.required:
+        if not node.has(name):
+            what = "it" if name == required else f"'{required}'"
+            raise Refusal("C204", f"the attribute '{name}' is absent, and version {since} requires {what}")
+    changes = {new: value for name, new, value in derived.set_defaults if not node.has(name)}
+    if changes:
+        _check_values(derived, changes)
     for pair in derived.rewrite:
         source, target = pair.source, pair.target
         if not node.has(source.name):

@@ -24,6 +24,8 @@ from opset.version_converter.lazy_inference import LazyInference
 from opset.version_converter.limits import MAX_PRODUCERS, MAX_READ
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from opset.inference.building.dimensions import Size
     from opset.inference.building.types import Type
 
@@ -417,9 +419,9 @@ class ValueFacts:
         return None if home is None or home.body.root.function else home._stated_type(name)
 
     def types(self, names: Sequence[str]) -> list[tuple[str | None, ...]]:
-        """Return the types of several values as text, in a list of one tuple, in the order of `names`.
+        """Return the types of the values `names` as text: a list with one tuple, which has them in this order.
 
-        In a function, if types differ between calls, the list has a tuple for each call. In a tuple, "" stands for an
+        In a function whose calls give different types, the list has a tuple for each call. In a tuple, "" stands for an
         absent value (name ""), and None for an unknown type.
         """
         known = self._types if self.looked_up is None else {}
@@ -477,6 +479,22 @@ class ValueFacts:
             return set()
         pairs = enumerate(zip(*shapes, strict=False))
         return {axis for axis, (before, after) in pairs if before is not None and before == after}
+
+    def growth(self, source: str, result: str) -> list[Fraction] | None:
+        """Return by what the size of each axis of `source` is multiplied in `result`; sizes may be symbolic.
+
+        The result is None if a factor is not sure, or if the ranks differ. This sets `large_read`, as `kept_axes` does.
+        """
+        from opset.inference.building.shapes import size_ratio
+
+        self.large_read = True
+        types = self._full_type(source), self._full_type(result)
+        shapes = [type_.shape for type_ in types if type_ is not None and type_.shape is not None]
+        if len(shapes) < 2 or len(shapes[0]) != len(shapes[1]):
+            return None
+        factors = [size_ratio(after, before) for before, after in zip(*shapes, strict=True)]
+        known = [factor for factor in factors if factor is not None]
+        return known if len(known) == len(factors) else None
 
     def graph_shapes(self, name: str, attribute: str) -> list[list[Shape | None]]:
         """Return the shapes of the outputs of a node's subgraph: one list for each run of the subgraph.

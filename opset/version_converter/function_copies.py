@@ -46,8 +46,9 @@ def specialize_functions(
 ) -> tuple[Any, int]:
     """Return a copy of the ModelProto in which calls with different parameters call different copies of a function.
 
-    Parameters differ if one call omits an input or attribute that another gives, and a node that may change reads it.
-    In each copy, the inputs and attributes that its calls omit are absent. Calls are changed to the name of their copy.
+    Parameters differ if one call omits an input or attribute that another call gives. Inputs and attributes count only
+    if a node that may change reads them. In each copy, the inputs and attributes that its calls omit are absent. Calls
+    are changed to the name of their copy.
 
     Args:
         index: The index of the model.
@@ -187,12 +188,13 @@ class _FunctionCalls:
         return frozenset(inputs), frozenset(attributes & declared)
 
     def _parameters_of(self, body: Body, position: int, key: FunctionKey, fixed: Parameters) -> Parameters:
-        """Return the Parameters of the node at `position`, which calls the function `key`: what it omits and gives.
+        """Return the Parameters of the call at `position` of the function `key`: what the call omits and gives.
 
-        Only inputs and attributes that matter are in the result. An input also counts as omitted if the call passes on
-        an input that `fixed`, the Parameters of the function around the call, omits. Values that the call gives are
-        included only if they are to be written into copies. For an attribute that it does not give, the default is
-        included.
+        Only inputs and attributes that matter are in the result. Values that the call gives are included only if they
+        are to be written into copies. An attribute that the call omits has its default.
+
+        `fixed` are the Parameters of the function around the call. If the call passes on an input that `fixed` omits,
+        the call omits this input, too.
         """
         inputs, attributes = self.matters[key]
         present = {

@@ -21,6 +21,7 @@ from opset.model import load
 from opset.model.graph.index import FunctionKey, ModelIndex
 from opset.model.storage.container import MessageT, Model, ModelSource
 from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.options import checked_options
 from opset.preparation import read_model
 from opset.schemas.names import domain_name, normalize_domain
 from opset.version_converter.calls import Inlining, function_label, inline_chosen
@@ -49,6 +50,7 @@ def inline_functions(
 def inline_functions(
     model: MessageT, functions: Iterable[str] | None = None, **options: Unpack[InlineOptions]
 ) -> MessageT: ...
+@checked_options
 def inline_functions(
     model: Any,
     functions: Iterable[str] | None = None,
@@ -144,7 +146,8 @@ def inline_model(
 def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
     """Whether a name is an operator of the registry, and no function of the model.
 
-    "Gelu" is an operator of ai.onnx, and may be a function of any domain; "com.example.Scale" is of this domain.
+    "Gelu" is read as an operator of ai.onnx, or as a function of any domain. "com.example.Scale" is read as Scale of
+    the domain com.example.
     """
     domain, _, op_type = name.rpartition(".")
     if any(name in (key[1], f"{domain_name(key[0])}.{key[1]}") for key in index.functions):

@@ -142,9 +142,9 @@ def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
 def _features(proto: Any, all_bodies: list[Body], above: int, before: int) -> Iterator[Feature]:
     """Yield the features of the IR that a ModelProto uses and that need an IR version above `above`; some are repeated.
 
-    A feature needs the version that introduced it. If that is above `before`, the IR version of the given model, it
-    needs only `before`, since readers of that version accepted the model. Annotations, and features of version 4 and
-    below, always need the version that introduced them. `all_bodies` are the graphs and functions of the model.
+    A feature needs the version that introduced it, but never more than `before`, the IR version of the given model:
+    readers of that version accepted the model. Exceptions are annotations, and features of version 4 and below, which
+    always need the version that introduced them. `all_bodies` are the graphs and functions of the model.
     """
     # A feature that a model has before its IR version needs no higher one: some exporters write ZipMap at 3.
     # Adapters add initializers at most, which are no inputs from version 4 on.

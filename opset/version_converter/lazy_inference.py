@@ -104,8 +104,8 @@ class LazyInference:
     def _sizes_in_sequences(self) -> set[str]:
         """The dim_params in the types of graph inputs that are sequences or optionals of tensors.
 
-        One such name may stand for sizes that differ between the elements. The main graph and the training graphs
-        count.
+        Such a name, "N", may stand for another size in each element of a sequence. The inputs are those of the main
+        graph and the training graphs.
         """
         # The standard's own cases name the size of each element by one variable, and the elements differ in it.
         from opset.inference.building.dimensions import variables

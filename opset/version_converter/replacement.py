@@ -127,7 +127,8 @@ def unused_after(
 def remove_unused(proto: Any, function: bool, replaced: dict[int, list[Any]], unused: set[str], dead: set[int]) -> None:
     """Remove unused values from a graph or function: initializers, inputs, value_info, and the nodes that compute them.
 
-    Nodes are not removed from `proto` itself, but from `replaced`: `replace_nodes` has to follow.
+    Nodes are removed only from `replaced`. The caller has to call `replace_nodes` afterwards, which changes the nodes
+    of `proto`.
 
     Args:
         proto: The GraphProto or FunctionProto.

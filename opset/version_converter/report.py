@@ -227,7 +227,7 @@ def _example_of(action: Action, conversion: Conversion) -> ConvertedNode | None:
     """Return the node of an action, and the nodes that replace it, as text.
 
     Returns None if the text would be longer than LONGEST, or if a name is not valid text. Also returns None if the
-    conversion has kept no nodes for this kind of action.
+    conversion has kept no example of the new nodes for this kind of action.
     """
     nodes = [action.body.nodes[action.node_index], *conversion.examples.get(action.kind, ())]
     try:

@@ -498,11 +498,12 @@ class Builder:
         return names, kept
 
     def _written_in(self, op_type: str, domain: str) -> tuple[int, OpSchema]:
-        """Return the opset in which a new node is written, and the schema that the operator has in it.
+        """Return the opset in which a new node is written, and the operator's schema at this opset.
 
         For the replaced node's domain, this is the opset `version` of the Builder; for another domain, the model's
-        opset. If ai.onnx lacks the operator there, the first later opset that has it is taken, up to the target's
-        opset. Raises Refusal C201 if there is none, or if the model does not import the domain.
+        opset. If an operator of ai.onnx does not exist at that opset, the first later opset that has it is taken, up to
+        the target's opset. Raises Refusal C201 if no such opset has the operator, or if the model does not import the
+        domain.
         """
         version = self.version if domain == self._domain else self._versions.get(domain)
         if version is None:
@@ -580,7 +581,8 @@ class Builder:
         """Return the name of a new constant with the value of a node's attribute.
 
         `element` is the element type of the constant. If the attribute refers to an attribute of the function around
-        the node, the constant refers to it, too. Its type is then int64 for integers, float for floats.
+        the node, the constant refers to the function's attribute, too. The type of the constant is then int64 for
+        integers, float for floats.
 
         Raises Refusal C206 if the attribute refers to one of a function, and one of these holds:
 
@@ -651,9 +653,9 @@ class Builder:
         """Add a copy of the node with something changed; return the name of its output, or a tuple for several.
 
         The copy is written for the version to which the node is converted. Documentation, metadata, device
-        configurations and unknown fields are copied. So is the name, unless an earlier new node has it. An input of the
-        replaced node that no new node reads needs no call of `release`. Raises Refusal C201 if the operator does not
-        exist at this version, BudgetExceeded if the budget is used up.
+        configurations and unknown fields are copied. So is the name, unless an earlier new node has it. If no new node
+        reads an input of the replaced node, the adapter need not call `release` for this input. Raises Refusal C201 if
+        the operator does not exist at this version, BudgetExceeded if the budget is used up.
 
         Args:
             node: The node.

@@ -204,10 +204,9 @@ class Routes:
         return self.registry.schema(op_type, schema.since_version - 1, domain)
 
     def restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
-        """Return how a release of onnx restricts an operator at an opset, `version`; None if it takes all nodes.
+        """Return how the release of onnx of these routes restricts an operator at opset `version`, None if not at all.
 
-        It is the release that these routes are for. A restriction rejects some nodes that the operator's version takes,
-        such as nodes of certain types.
+        A restriction rejects some nodes that the operator's version takes, such as nodes of certain types.
         """
         key = (domain, op_type, version)
         if key not in self._restrictions:
@@ -215,10 +214,10 @@ class Routes:
         return self._restrictions[key]
 
     def _find_restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
-        """Return how a release of onnx restricts an operator at an opset, None if it takes all nodes; not cached.
+        """Return how the release of onnx of these routes restricts an operator at opset `version`, None if not at all.
 
-        It is the release that these routes are for. A restriction rejects some nodes that the operator's version takes,
-        such as nodes of certain types.
+        A restriction rejects some nodes that the operator's version takes, such as nodes of certain types. Nothing is
+        cached.
         """
         schema = self._schema_in_force(
             self.registry.schema(op_type, self.last_in_force(domain, op_type, version), domain)
@@ -234,11 +233,11 @@ class Routes:
         return Restriction(schema, derive_adapter(read, schema, Change()), why, stated=schema == today)
 
     def last_in_force(self, domain: str, op_type: str, final: int) -> int:
-        """Return the highest opset up to `final` for which the release of onnx has the operator's version in force.
+        """Return the highest opset up to `final` whose version of an operator is in the release of these routes.
 
-        The result is below `final` if the release lacks the newest version: 12 if this is version 13. If the release
-        lacks all versions, the result is the opset before the first one. If no version exists at `final`, the result is
-        `final`.
+        If the release lacks the newest version, such as 13, the result is the opset before that version, 12. If the
+        release lacks all versions, the result is the opset before the first one. If the operator has no version at
+        `final`, the result is `final`.
         """
         key = (domain, op_type, final)
         if key not in self._ends:

@@ -163,7 +163,7 @@ def guess_opset(model: Model, domain: str, registry: Registry, limits: Limits | 
 def _join_equal(
     model: Model, domain: str, groups: Sequence[VersionRange], registry: Registry, limits: Limits | None
 ) -> tuple[VersionRange, ...]:
-    """Return `groups` with neighbors joined if converting the model from one to the other changes no node.
+    """Return `groups` in which neighbors are joined if a conversion between them changes no node of the model.
 
     A joined range also has the versions between the two ranges, at which the model may not be valid. If the conversion
     is refused, the ranges are not joined.

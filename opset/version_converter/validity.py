@@ -203,9 +203,9 @@ def _check_signature(fit: Fit, body: Body, index: int, registry: Registry) -> di
 def _broken_condition(
     schema: OpSchema, reads: Sequence[str], attributes: Mapping[str, Any], unknown: Container[str] = ()
 ) -> Violation | None:
-    """Return the declared constraint that a node breaks whatever the shapes of its inputs, None if there is none.
+    """Return the declared constraint that a node breaks, whatever shapes its inputs have; None if it breaks none.
 
-    An example is a Split 18 without `split` and `num_outputs`.
+    For example, a Split 18 without `split` and `num_outputs` breaks one.
 
     Args:
         schema: The operator version of the node.

@@ -252,10 +252,11 @@ def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]
 
 
 def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema) -> bool:
-    """Return whether the runtime loads `trial` if one element type becomes another in all inputs and outputs.
+    """Return whether the runtime loads `trial` with one element type replaced in all inputs and outputs.
 
-    `other` shows which: it is a copy of `trial` with a new element type for the type constraint `parameter` only. The
-    result is False if no input has this constraint, or if the element types are the same.
+    The element type that is replaced is that of the first input with the type constraint `parameter`. The new one is
+    the element type of this input in `other`, a copy of `trial`. The result is False if no input has this constraint,
+    or if the element types are the same.
     """
     places = enumerate(_type_constraints(schema.inputs, len(trial.inputs)))
     position = next((at for at, name in places if name == parameter and trial.inputs[at].type), None)
@@ -278,7 +279,8 @@ def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[
     If an input has the constraint, the first pair is `trial` itself, with its own type.
 
     If only an output has the constraint, each copy also sets the attribute that names its element type, such as "to" of
-    Cast. There are then copies for tensor types only, and none unless the operator has exactly one such attribute.
+    Cast. Types other than tensors are then left out. If the operator has no such attribute, or several, nothing is
+    yielded.
     """
     places = (*zip(trial.inputs, _type_constraints(schema.inputs, len(trial.inputs)), strict=True),)
     old = next((each.type for each, name in places if name == parameter and each.type), "")

@@ -34,8 +34,18 @@ def test_squeeze_and_unsqueeze_count_axes_from_the_front(check, refused):
     check(node("Squeeze", ["x"], ["y"]), 11, 10, {"x": narrow}, operators=["Squeeze"])
     for axes in ([0, -1], [-1, -3], [1, 2]):
         check(node("Unsqueeze", ["x"], ["y"], axes=axes), 11, 10, {"x": X})
-    refused(node("Unsqueeze", ["x"], ["y"], axes=[-1]), 11, 10, {"x": X}, "C207", **unranked("x"))
+    refused(node("Unsqueeze", ["x"], ["y"], axes=[-2]), 11, 10, {"x": X}, "C207", **unranked("x"))
     refused(node("Unsqueeze", ["x"], ["y"], axes=[0, -5]), 11, 10, {"x": X}, "C103")
+
+
+@pytest.mark.parametrize("to", [10, 7])
+@pytest.mark.parametrize("axes", [[-1], [-1, -2]])
+@pytest.mark.parametrize("shape", [(2, 3), (0, 3), (3, 0), ()])
+def test_the_last_axes_of_an_unknown_rank(check, shape, axes, to):
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    check(node("Unsqueeze", ["x"], ["y"], axes=axes), 11, to, {"x": x}, **unranked("x"))
+    longer = x.reshape(*shape, *[1] * len(axes))
+    check(node("Squeeze", ["x"], ["y"], axes=axes), 11, to, {"x": longer}, **unranked("x"))
 
 
 @pytest.mark.parametrize("to", [12, 7])

@@ -849,3 +849,50 @@ def test_coordinates_that_few_models_have(check, dtype, coordinates, sizes, comp
     # The evaluator of this project has all modes in double, too.
     check(made, 11, 10, feeds, constants, judge=lambda model, given: opset.ReferenceEvaluator(model).run(None, given),
           **NEAR)  # fmt: skip
+
+
+def resize_to_multiples(factors, opset_version, how):
+    """Return a model that resizes images of any size to sizes that it computes: multiples, or quotients, of theirs."""
+    op, numbers = ("Mul", factors) if isinstance(factors[0], int) else ("Div", [int(1 / factor) for factor in factors])
+    return onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": {opset_version}]>
+    g (float[N, 3, {"H, W" if op == "Mul" else "4, 6"}] x) => (float[A, B, C, D] y)
+    <float[0] e = {{}}, int64[1] zero = {{0}}, int64[1] two = {{2}}, int64[1] four = {{4}},
+     int64[2] f = {{{numbers[0]}, {numbers[1]}}}> {{
+        s = Shape (x) kept = Slice (s, zero, two) rest = Slice (s, two, four) wanted = {op} (rest, f)
+        z = Concat <axis = 0> (kept, wanted) y = Resize <{how}> (x, e, e, z) }}""")
+
+
+GONE = 'coordinate_transformation_mode = "tf_half_pixel_for_nn", nearest_mode = '
+
+
+@pytest.mark.parametrize(
+    ("factors", "how", "targets"),
+    [
+        ((2, 2), f'{GONE}"floor"', [7, 9, 10, 13, 19]),
+        ((3, 1), f'{GONE}"floor"', [9, 10, 13]),
+        ((2, 4), f'{GONE}"round_prefer_floor"', [13]),
+        ((0.5, 0.5), f'{GONE}"floor"', [13]),
+        ((2, 3), 'coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"', [7, 10]),
+        ((2, 3), 'mode = "linear", coordinate_transformation_mode = "asymmetric"', [10]),
+    ],
+)
+def test_sizes_that_are_multiples_of_those_before_are_scales(evaluate, factors, how, targets):
+    before = resize_to_multiples(factors, 11, how)
+    for target in targets:
+        after = opset.convert(before, target)
+        kinds = [node.op_type for node in after.graph.node]
+        assert ("Upsample" if target < 10 else "Resize") in kinds, target
+        assert {"Gather", "MatMul"}.isdisjoint(kinds)
+        for shape in ((1, 3, 4, 6), (2, 3, 4, 6)) if factors[0] < 1 else ((1, 3, 4, 6), (2, 3, 5, 7)):
+            x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+            np.testing.assert_array_equal(evaluate(before, {"x": x})[0], evaluate(after, {"x": x})[0])
+
+
+@pytest.mark.parametrize("sizes", ["kept = Slice (s, zero, two) w = Slice (s, two, four) m = Add (w, f)", ""])
+def test_sizes_that_may_be_no_multiples_are_no_scales(sizes):
+    text = f"""<ir_version: 8, opset_import: ["": 11]>
+    g (float[N, 3, H, W] x{"" if sizes else ", int64[2] kept, int64[2] m"}) => (float[A, B, C, D] y)
+    <float[0] e = {{}}, int64[1] zero = {{0}}, int64[1] two = {{2}}, int64[1] four = {{4}}, int64[2] f = {{1, 1}}> {{
+        s = Shape (x) {sizes} z = Concat <axis = 0> (kept, m) y = Resize <{GONE}"floor"> (x, e, e, z) }}"""
+    (refusal,) = opset.plan(opset.parse_model(text), 13).refusals
+    assert (refusal.code, refusal.why) == ("C205", "the input 'sizes' ('z') is computed at run time")

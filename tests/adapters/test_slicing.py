@@ -224,6 +224,8 @@ def test_sizes_of_split_were_an_input_of_the_type_of_the_data(check, refused):
     check(split, 1, 2, {"x": ROW}, {"s": np.array([3, 7], np.float32)}, **halves)
     check(node("Split", ["x"], ["y", "z"], split=[3, 7]), 1, 2, {"x": ROW}, **halves)
     check(node("Split", ["x"], ["y", "z"], split=[3, 7], axis=0), 1, 2, {"x": ROW}, **halves)
+    parts = {"expect": [X[:, :1], X[:, 1:]], "outputs": ["y", "z"]}
+    check(node("Split", ["x", "s"], ["y", "z"], axis=1), 1, 2, {"x": X}, {"s": np.array([1, 2], np.float32)}, **parts)
     refused(node("Split", ["x"], ["y", "z"]), 1, 2, {"x": X}, "C204", outputs=["y", "z"])
     refused(split, 1, 2, {"x": ROW}, "C103", {"s": np.array([2.5, 7.5], np.float32)}, outputs=["y", "z"])
     refused(split, 1, 2, {"x": ROW, "s": np.array([3, 7], np.float32)}, "C205", outputs=["y", "z"])

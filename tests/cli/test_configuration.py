@@ -181,3 +181,77 @@ def test_paths_that_no_system_takes_are_no_folders_and_files(folder, path, key, 
     result = run("targets", "list")
     shown = repr(path.replace("\\u0000", "\x00")[:100])
     assert result.exit_code == 2 and f"  why     [tool.opset] {key}: {shown} is no {kind}\n" in result.stderr
+
+
+OPERATOR = """operator: {name}
+family: example
+versions:
+- since: 1
+  doc: {doc}
+  inputs: [{{name: X, type: T, doc: values}}]
+  outputs: [{{name: Y, type: T, doc: results}}]
+  types: {{T: [float]}}
+  function: [{{opset: 7, nodes: "Y = {body} (X)"}}]
+"""
+
+
+def operators(folder, body, *names):
+    for name in names:
+        domain, _, operator = name.rpartition(".")
+        (folder / domain).mkdir(parents=True, exist_ok=True)
+        text = OPERATOR.format(name=operator, doc=f"Returns what {body} returns.", body=body)
+        (folder / domain / f"{operator}.yaml").write_text(text)
+    return folder
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """The folder of an installed package with two domains."""
+    site = tmp_path / "site"
+    package = operators(site / "acme_operators", "Neg", "com.a.One", "com.b.Two")
+    information = site / "acme-1.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1\n")
+    (information / "entry_points.txt").write_text("[opset.schemas]\nacme = acme_operators\n")
+    monkeypatch.syspath_prepend(site)
+    model = tmp_path / "model.onnxtxt"
+    model.write_text(
+        '<ir_version: 8, opset_import: ["": 17, "com.a": 1, "com.b": 1]>\n'
+        "g (float[1] x) => (float[1] y) { z = com.a.One (x)  y = com.b.Two (z) }"
+    )
+    return package
+
+
+def test_a_folder_that_the_call_names_is_used_in_place_of_an_installed_package(installed, tmp_path):
+    """It has the same domains, and may have other operators of them."""
+    checkout = operators(tmp_path / "checkout", "Abs", "com.a.One", "com.a.New", "com.b.Two")
+    values = run("run", tmp_path / "model.onnxtxt", "--set", "x=[-2]")
+    assert "[-2]" in values.stdout and "note" not in values.stderr
+    values = run("run", tmp_path / "model.onnxtxt", "--set", "x=[-2]", "--schemas", checkout)
+    note = f"note: {installed}, of an installed package, is not used: the call names a folder with the same operators\n"
+    assert "[2]" in values.stdout and values.stderr == note
+    shown = run("show", "com.a.One", "--schemas", checkout)
+    assert shown.exit_code == 0 and shown.stderr == note and "Returns what Abs returns." in shown.stdout
+    converted = run(
+        "convert", tmp_path / "model.onnxtxt", "--to", "18", "--schemas", checkout, "-o", tmp_path / "o.onnx"
+    )
+    assert converted.exit_code == 0 and converted.stderr == note
+    assert folders_for((checkout,), False).replaced == (installed,)
+    assert folders_for((installed,)).replaced == ()
+
+
+@pytest.mark.parametrize(
+    ("names", "code"),
+    [(["com.a.Other"], ""), (["com.c.Other"], ""), (["com.a.One"], "S108")],
+    ids=["the same domain, another operator", "another domain", "one of two domains"],
+)
+def test_an_installed_package_stays_beside_a_folder_with_other_domains_or_operators(installed, tmp_path, names, code):
+    other = operators(tmp_path / "other", "Abs", *names)
+    known = folders_for((other,))
+    assert known.replaced == () and set(known.trusted) == {other, installed}
+    done = run("run", tmp_path / "model.onnxtxt", "--set", "x=[-2]", "--schemas", other)
+    assert ("[-2]" in done.stdout, code in done.stderr) == (not code, True)
+    if code:
+        assert "--schemas takes precedence over an installed package if it has all domains" in " ".join(
+            done.stderr.split()
+        )

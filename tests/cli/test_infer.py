@@ -13,7 +13,7 @@ MODEL = """<ir_version: 8, opset_import: ["": 17]>
         y = Transpose (a)
     }"""
 STALE = MODEL.replace("{\n", "<float[9] a> {\n", 1)
-GAP = MODEL.replace("Concat <axis = 0>", "com.acme.Mix")
+GAP = MODEL.replace("Concat <axis = 0>", "com.acme.Mix").replace("Transpose (a)", "Cast <to = 1> (a)")
 
 
 def stated(path):

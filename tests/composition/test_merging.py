@@ -314,7 +314,7 @@ def test_a_value_that_both_models_annotate_is_annotated_once():
         ({"h": "x"}, "no output 'h'.*--add-output"),
         ({"y": "xx"}, "the second model has no input 'xx'.*did you mean x"),
         ([("y", "x"), ("extra", "x")], "'x' is connected twice"),
-        ("y=x", "'y=x' connects nothing.*give pairs"),
+        ("y=x", "'connect' of merge cannot be 'y=x'.*a list of pairs"),
     ],
 )
 def test_wrong_names_are_errors_that_say_which(connect, words):

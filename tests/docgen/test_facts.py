@@ -5,6 +5,7 @@ import math
 import pytest
 
 from opset.catalog import (
+    body_conditions,
     brief_type,
     check_times,
     default_text,
@@ -104,3 +105,31 @@ def test_a_constraint_is_static_if_the_examples_that_break_it_are_found_without_
     registry = default_registry()
     found = check_times(registry, registry.versions(operator, domain)[-1], times)
     assert found == times
+
+
+def served(*bodies):
+    """The opsets that the captions of function bodies name."""
+    made = [{"types": {}, "where": {}, "emulate": {}, "nodes": "", **body} for body in bodies]
+    return [body_conditions(body, made).partition(";")[0].removeprefix(" for models of ") for body in made]
+
+
+@pytest.mark.parametrize(
+    ("bodies", "words"),
+    [
+        ([{"opset": 7}], ["opset 7 or later"]),
+        ([{"opset": 18}, {"opset": 11}], ["opset 18 or later", "opset 11 to 17"]),
+        ([{"opset": 18}, {"opset": 17}, {"opset": 11}], ["opset 18 or later", "opset 17", "opset 11 to 16"]),
+        ([{"opset": 18, "where": {"a": "1"}}, {"opset": 11}], ["opset 18 or later", "opset 11 or later"]),
+        ([{"opset": 18}, {"opset": 11, "where": {"a": "1"}}], ["opset 18 or later", "opset 11 to 17"]),
+        ([{"opset": 18, "where": {"a": "1"}}, {"opset": 11, "where": {"a": "1"}}],
+         ["opset 18 or later", "opset 11 to 17"]),
+        ([{"opset": 18, "where": {"a": "1"}}, {"opset": 11, "where": {"a": "2"}}],
+         ["opset 18 or later", "opset 11 or later"]),
+        ([{"opset": 18, "types": {"T": ("float",)}}, {"opset": 11}], ["opset 18 or later", "opset 11 or later"]),
+        ([{"opset": 18, "types": {"T": ("float", "double")}}, {"opset": 11, "types": {"T": ("float",)}}],
+         ["opset 18 or later", "opset 11 to 17"]),
+        ([{"opset": 11, "where": {"a": "1"}}, {"opset": 11}], ["opset 11 or later", "opset 11 or later"]),
+    ],
+)  # fmt: skip
+def test_the_caption_of_a_body_names_the_opsets_that_it_serves(bodies, words):
+    assert served(*bodies) == words

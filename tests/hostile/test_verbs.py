@@ -20,11 +20,14 @@ from judges.hostile.processes import OURS, attack, imported, own
 from opset.cli import VERBS, cli
 
 ALL_FORMS = "OPSET_ALL_FORMS" in os.environ
-"""Whether every attack runs on every form of a verb, as the judge `attacks` asks; else forms and verbs take turns."""
-EVERY = 8
-"""Of how many verbs one takes its turn of an attack that is `alone`, as it takes long."""
-LAPS = 3
-"""Of how many verbs one takes its turn of any other attack."""
+"""Whether every attack runs on every form of a verb, as the judge `attacks` asks; else forms and verbs take turns.
+
+Arguments then take turns of words, too: each gets every second one.
+"""
+EVERY = 12
+"""Of how many verbs one takes its turn of an attack that is `alone`, as it takes long; of all if there are fewer."""
+LAPS = 5
+"""Of how many verbs one takes its turn of any other attack; of all if there are fewer."""
 TOGETHER = 20
 """Commands that share a process."""
 BOUNDED = ["--max-steps", "100000", "--max-bytes", "200M", "--timeout", "0.5"]
@@ -497,6 +500,24 @@ def built(tmp_path_factory):
     return build
 
 
+@cache
+def turns(table, verb, form):
+    """Return the names of the attacks of a table that a form of a verb takes its turn of."""
+    forms, verbs = [*FORMS[verb][table]], [each for each in FORMS if table in FORMS[each]]
+    turn, number_of_verb = forms.index(form), verbs.index(verb)
+    every, laps = min(EVERY, len(verbs)), min(LAPS, len(verbs))
+    found = set()
+    for number, (name, each) in enumerate(getattr(attacks, table).items()):
+        lap, place = divmod(number, len(forms))
+        if each.alone:
+            is_turn = turn == 0 and (ALL_FORMS or number % every == number_of_verb % every)
+        else:
+            is_turn = ALL_FORMS or (place == turn and lap % laps == number_of_verb % laps)
+        if is_turn:
+            found.add(name)
+    return found
+
+
 @pytest.fixture
 def commands(built, tmp_path):
     """A function that returns the commands of a form for all attacks of a table."""
@@ -504,15 +525,9 @@ def commands(built, tmp_path):
     sample.write_bytes(SAMPLE)
 
     def of(table, verb, form):
-        forms, verbs = [*FORMS[verb][table]], [each for each in FORMS if table in FORMS[each]]
-        arguments, turn = FORMS[verb][table][form], forms.index(form)
-        for number, (name, each) in enumerate(getattr(attacks, table).items()):
-            if each.alone:
-                is_turn = turn == 0 and (ALL_FORMS or number % EVERY == verbs.index(verb) % EVERY)
-            else:
-                lap, place = divmod(number, len(forms))
-                is_turn = ALL_FORMS or (place == turn and lap % LAPS == verbs.index(verb) % LAPS)
-            if is_turn:
+        arguments = FORMS[verb][table][form]
+        for name, each in getattr(attacks, table).items():
+            if name in turns(table, verb, form):
                 folder = built(table, name)
                 it = folder / each.file
                 places = {"FOLDER": folder, "IT": it, "SAMPLE": sample, "OUT": tmp_path / name}
@@ -576,6 +591,11 @@ def test_attacks_end_with_a_status_of_ours(table, verb, form, commands):
     assert performed(together) | performed(alone, 1) == {}
 
 
+def test_every_attack_runs_on_a_verb():
+    for table in {table for table, _, _ in CASES}:
+        assert set().union(*(turns(*case) for case in CASES if case[0] == table)) == {*getattr(attacks, table)}, table
+
+
 def reads(command):
     """Return the tables of what a verb reads, by the names of its parameters."""
     names = {name for each in command.params for name in [each.name, *each.opts, each.metavar or ""]}
@@ -616,8 +636,9 @@ def test_arguments_are_data(verb, tmp_path):
     sample.write_bytes(SAMPLE)
     filled = [
         [replaced(argument, {"SAMPLE": sample, "IT": word}) for argument in arguments]
-        for arguments in FORMS[verb]["ARGUMENTS"].values()
-        for word in WORDS.values()
+        for place, arguments in enumerate(FORMS[verb]["ARGUMENTS"].values(), [*FORMS].index(verb))
+        for number, word in enumerate(WORDS.values())
+        if ALL_FORMS or place % 2 == number % 2
     ]
     assert performed([Command([verb, *each], tuple(OURS), os.devnull, str(tmp_path)) for each in filled], 40) == {}
 

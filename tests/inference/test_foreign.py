@@ -15,7 +15,11 @@ from opset.opsets.registry import default_registry
 FLOATS = np.random.default_rng(3).random((3, 4), np.float32)
 BYTES, SCALE, ZERO = np.arange(12, dtype=np.uint8).reshape(3, 4), np.float32(0.5), np.uint8(1)
 WEIGHTS = np.arange(8, dtype=np.uint8).reshape(4, 2)
+QUANTIZED = [BYTES, SCALE, ZERO]
+IMAGE = [BYTES.reshape(1, 1, 3, 4), SCALE, ZERO, SCALE, ZERO]
+TOKENS = FLOATS.reshape(1, 3, 4)
 CASES = {
+    "Attention": ([TOKENS, np.ones((4, 12), np.float32), np.zeros(12, np.float32)], {"num_heads": 2}),
     "CDist": ([FLOATS, FLOATS[:2]], {"metric": "sqeuclidean"}),
     "DequantizeLinear": ([BYTES, SCALE, ZERO], {}),
     "DynamicQuantizeMatMul": ([FLOATS, WEIGHTS, SCALE, ZERO], {}),
@@ -27,8 +31,19 @@ CASES = {
         [np.ones((1, 16), np.float32), np.ones((2, 1, 8), np.uint8), np.ones(2, np.float32)],
         {"K": 16, "N": 2, "bits": 4, "block_size": 16},
     ),
+    "MultiHeadAttention": ([TOKENS, TOKENS, TOKENS], {"num_heads": 2}),
+    "QAttention": (
+        [BYTES.reshape(1, 3, 4), np.ones((4, 12), np.uint8), np.zeros(12, np.float32), SCALE, SCALE],
+        {"num_heads": 2},
+    ),
+    "QGemm": ([BYTES, SCALE, ZERO, WEIGHTS, SCALE, ZERO, np.zeros(2, np.int32), SCALE, ZERO], {}),
     "QLinearAdd": ([BYTES, SCALE, ZERO, BYTES, SCALE, ZERO, SCALE, ZERO], {}),
+    "QLinearAveragePool": (IMAGE, {"kernel_shape": [2, 2]}),
+    "QLinearConcat": ([SCALE, ZERO, *QUANTIZED, *QUANTIZED], {"axis": 0}),
+    "QLinearGlobalAveragePool": (IMAGE, {}),
     "QLinearMul": ([BYTES, SCALE, ZERO, BYTES, SCALE, ZERO, SCALE, ZERO], {}),
+    "QLinearWhere": ([BYTES > 3, *QUANTIZED, *QUANTIZED, SCALE, ZERO], {}),
+    "QuantizeLinear": ([FLOATS, SCALE, ZERO], {}),
     "BiasGelu": ([FLOATS, FLOATS[0]], {}),
     "FastGelu": ([FLOATS], {}),
     "Gelu": ([FLOATS], {}),
@@ -38,6 +53,7 @@ CASES = {
     "QLinearSoftmax": ([BYTES, SCALE, ZERO, SCALE, ZERO], {"opset": 13}),
     "QuickGelu": ([FLOATS], {}),
     "SkipLayerNormalization": ([FLOATS.reshape(1, 3, 4), FLOATS.reshape(1, 3, 4), FLOATS[0]], {}),
+    "SkipSimplifiedLayerNormalization": ([TOKENS, TOKENS, FLOATS[0]], {}),
     "MurmurHash3": ([np.arange(3, dtype=np.int32)], {}),
     "MurmurHash3 signed": ([np.arange(3, dtype=np.int32)], {"positive": 0}),
     "Tokenizer": (
@@ -112,6 +128,18 @@ def test_what_follows_such_an_operator_is_converted():
         ("(double[N,3] x) => (y) { y = com.microsoft.Gelu(x) }", "double[N, 3]"),
         ("(uint8[N,3] x, float16 s) => (y) { y = com.microsoft.DequantizeLinear(x, s) }", "float16[N, 3]"),
         ("(float[N,3] x, float[3,4] z) => (y) { y = com.microsoft.FusedMatMul(x, z) }", "float"),
+        (
+            "(uint8[N,1] x, float s, uint8[3] z) => (y) { y = com.microsoft.QLinearAdd(x, s, , z, s, , s) }",
+            "uint8[N, 3]",
+        ),
+        (
+            "(uint8[2] x, float s, uint8[3] z) => (y) { y = com.microsoft.QLinearMul(x, s, , z, s, , s) }",
+            "uint8",
+        ),
+        (
+            "(uint8[N,3,8,8] x, float s) => (y) { y = com.microsoft.QLinearGlobalAveragePool(x, s, s) }",
+            "uint8[N, ?, ?, ?]",
+        ),
         ("(float[N,3] x) => (y) { y = com.microsoft.Nonesuch(x) }", "None"),
         ("(float[N,3] x) => (y) { y = own.Gelu(x) }", "None"),
     ],
@@ -119,3 +147,47 @@ def test_what_follows_such_an_operator_is_converted():
 def test_shapes_follow_as_far_as_they_are_sure(graph, told):
     model = opset.parse_model(f'<ir_version: 8, opset_import: ["": 13, "com.microsoft": 1, "own": 1]> g {graph}')
     assert str(opset.infer(model).type("y")) == told
+
+
+TIED = """
+<ir_version: 8, opset_import: ["": 17, "own": 1]>
+g (float[N] x, float[1] w, float s, uint8 z) => (float[N] y, float[N] u, int64[1] i) <float[N] v> {
+    a = own.Op(x)
+    b = Relu(a)
+    c = Add(b, w)
+    d, e, f, h = own.Ops(x)
+    v = Exp(d)
+    u = DequantizeLinear(e, s, z)
+    y = Reshape(c, f)
+    i = Identity(h)
+}"""
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("a", "float"), ("b", "float"), ("d", "float"), ("e", "uint8"), ("f", "int64"), ("h", "int64")],
+)
+def test_a_value_of_an_unknown_operator_has_the_type_that_what_reads_it_shows(name, told):
+    assert str(opset.infer(opset.parse_model(TIED)).type(name)) == told
+
+
+def test_what_reads_a_value_of_an_unknown_operator_is_converted():
+    after = opset.convert(opset.parse_model(TIED), 9)
+    assert {"DequantizeLinear", "QuantizeLinear"}.isdisjoint(node.op_type for node in after.graph.node)
+
+
+def test_a_value_that_only_operators_of_any_type_read_has_no_type():
+    model = opset.parse_model("""
+        <ir_version: 8, opset_import: ["": 17, "own": 1]>
+        g (float[N] x) => (y) { a = own.Op(x)  b = Relu(a)  y = Abs(b) }""")
+    inferred = opset.infer(model)
+    assert inferred.type("a") is None
+    assert inferred.type("b") is None
+
+
+def test_a_call_of_a_function_shows_no_type_by_a_schema_of_its_name():
+    model = opset.parse_model("""
+        <ir_version: 10, opset_import: ["": 17, "own": 1, "ai.onnx.ml": 3]>
+        g (float[N] x) => (y) { a = own.Op(x)  y = ai.onnx.ml.ArrayFeatureExtractor(x, a) }
+        <domain: "ai.onnx.ml", opset_import: ["": 17]> ArrayFeatureExtractor (p, i) => (q) { q = Identity(p) }""")
+    assert opset.infer(model).type("a") is None

@@ -24,6 +24,13 @@ def shown(found, name):
     return str(found.type(name))
 
 
+def test_a_constant_without_outputs_is_passed_over():
+    made = model("c = Constant <value = float {1}> () y = Neg (x)")
+    del made.graph.node[0].output[:]
+    found = infer(made)
+    assert (shown(found, "y"), found.findings) == ("float[N, 3]", ())
+
+
 def test_sizes_are_carried_through_symbolically():
     found = infer(
         model(
@@ -409,7 +416,7 @@ def test_types_are_checked_when_asked():
 
 
 def test_what_is_not_known_is_told_where_it_begins():
-    proto = model("a = local.What (x)  b = Relu (a)  y = Add (b, x)")
+    proto = model("a = local.What (x)  b = Relu (a)  c = Cast <to = 1> (b)  y = Add (c, x)")
     found = infer(proto)
     (gap,) = found.gaps
     assert (gap.value, gap.known) == ("a", "nothing")

@@ -44,6 +44,15 @@ def document(text):
     }
 
 
+def test_a_long_text_in_a_list_goes_over_several_lines():
+    made = document("it is so")
+    clauses = [{"rank": {"X": 1}}, "word " * 40 + "end"]
+    made["versions"][0]["constraints"] = {"C1": clauses}
+    text = dump_document(made)
+    assert max(map(len, text.splitlines())) <= 120
+    assert plain(text)["versions"][0]["constraints"]["C1"] == clauses
+
+
 def one_of_each_kind():
     """Yield characters of each category and number of bytes, and those that YAML has rules for."""
     found = {}

@@ -154,6 +154,21 @@ def test_the_first_value_inside_that_differs_is_kept_of_as_many_as_fit():
     assert values.first is not None and values.first[:3] == ("a", "one 2", "two 2") and "2" in values.first[3]
 
 
+def test_values_inside_functions_are_not_those_of_the_graph_that_have_their_names():
+    one, two, four = (np.full(2, each, F32) for each in (1.0, 2.0, 4.0))
+    values = InnerValues(1 << 10)
+    values.keep("graph 'g', node 'b'", "a", one)
+    values.keep("function 'f', node 'c'", "a", two)
+    values.start_comparing(0.0)
+    values.compare("function 'h', node 'c'", "a", four)  # a lowering has put it before the node 'b'
+    values.compare("function 'f', node 'c'", "a", two)
+    values.compare("graph 'g', node 'b'", "a", one)
+    assert values.first is None
+    values.compare("function 'f', node 'd'", "a", four)
+    values.compare("graph 'g', node 'e'", "a", four)
+    assert values.first is None  # neither was computed twice before
+
+
 @pytest.mark.parametrize(
     ("before", "after", "name"),
     [

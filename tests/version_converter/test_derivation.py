@@ -350,3 +350,91 @@ def test_what_an_absent_attribute_means_is_stated_though_nothing_else_changes(tm
             continue
         (node,) = opset.convert(model, {"com.acme": 3 - version}, schemas=[tmp_path]).graph.node
         assert {each.name: each.i for each in node.attribute} == expected
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "change", "moves"),
+    [
+        ("a: {type: string, kind: any_case, choices: [full, half], doc: a}", "a: {choices: [F, H]}",
+         "a: {values: {F: full, H: half}}", [(1, "h", "half"), (1, "H", "half"), (2, "FULL", "F")]),
+        ("a: {type: string, choices: [f, h], doc: a}", "a: {kind: any_case}", "", [(1, "H", "h"), (2, "h", "h")]),
+        ("a: {type: strings, choices: [f, h], doc: a}", "a: {kind: any_case}", "", [(1, ["H", "f"], ["h", "f"])]),
+        ("a: {type: string, kind: any_case, choices: [f, h], doc: a}", "a: {doc: a}", "", [(1, "H", "H")]),
+    ],
+)  # fmt: skip
+def test_words_in_any_case_are_known_and_written_as_the_target_version_takes_them(
+    tmp_path, newer, older, change, moves
+):
+    (tmp_path / "com.acme").mkdir()
+    text = ALONE.replace("CHANGE", change).replace("NEWER", newer).replace("OLDER", older)
+    (tmp_path / "com.acme" / "Alone.yaml").write_text(text)
+    for version, before, after in moves:
+        model = scale(version, a=before)
+        model.graph.node[0].op_type = "Alone"
+        (node,) = opset.convert(model, {"com.acme": 3 - version}, schemas=[tmp_path]).graph.node
+        found = helper.get_attribute_value(node.attribute[0])
+        assert ([each.decode() for each in found] if isinstance(found, list) else found.decode()) == after
+
+
+NEEDS = """\
+operator: Needs
+family: acme
+versions:
+- since: 2
+  change: {attributes: {CHANGE}, adapters: {up: derived, down: derived}}
+  doc: Has what another version needs.
+  inputs: [{name: X, type: tensor(float), doc: values}]
+  outputs: [{name: Y, type: tensor(float), doc: the result}]
+  attributes: {}
+  NEWER
+- since: 1
+  doc: Has what another version needs.
+  inputs: [{name: X, type: tensor(float), doc: values}]
+  outputs: [{name: Y, type: tensor(float), doc: the result}]
+  attributes: {}
+  OLDER
+"""
+MANY = "inputs: [{name: X, type: tensor(float), variadic: true, doc: values}]"
+
+
+@pytest.mark.parametrize(
+    ("lacks", "has", "why"),
+    [
+        ("attributes: {a: {type: int, doc: a}}", "attributes: {a: {type: int, required: true, doc: a}}",
+         "the attribute 'a' is absent, and version TO requires it"),
+        ("attributes: {b: {type: int, doc: b}}", "attributes: {a: {type: int, required: true, doc: a}}",
+         "the attribute 'b' is absent, and version TO requires 'a'"),
+        ("attributes: {a: {type: int, default: 0, doc: a}}",
+         "attributes: {a: {type: int, default: 1, range: '>= 1', constraint: C1, doc: a}}",
+         "the attribute 'a' is 0; at version TO it has to be >= 1"),
+        ("attributes: {a: {type: string, default: z, doc: a}}",
+         "attributes: {a: {type: string, default: x, choices: [x, y], constraint: C1, doc: a}}",
+         "the attribute 'a' is 'z'; at version TO it has to be x or y"),
+        ("", "inputs: [{name: X, type: tensor(float), doc: x}, {name: W, type: tensor(float), doc: w}]",
+         "the node has 1 input: Needs TO has 2"),
+        (MANY, MANY.replace("true", "true, min_arity: 2"), "the node has 1 input: Needs TO has 2 or more"),
+        ("", "outputs: [{name: Y, type: tensor(float), doc: y}, {name: Z, type: tensor(float), doc: z}]",
+         "the node has 1 output: Needs TO has 2"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("to", [1, 2])
+def test_a_node_without_what_the_target_version_needs_is_refused(tmp_path, lacks, has, why, to):
+    change = ""
+    if "{b:" in lacks:  # it is renamed
+        old, new = "ba" if to == 2 else "ab"
+        change = f"{new}: {{added: int, renamed: {old}}}, {old}: {{removed: int}}"
+    blocks = NEEDS.replace("CHANGE", change).split("- since: ")
+    for index, key in ((to, has), (3 - to, lacks)):
+        block = blocks[3 - index].replace("NEWER", key).replace("OLDER", key)
+        given = [line for line in block.splitlines() if line.strip()]
+        name = key.partition(":")[0]
+        blocks[3 - index] = "\n".join(
+            line for line in given if line == f"  {key}" or line.split(":")[0].strip() != name
+        )
+    (tmp_path / "com.acme").mkdir()
+    (tmp_path / "com.acme" / "Needs.yaml").write_text("\n- since: ".join(blocks))
+    model = scale(3 - to)
+    model.graph.node[0].op_type = "Needs"
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(model, {"com.acme": to}, schemas=[tmp_path])
+    assert caught.value.code == "C204" and why.replace("TO", str(to)) in caught.value.why

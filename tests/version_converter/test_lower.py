@@ -554,7 +554,7 @@ def test_a_function_gets_nodes_of_the_opset_that_it_imports(own, write):
 
 def test_a_body_that_computes_a_type_in_a_wider_one_asks_for_the_type():
     text = """<ir_version: 8, opset_import: ["": 17, "own": 1]> g (float[2] x) => (float[2] y) {
-        u = NODE (x)  y = ThresholdedRelu <alpha = 2.0> (u) }"""
+        u = NODE (x)  v = ThresholdedRelu <alpha = 2.0> (u)  y = Cast <to = 1> (v) }"""
     with pytest.raises(ConversionError) as caught:
         opset.lower(parser.parse_model(text.replace("NODE", "own.Unknown")), ["ThresholdedRelu"])
     assert [(each.code, each.why) for each in caught.value.findings] == [("C203", "the type of 'u' is not known")]

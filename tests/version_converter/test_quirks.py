@@ -480,3 +480,27 @@ def test_a_layer_normalization_before_the_standards_is_not_lowered():
     assert caught.value.code == "C201" and "convert to 17 or newer" in str(caught.value)
     after = opset.lower(opset.convert(proto, 17), ["LayerNormalization"])
     assert "LayerNormalization" not in {node.op_type for node in after.graph.node}
+
+
+@pytest.mark.parametrize("to", [9, 13, 21, 25, "onnxruntime==1.31"])
+def test_a_scalar_that_fills_a_tensor_is_written_as_a_vector(to):
+    sizes = np.array([2, 3], np.int64)
+    value = helper.make_tensor("", 1, [], [2.5])
+    proto = model("ConstantOfShape", 13, sizes, value=value)
+    with pytest.raises(Fail, match="one-dim tensor"):
+        theirs(proto, sizes)
+    target = {"runtime": to} if isinstance(to, str) else {"to": to}
+    plan = opset.plan(proto, **target)
+    assert plan.notes[0] == "attribute 'value' of ConstantOfShape, written with shape [1]: 1 node"
+    wanted = [np.full((2, 3), 2.5, np.float32)]
+    converted = opset.convert(proto, **target)
+    if to not in (21, 25):
+        same(theirs(converted, sizes), wanted)
+    assert [*converted.graph.node[-1].attribute[0].t.dims] == [1]
+    evaluator = opset.ReferenceEvaluator(proto)
+    same(evaluator.run(None, {"i0": sizes}), wanted)
+    assert evaluator.notes == infer(proto).notes == plan.notes[:1]
+    assert infer(proto).findings == ()
+    for right in ([1], None):
+        tensor = {} if right is None else {"value": helper.make_tensor("", 1, right, [2.5])}
+        assert not opset.plan(model("ConstantOfShape", 13, sizes, **tensor), 21).notes

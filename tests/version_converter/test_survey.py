@@ -86,7 +86,7 @@ def row(opset, **keys):
 
 NODE = "graph 'm', node number "
 TWICE = model_of("a = Mish (x) b = Mish (a) c = Celu (b) y = Relu (c)")
-NONSENSE = model_of("a = Nonsense (x) b = Nonsense (a) y = Relu (b)", 17)
+NONSENSE = model_of("a = Nonsense (x) b = Nonsense (a) c = Relu (b) y = Cast <to = 1> (c)", 17)
 INT4 = model_of("a = Relu (x) y = Identity (a)", 22, "int4[2] x", "int4[2] y", 10)
 BRANCHES = """<ir_version: 8, opset_import: ["": 18]> m (bool b, float[2] x) => (float[2] y) {
     a = Mish (x) y = If (b) <then_branch = t () => (float[2] z) { c = Mish (x) z = Mish (c) },
@@ -247,6 +247,15 @@ def test_an_import_of_a_function_behind_graphs_in_nodes_is_found():
     (found,) = find_newer_imports(survey.index, target_of_version(13, REGISTRY), REGISTRY)
     assert (found.code, found.place) == ("C104", "function 'this.f', opset_import")
     assert found.message == "ai.onnx 2000 is newer than what opset knows"
+
+
+def test_an_import_of_a_model_is_found_once_and_not_for_each_of_its_graphs():
+    text = """<ir_version: 8, opset_import: ["": 2000]> m (bool b, float[2] x) => (float[2] y) {
+        y = If (b) <then_branch = t () => (float[2] z) { z = Neg (x) },
+                    else_branch = e () => (float[2] q) { q = Abs (x) }> }"""
+    survey = Survey(load(parser.parse_model(text)), REGISTRY)
+    (found,) = find_newer_imports(survey.index, target_of_version(13, REGISTRY), REGISTRY)
+    assert (found.code, found.place) == ("C104", "graph 'm', opset_import")
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,35 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 @down("Squeeze", since=11)
 def squeeze_11_down(op: Builder, node: Node) -> Result:
-    """Count negative axes from the front, since axes could not be negative, and sort them."""
+    """Count negative axes from the front, since axes could not be negative, and sort them.
+
+    If the rank is unknown and the axes are the last ones, the sizes of the others are computed.
+    """
+    if _are_last_of_unknown_rank(node):
+        sizes = op.Slice(op.Shape(node.input(0)), op.const([0]), op.const([-len(node.attr("axes"))]))
+        return op.Reshape(node.input(0), sizes)
     return _with_front_axes(op, node, 0)
 
 
 @down("Unsqueeze", since=11)
 def unsqueeze_11_down(op: Builder, node: Node) -> Result:
-    """Count negative axes from the front of the result, whose rank is larger by the number of axes."""
+    """Count negative axes from the front of the result, whose rank is larger by the number of axes.
+
+    If the rank is unknown and the axes are the last ones, a size of 1 for each is put behind the computed sizes.
+    """
+    if _are_last_of_unknown_rank(node):
+        ones = op.const([1] * len(node.attr("axes")))
+        return op.Reshape(node.input(0), op.Concat(op.Shape(node.input(0)), ones, axis=0))
     return _with_front_axes(op, node, len(node.attr("axes")))
+
+
+def _are_last_of_unknown_rank(node: Node) -> bool:
+    """Whether the axes are the last ones, counted from the end, of a tensor of unknown rank.
+
+    All other axes then keep their place, so that a Reshape, which copies the size at the place of a 0, keeps a 0.
+    """
+    axes = sorted(node.attr("axes", []))
+    return bool(axes) and axes == list(range(-len(axes), 0)) and node.rank(0) is None
 
 
 def _with_front_axes(op: Builder, node: Node, extra_rank: int) -> Result:

@@ -137,6 +137,9 @@ def resize_11_down(op: Builder, node: Node) -> Result:
     if mode == "linear" and coordinates == "asymmetric" and not sized:
         return op.copy(node, inputs=[node.input(X), node.input(SCALES)], drop=SINCE_11)
     is_known = _has_known_numbers(node, bool(sized))
+    growth = _growth(node) if sized and not is_known and coordinates != "tf_crop_and_resize" else None
+    if growth is not None and _is_same_at_10(node, growth):
+        return op.copy(node, inputs=[node.input(X), op.const(list(map(float, growth)), "float")], drop=SINCE_11)
     if mode == "cubic" or (mode == "linear" and (coordinates == "tf_crop_and_resize" or not is_known)):
         return _interpolate(op, node)
     if mode not in ("nearest", "linear") or coordinates == "tf_crop_and_resize":
@@ -146,8 +149,7 @@ def resize_11_down(op: Builder, node: Node) -> Result:
     if mode == "nearest" and not is_known and (sized or constant is None):
         return _gather_nearest(op, node)
     scales = _exact_scales(node, bool(sized))
-    same = coordinates == "asymmetric" if mode == "linear" else all(_is_same_nearest(node, scale) for scale in scales)
-    if (same or set(scales) <= {1}) and all(scale and float32(float(scale)) == scale for scale in scales):
+    if _is_same_at_10(node, scales):
         constants = op.const([float(scale) for scale in scales], "float") if sized else node.input(SCALES)
         return op.copy(node, inputs=[node.input(X), constants], drop=SINCE_11)
     if mode == "linear":
@@ -389,8 +391,29 @@ def _size_and_scale(
 def _exact_scales(node: Node, sized: bool) -> list[Fraction]:
     """Return the scale of each axis; raise Refusal C205 or C207 if one is not known."""
     if sized:
+        if node.constant(SIZES) is None and (growth := _growth(node)) is not None:
+            return growth
         return [Fraction(target, present) for target, present in _target_and_present_sizes(node, None)]
     return [Fraction(scale) for scale in _valid_scales(node.need_constant(SCALES))]
+
+
+def _growth(node: Node) -> list[Fraction] | None:
+    """Return the scale of each axis that symbolic sizes before and after show, None if one is not known or is 0."""
+    growth = node.values.growth(node.input(X), node.output(0)) if node.output(0) else None
+    return growth if growth and all(growth) else None
+
+
+def _is_same_at_10(node: Node, scales: list[Fraction]) -> bool:
+    """Whether version 10 means the same with these scales of all axes, each of which FLOAT holds exactly."""
+    coordinates = node.attr("coordinate_transformation_mode")
+    match node.attr("mode"):
+        case "nearest":
+            same = all(_is_same_nearest(node, scale) for scale in scales)
+        case "linear":
+            same = coordinates == "asymmetric"
+        case _:
+            return False
+    return (same or set(scales) <= {1}) and all(scale and float32(float(scale)) == scale for scale in scales)
 
 
 def _is_same_nearest(node: Node, scale: Fraction) -> bool:

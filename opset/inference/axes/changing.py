@@ -32,6 +32,7 @@ from opset.model.graph.index import FreshNames, bodies
 from opset.model.graph.walking import subgraphs
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.options import checked_options
 from opset.preparation import read_model
 
 __all__ = ["change_sizes", "resize"]
@@ -55,6 +56,7 @@ class _Axis(NamedTuple):
         return f"{self.input}.{self.axis}"
 
 
+@checked_options
 def change_sizes(
     model: Any,
     sizes: Mapping[str, int | str],
@@ -337,8 +339,8 @@ def _resize_axes(
 def _check_outputs(engine: Engine, tracking: Tracking, before: int, wanted: Mapping[str, int]) -> None:
     """Raise TrackingStopped if an output lacks the resized axis, or has it along another axis than `wanted` says.
 
-    An output that is not in `wanted` may lack the resized axis if none of its sizes is `before`, or if its elements in
-    the resized model are known.
+    An output in `wanted` must have the resized axis. Any other output may lack the axis if none of its sizes is
+    `before`, or if its elements in the resized model are known.
 
     Args:
         engine: the inference of the model.
@@ -378,10 +380,10 @@ def _error_of(stopped: TrackingStopped, axes: Sequence[_Axis], size: int | str, 
 
 
 def _apply_changes(graph: Any, tracking: Tracking, size: int | str, lists_inputs: bool) -> None:
-    """Make the changes that the pass `tracking` recorded in a GraphProto and its subgraphs, in place.
+    """Change a GraphProto and its subgraphs in place, as the pass `tracking` has recorded.
 
-    The new size is written into the types of values. With `lists_inputs`, new initializers of this graph are inputs,
-    too.
+    The new size is also written into the types of values. With `lists_inputs`, new initializers of this graph become
+    inputs, too.
     """
     for (index, attribute), inner in tracking.inner.items():
         _apply_changes(dict(subgraphs(graph.node[index]))[attribute], inner, size, False)

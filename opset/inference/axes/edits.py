@@ -169,9 +169,10 @@ class Edits:
         return self._add(index, "Slice", [name, *lists], name)
 
     def _multiple(self, size: Size) -> str:
-        """Return the name of a value that holds a list of the one element `size`, which new nodes compute at run time.
+        """Return the name of a value, a list of the one element `size`, which new nodes compute at run time.
 
-        The nodes read the new size from the shape of the model's input. Raises Blocked if `size` is no multiple of it.
+        The nodes read the new size from the shape of the model's input. Raises Blocked if `size` is no multiple of the
+        new size.
         """
         factor = quotient(size, self._after)
         if not isinstance(factor, int):

@@ -113,9 +113,10 @@ class Tracking:
         return made
 
     def enter_unused(self, index: int, attribute: str) -> None:
-        """Follow the axis through a subgraph that is never run, since a runtime may look at its constants.
+        """Follow the axis through a subgraph that is never run.
 
-        If the axis cannot be followed through all of its nodes, the subgraph stays as it is, and nothing is raised.
+        A runtime may look at the constants of the subgraph, so that they should have the new size, too. If the axis
+        cannot be followed through all of its nodes, the subgraph stays as it is, and nothing is raised.
         """
         options, notes = len(self.options), len(self.edits.notes)
         try:
@@ -239,7 +240,7 @@ class Tracking:
     def _keep_places(self, index: int, places: Sequence[Place | None]) -> None:
         """Store in `places` the places of the resized axis in a node's outputs, None for an output without it.
 
-        Raises Blocked unless each such output certainly has, along the axis, the size that follows from its place.
+        Raises Blocked if the size of an output at such a place, in the unchanged model, is unknown or does not fit.
         """
         for name, place in zip(self.scope.body.computes[index], places, strict=False):
             if name and place is not None:

@@ -241,7 +241,7 @@ class Call:
         return self._attributes[name]
 
     def lists_read(self) -> dict[str, tuple[Any, ...]]:
-        """Return the lists among the values that `attribute` has returned so far, by name of the attribute."""
+        """Return the list attributes that `attribute` has read so far: their values by name."""
         return {name: value for name, value in self._attributes.items() if isinstance(value, tuple)}
 
     def doubt(self, reason: str) -> None:

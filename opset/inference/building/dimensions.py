@@ -520,8 +520,8 @@ def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
 def _extreme_size(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size], bool]) -> Size:
     """Return the maximum or the minimum of sizes; `name` is "max" or "min".
 
-    Sizes that make no difference are dropped: `covered(a, b)` returns whether `a` makes none beside `b`. The result is
-    the only size that is left, or a function such as max(4, N). Raises TooComplex if too many are left.
+    A size that makes no difference is dropped, such as N beside N + 1 in a maximum: `covered(N, N + 1)` is True. The
+    result is the only size that is left, or a function such as max(4, N). Raises TooComplex if too many are left.
     """
     kept: list[Size] = []
     for size in dict.fromkeys(_flatten(name, sizes)):
@@ -706,7 +706,7 @@ def _atom_text(atom: Atom) -> str:
 
 
 def _operand_text(size: Size, operator: str) -> str:
-    """Return the text of an operand of a division, in brackets if the division could else be misread.
+    """Return the text of the numerator or divisor of a division, in brackets if it could else be misread.
 
     Sums and negative sizes are in brackets: "(N + 1)". A product is in brackets only as divisor. `operator` is "/" for
     the numerator, "" for the divisor.

@@ -103,7 +103,7 @@ def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[
 def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str) -> list[int]:
     """Return, in order, the indices of the nodes on the paths from the values `inputs` to the value `y`.
 
-    Every node after the Gradient node, whose index is `gradient`, counts as depending on `inputs`.
+    `gradient` is the index of the Gradient node; each later node counts as depending on `inputs`.
     """
     reads = [names_read([node]) - {""} for node in nodes]
     dependent = set(inputs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
 
 from opset.inference.building.dimensions import (
     Dim,
@@ -108,8 +109,9 @@ def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None
 def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None], shape: Sequence[Size]) -> None:
     """Set the one unknown size of a Reshape's output: the number of elements divided by the product of the other sizes.
 
-    If no size is unknown, but one in `wanted` is symbolic, the size of its axis is computed instead, provided that the
-    division certainly leaves no remainder. Nothing is set if there are several such sizes, or if another size may be 0.
+    If no size is unknown, the one symbolic size in `wanted` is computed in the same way, and set if the division
+    certainly leaves no remainder. Nothing is set if there are several unknown or symbolic sizes to compute, or if one
+    of the other sizes may be 0.
 
     Args:
         sizes: the output shape, changed in place; 0 and -1 are replaced by the sizes that they mean.
@@ -268,6 +270,19 @@ def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
         if one is None:
             return other if equal(other, 1) is False else None
     return apply_to_sizes(broadcast, have, want)
+
+
+def size_ratio(size: Size | None, base: Size | None) -> Fraction | None:
+    """Return the number by which `base` is multiplied to give `size`, whatever the variables are; None if unknown."""
+    if isinstance(size, int) and isinstance(base, int):
+        return Fraction(size, base) if base else None
+    if not isinstance(size, Dim) or not isinstance(base, Dim):
+        return None
+    terms, base_terms = dict(size.terms), dict(base.terms)
+    if terms.keys() != base_terms.keys():
+        return None
+    ratios = {Fraction(coefficient, base_terms[monomial]) for monomial, coefficient in terms.items()}
+    return ratios.pop() if len(ratios) == 1 else None
 
 
 def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequence[int], mode: str) -> Shape:

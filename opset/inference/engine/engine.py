@@ -19,7 +19,7 @@ from opset.inference.engine.calls import FunctionCalls
 from opset.inference.engine.constants import ConstantElements
 from opset.inference.engine.nodes import NodeInference
 from opset.inference.engine.operators import Operators
-from opset.inference.engine.outcomes import Outcome
+from opset.inference.engine.outcomes import Outcome, types_tied_by_signature
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.sizes import Sizes
 from opset.inference.engine.stated import StatedTypes
@@ -230,6 +230,8 @@ class Engine:
                     else:
                         outcome = self._nodes.infer_node(scope, index, inference, inputs)
                 self._keep_outcome(scope, index, outcome)
+                if None in inputs:
+                    self._settle_inputs(scope, index)
         except BudgetExceeded as exhausted:
             self._reached = index
             self.stopped = self.stopped or (body.location(index), exhausted)
@@ -238,9 +240,11 @@ class Engine:
     def _abandon_rest(self, scope: Scope) -> None:
         """Record in the scope of a main or training graph that inference stopped in it.
 
-        The outputs of the node at which it stopped, and of all later nodes, become unknown. The recorded reason names
-        the node at which it stopped. The scopes of their subgraphs are dropped, and the functions that they call are
-        added to `calls.omitted`.
+        For the node at which inference stopped, and for all later nodes of the graph:
+
+        - the outputs become unknown, with a reason that names the place of the stop;
+        - the scopes of subgraphs are dropped;
+        - functions that the nodes call are added to `calls.omitted`.
         """
         assert self.stopped is not None
         doubts = (f"inference stopped at {self.stopped[0]}: {self.stopped[1].why}",)
@@ -284,11 +288,36 @@ class Engine:
                 (name, constant) for name, constant in zip(names, constants, strict=False) if constant is not None
             )
 
+    def _settle_inputs(self, scope: Scope, index: int) -> None:
+        """Store types for inputs of unknown type of the node at `index`, as far as the operator's signature shows them.
+
+        Only inputs that a node of the same graph or function computes get a type, such as the output of an operator
+        without a schema. The node that computes such an input is then looked at in the same way. Shapes stay unknown.
+        """
+        body, types = scope.body, scope.types
+        waiting = [index]
+        while waiting:
+            index = waiting.pop()
+            inference = scope.operators.get(body.operators[index])
+            if inference is None or inference.schema is None or body.function_key(index) in self.index.functions:
+                continue
+            names = scope.reads(index)
+            before = [scope.type_of(name) if name else None for name in names]
+            if not any(known is None and name in body.definitions for name, known in zip(names, before, strict=True)):
+                continue
+            self.budget.charge(NODE_STEPS)
+            computed = [types.get(name) for name in body.computes[index]]
+            after = types_tied_by_signature(inference.schema, before, computed)
+            for name, known, type_ in zip(names, before, after, strict=True):
+                if known is None and type_ is not None and name in body.definitions:
+                    types[name] = type_
+                    waiting.append(body.definitions[name])
+
     def _run_tasks(self, scope: Scope) -> None:
         """Infer the graph or function of a scope, with all subgraphs and functions that its nodes use.
 
-        A stack of generators takes the place of recursion. Raises BudgetExceeded if the budget is used up, and any
-        other error of these inferences.
+        A stack of generators takes the place of recursion. Raises BudgetExceeded if the budget is used up; any other
+        error is passed on, too.
         """
         tasks: list[InferenceTask] = [self._infer_body(scope)]
         value: Any = None

@@ -7,19 +7,24 @@ converted, and may need to know the types of their inputs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
+from opset.inference.building.shapes import expand_shape
 from opset.inference.building.types import Shape, Type, tensor
+from opset.schemas.constraints.violation import Violation
 
 DOMAIN = "com.microsoft"
 ELEMENT_OF = {
-    "CDist": 0, "DequantizeLinear": 1, "DynamicQuantizeMatMul": 0, "FusedConv": 0, "FusedGemm": 0, "FusedMatMul": 0,
-    "MatMulIntegerToFloat": 2, "MatMulNBits": 0, "QLinearAdd": 0, "QLinearMul": 0,
+    "Attention": 0, "CDist": 0, "DequantizeLinear": 1, "DynamicQuantizeMatMul": 0,
+    "FusedConv": 0, "FusedGemm": 0, "FusedMatMul": 0, "MatMulIntegerToFloat": 2, "MatMulNBits": 0,
+    "MultiHeadAttention": 0, "QAttention": 2, "QGemm": 8, "QLinearAdd": 0, "QLinearAveragePool": 0, "QLinearConcat": 1,
+    "QLinearGlobalAveragePool": 0, "QLinearMul": 0, "QLinearWhere": 1, "QuantizeLinear": 2,
 }  # fmt: skip
 """The input whose element type the first output has."""
 SAME = frozenset((
     "BiasGelu", "FastGelu", "Gelu", "Inverse", "QLinearLeakyRelu", "QLinearSigmoid", "QLinearSoftmax", "QuickGelu",
-    "SkipLayerNormalization",
+    "SkipLayerNormalization", "SkipSimplifiedLayerNormalization",
 ))  # fmt: skip
 """Operators whose first output has the type and the shape of their first input."""
 
@@ -54,6 +59,11 @@ def foreign_type(operator: tuple[str, str], inputs: Sequence[Type | None], attri
     shape: Any = None
     if name == "CDist" and len(types) > 1:
         shape = [None if shape is None or len(shape) != 2 else shape[0] for shape in shapes[:2]]
-    elif name == "DequantizeLinear":
+    elif name in ("DequantizeLinear", "QuantizeLinear"):
         shape = shapes[0]
+    elif name in ("QLinearAdd", "QLinearMul") and len(shapes) > 3 and shapes[0] is not None and shapes[3] is not None:
+        with suppress(Violation):
+            shape = expand_shape(shapes[0], shapes[3])
+    elif name in ("QLinearAveragePool", "QLinearGlobalAveragePool") and shapes[0]:
+        shape = [shapes[0][0], *[None] * (len(shapes[0]) - 1)]
     return tensor(types[index].element, shape)

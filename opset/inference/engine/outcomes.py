@@ -120,6 +120,36 @@ def signature_types(
     return inference.signature_types[key]
 
 
+def types_tied_by_signature(
+    schema: OpSchema, inputs: Sequence[Type | None], outputs: Sequence[Type | None]
+) -> list[Type | None]:
+    """Return the types of a node's inputs; an unknown type is taken from the operator's signature.
+
+    The signature shows the type of an input if it allows only one type, or if an input or output of known tensor type
+    has the same type constraint, such as T. A type that the signature shows has an unknown shape. The type is None if
+    the signature does not show it either.
+
+    Args:
+        schema: the operator.
+        inputs: the types of the node's inputs, None if unknown or left out.
+        outputs: the types of its outputs, None if unknown.
+    """
+    bound: dict[str, Type] = {}
+    for formals, given in ((schema.inputs, inputs), (schema.outputs, outputs)):
+        for index, type_ in enumerate(given if formals else ()):
+            formal = formals[min(index, len(formals) - 1)]
+            if type_ is not None and type_.kind == "tensor" and type_.element is not None and formal.homogeneous:
+                bound.setdefault(formal.type, type_._replace(shape=None))
+    found = list(inputs)
+    for index, type_ in enumerate(inputs if schema.inputs else ()):
+        if type_ is None:
+            formal = schema.inputs[min(index, len(schema.inputs) - 1)]
+            allowed = schema.allowed_types(formal)
+            only = parse_type(allowed[0]) if len(allowed) == 1 else None
+            found[index] = only or (bound.get(formal.type) if formal.homogeneous else None)
+    return found
+
+
 def complete_results(
     raw: Any, by_signature: Sequence[Type | None], call: Call
 ) -> tuple[tuple[Type | None, ...], tuple[Problem, ...]]:
@@ -254,7 +284,7 @@ def _reason_of_malformed(call: Call, error: Exception) -> str:
 
 
 def has_unnamed_sizes(types: Iterable[Type | None]) -> bool:
-    """Whether a tensor type in `types`, also inside an optional, has a size None, which is to get a variable."""
+    """Whether a tensor type in `types`, also inside an optional, has an unknown size (None)."""
     for type_ in types:
         if type_ is not None and type_.kind == "optional":
             type_ = type_.inner

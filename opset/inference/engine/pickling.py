@@ -27,11 +27,11 @@ class _Writer(pickle.Pickler):
         self._numbers = {body: number for number, body in enumerate(bodies)}
 
     def persistent_id(self, value: Any) -> int | None:
-        """Return the number of a body, None for what is written itself."""
+        """Return the number that is written in place of a body (a graph or function), or None for any other value."""
         return self._numbers.get(value) if isinstance(value, Body) else None
 
     def reducer_override(self, value: Any) -> Any:
-        """Return an operator's inference without its functions, which are looked up by the process that runs them."""
+        """Return how an OperatorInference is written: without its functions. Any other value is written as usual."""
         if isinstance(value, OperatorInference):
             return OperatorInference, (value.schema, None, None, value.why)
         return NotImplemented
@@ -45,12 +45,12 @@ class _Reader(pickle.Unpickler):
         self._bodies = bodies
 
     def persistent_load(self, number: int) -> Body:
-        """Return the body with a number."""
+        """Return the body (a graph or function of the model) for which `number` was written."""
         return self._bodies[number]
 
 
 def engine_arguments(engine: Engine) -> tuple[Any, ...]:
-    """Return the arguments of `restored_engine` for an engine that has run; they can be pickled."""
+    """Return what a pickle of an engine that has run stores: the arguments of `restored_engine`."""
     file = io.BytesIO()
     results = engine.stopped, engine.sizes, engine.scopes, engine.calls.scopes, engine.calls.omitted
     _Writer(file, engine.index.bodies).dump(results)
@@ -58,7 +58,14 @@ def engine_arguments(engine: Engine) -> tuple[Any, ...]:
 
 
 def restored_engine(model: Model, domains: Collection[str], notes: Sequence[str], results: bytes) -> Engine:
-    """Return an engine with the results of one that has run."""
+    """Return an engine with the results that `engine_arguments` took from another one; it is not run.
+
+    Args:
+        model: the model.
+        domains: the domains that the model's index knows.
+        notes: the notes of the model's index.
+        results: the pickled results.
+    """
     index = index_model(model.proto, domains)
     index.notes += notes
     engine = Engine(model, default_registry(), {}, default_budget(0, Limits()), index=index)

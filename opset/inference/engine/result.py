@@ -26,6 +26,7 @@ from opset.model import load
 from opset.model.graph.index import Body, ModelIndex
 from opset.model.storage.container import MessageT, Model, ModelSource
 from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.options import checked_options
 from opset.preparation import Freeze, read_model
 
 __all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
@@ -147,7 +148,10 @@ class Inference:
         return html_of(repr(self).strip("<>"), tables)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return how a pickle makes it again: with all results, and without the functions that computed them."""
+        """Return what a pickle stores: a function that makes the inference, and its arguments.
+
+        All results are stored, but not the functions that computed them.
+        """
         return _restored, (engine_arguments(self._engine), self.left_out)
 
     if not TYPE_CHECKING:  # a checker of types knows the names
@@ -243,12 +247,13 @@ class Inference:
 
 
 def _restored(arguments: tuple[Any, ...], left_out: int) -> Inference:
-    """Return an inference that was pickled."""
+    """Return an inference from its pickle: `arguments` are those of `restored_engine`."""
     inference = Inference(restored_engine(*arguments))
     inference.left_out = left_out
     return inference
 
 
+@checked_options
 def infer(
     model: Any,
     *,
@@ -367,6 +372,7 @@ def infer_shapes(
 def infer_shapes(
     model: MessageT, check_type: bool = ..., strict_mode: bool = ..., data_prop: bool = ...
 ) -> MessageT: ...
+@checked_options
 def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False) -> Any:
     """Return the model with the types and shapes of its values written in, as the onnx function of this name does.
 

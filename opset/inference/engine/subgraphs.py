@@ -82,9 +82,9 @@ class SubgraphInference:
     def _open_scope(self, scope: Scope, index: int, request: GraphRequest) -> tuple[Scope, list[str]]:
         """Return a new scope for the subgraph that a node's rule requests, and the names of the subgraph's inputs.
 
-        `index` is the node's index in `scope.body`. The new scope has the initializers and inputs of the subgraph, with
-        the types that the rule passes and the graph states; contradictions are in its `conflicts`. An earlier scope of
-        the subgraph is removed from `scope`.
+        `index` is the node's index in `scope.body`. The new scope has the initializers of the subgraph, and the inputs
+        with the types that the rule passes and the graph states. If a passed and a stated type contradict each other,
+        `conflicts` of the new scope has the reason. An earlier scope of the subgraph is removed from `scope`.
 
         A subgraph of IR version 3 lists its initializers as inputs. If the rule passes fewer types than there are
         inputs, the initializers are not among the returned names. Raises BudgetExceeded if the budget is used up.

@@ -55,10 +55,10 @@ def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
 
 
 def _graph_of(roots: Sequence[Any], key: Any) -> Any:
-    """Return the GraphProto to which the `key` of a scope leads, from `roots` and the graphs in their nodes.
+    """Return the GraphProto whose scope has this key: a graph of `roots`, or a subgraph of one at any depth.
 
-    The key of a root is (index in `roots`,). The key of a subgraph is (key of the scope around, index of the node,
-    attribute). Returns None for a graph in a function, and for a graph that a call passed to a function.
+    The key of a root is (index in `roots`,). The key of a subgraph is (key of the graph around, index of the node,
+    attribute). The result is None if there is no such graph, as for the graphs in a function.
     """
     steps = []
     while len(key) == 3:

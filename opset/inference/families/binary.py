@@ -71,8 +71,8 @@ def mod_10(call: Call) -> Shape:
 def _divide(a: Any, b: Any) -> Element:
     """Return a / b, truncated toward zero for integers, or None if the quotient is unknown.
 
-    With a symbolic operand, it is known only if `b` is 1.0, or if both are integers or sizes that certainly are not
-    negative. Raises ZeroDivisionError for a divisor of 0.
+    If an operand is symbolic, the quotient is known only if `b` is 1.0, or if no operand is a float and both are
+    certainly at least 0. Raises ZeroDivisionError for a divisor of 0.
     """
     quotient: Element
     if isinstance(a, float) or isinstance(b, float):

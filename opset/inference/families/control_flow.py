@@ -524,10 +524,10 @@ def _stack_samples(batch: Size | None, states: Iterable[Type | None], stacked: I
 def _stack_slices(
     call: Call, slices: Sequence[Type | None], axes: Sequence[int], length: Size | None
 ) -> list[Type | None]:
-    """Return the types of scan outputs: `length` values of each type in `slices`, stacked along an axis of `axes`.
+    """Return the types of scan outputs, each the stack of `length` values of one type in `slices`.
 
-    `axes` has a new axis for each type; a negative axis is counted from the end. Raises Violation C2 for an axis that
-    does not exist, C5 for a sequence or map.
+    `axes` has for each type the new axis along which its values are stacked; a negative axis is counted from the end.
+    Raises Violation C2 for an axis that does not exist, C5 for a sequence or map.
     """
     types = []
     for type_, axis in zip(slices, axes, strict=True):

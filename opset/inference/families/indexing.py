@@ -317,8 +317,8 @@ def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
 def scatter_nd_11(call: Call) -> Shape:
     """Return the output shape of ScatterND, which is the shape of the data.
 
-    If the rank of the data is unknown, indices and updates may show it: an axis that index tuples address then has the
-    size None, and later axes have the last sizes of the updates. Raises Unknown if they do not show it. Raises
+    If the rank of the data is unknown, it is taken from indices and updates: indices of shape [5, 2] and updates of
+    shape [5, 7] give [None, None, 7]. Raises Unknown if indices and updates do not show the rank either. Raises
     Violation C2 if the shape of the updates does not fit, C3 if an index is out of range.
     """
     shape, indices, updates = call.shape(0), call.shape(1), call.shape(2)
@@ -359,8 +359,8 @@ def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Elem
     """Return the data's `count` elements with the updates written at `offsets`; an unknown element is None.
 
     If the attribute `reduction` is "none", an update replaces the element, and an element with several different
-    updates becomes None. Otherwise, an update is combined with the element that is there. If all data or all updates
-    are unknown, each of them counts as None.
+    updates becomes None. For any other reduction, an update is combined with the element. Data or updates of which
+    nothing is known count as elements of None.
 
     Returns None if the data does not have `count` elements, or if the number of updates is not the number of offsets.
     """
@@ -440,12 +440,12 @@ def top_k_1(call: Call) -> list[Shape]:
 def unique_11(call: Call) -> list[Shape | None]:
     """Return the shapes of the outputs Y, indices, inverse_indices and counts.
 
-    With the attribute `axis`, slices along this axis are compared, else elements. The size of inverse_indices is the
-    number of all slices or elements, None if unknown.
+    The node keeps each different item of X once. With the attribute `axis`, the items are slices along this axis, else
+    elements. The size of inverse_indices is the number of items in X, None if unknown.
 
-    The number of different ones is the size of the other outputs (of Y along `axis`). It is None if there may be more
-    than one slice or element. If the rank is unknown and the node has `axis`, the shape of Y is None, and the reason is
-    added to `call.doubts`.
+    The size of indices and counts, and of Y along `axis`, is the number of different items: 0 or 1 if X has so many
+    items, else None. If the rank is unknown and the node has `axis`, the shape of Y is None, and the reason is added to
+    `call.doubts`.
     """
     shape = call.shape(0)
     axis = call.attribute("axis")

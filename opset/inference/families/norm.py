@@ -19,11 +19,11 @@ def _shape_of_values(call: Call) -> KnownShape | None:
 
 @infer("BatchNormalization")
 def batch_normalization_1(call: Call) -> list[Shape | None]:
-    """Return the shape of Y (None if unknown), then four times the shape that each mean and variance has.
+    """Return the shape of Y (None if unknown), and four times the shape of a mean or variance, in general (C,).
 
-    Before version 7, the shape of means and variances is not defined for training with the attribute `spatial` 0 if X
-    may have more than two axes. Only the shape of Y is then returned. If a shape is not known, the reason is added to
-    `call.doubts`.
+    If the rank of Y is unknown, the reason is added to `call.doubts`. Before version 7, the shape of means and
+    variances is not defined if the node trains with the attribute `spatial` 0, and X may have more than two axes. Only
+    the shape of Y is then returned, and the reason is added to `call.doubts`.
 
     From version 14 on, raises Violation without the label of a constraint if the node has other outputs than Y, but
     does not train.

@@ -123,7 +123,8 @@ def _output_sizes(
         lengths: the sizes of these axes before, None if unknown.
         scales: the elements of the input `scales`, () if the node does not use it, None if not even their number is
             known.
-        sizes: the elements of the input `sizes`, in the same form.
+        sizes: the elements of the input `sizes`, () if the node does not use it, None if not even their number is
+            known.
 
     Raises:
         Violation: C5 if the node has both inputs or none, C1 if the number of elements is wrong, C6 if `roi` does not

@@ -35,9 +35,12 @@ def mel_weight_matrix_17(call: Call) -> Type:
 def dft_17(call: Call) -> Shape:
     """Return the input's shape with the number of values of the transform along `axis`, and 1 or 2 as last size.
 
-    - In general, the number is the second input, or without it the input's size n; the last size is 2 (complex).
-    - A one-sided transform gives half as many values, rounded down, and one more.
-    - A one-sided inverse transform gives 2 * (n - 1) values without the second input; the last size is 1 (real).
+    The length n of the transform is the second input, by default the input's size along `axis`.
+
+    - In general, there are n values, and the last size is 2 (complex).
+    - A one-sided transform gives n // 2 + 1 values, and the last size 2.
+    - A one-sided inverse transform gives n values with the second input, and else 2 * (n - 1); the last size is 1
+      (real).
 
     An unknown size is None. If the axis is unknown, so is each size that the transform may change. Raises Unknown if
     the rank is unknown, Violation C3 if the length along a known axis is below 1.

@@ -73,18 +73,18 @@ def _clip_elements(call: Call, low: Any, high: Any) -> Any:
 
 
 def _limit_element(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, end: float) -> Any:
-    """Return the larger of `element` and `bound` if `plain` is `max`, the smaller if it is `min`.
+    """Return the larger or the smaller of `element` and `bound`, as `plain` and `symbolic` say.
 
-    A bound from `start` to `end` is so far from 0 that it changes no symbolic element. Raises ValueError if one of the
-    two is symbolic, and the other one a fraction.
+    If the element is symbolic, a bound from `start` to `end` has no effect, since it is so far from 0. Raises
+    ValueError for a fraction beside a symbolic size.
 
     Args:
         element: a number or symbolic size.
         bound: a number or symbolic size.
         plain: `max` or `min`, called for two numbers.
-        symbolic: `maximum` or `minimum`, called if one of them is symbolic.
-        start: the least bound that changes no size: minus infinity for `max`.
-        end: the greatest bound that changes no size: infinity for `min`.
+        symbolic: `maximum` or `minimum`, called if element or bound is symbolic.
+        start: the least bound without effect: minus infinity for `max`.
+        end: the greatest bound without effect: infinity for `min`.
     """
     if not isinstance(element, Dim) and not isinstance(bound, Dim):
         return plain(element, bound)

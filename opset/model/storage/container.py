@@ -30,6 +30,7 @@ from opset.model.storage.reading import open_model_file, read_stream
 from opset.model.storage.remote import RemoteFolder, RemoteSource, is_remote, local_path
 from opset.model.storage.source import BytesSource, Source
 from opset.model.types import described_type
+from opset.options import checked_options
 
 if TYPE_CHECKING:
     import onnx
@@ -230,6 +231,7 @@ def _import_package(name: str) -> Any:
         raise UsageError(Finding("U103", f"the package {package} is not installed", help=help)) from error
 
 
+@checked_options
 def load(source: ModelLike, *, allow_external_roots: Iterable[str | os.PathLike[str]] = ()) -> Model:
     """Return the model of a path, of bytes, of a binary stream or of a ModelProto, without reading its weights.
 

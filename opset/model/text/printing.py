@@ -10,6 +10,7 @@ values of raw_data as `!{1, 2}`, texts with control characters as `$"\\x1b"`, an
 from __future__ import annotations
 
 import math
+import os
 import re
 import struct
 from collections import Counter
@@ -27,6 +28,7 @@ from opset.model.storage.source import BytesSource
 from opset.model.storage.tensor import text_of
 from opset.model.storage.wire import fields
 from opset.model.text.syntax import FIELDS, TYPE_WORDS, UNKNOWN, UNSET, Reader, bounds, read
+from opset.options import checked_options
 
 LAYOUT_WIDTH: Final = 100
 """Columns of a line that `lay_out_graph` writes."""
@@ -55,18 +57,24 @@ _GRAPH: Final = frozenset("name input output initializer value_info node".split(
 _FUNCTION: Final = frozenset("name input output attribute attribute_proto node value_info".split())
 
 
+@checked_options
 def to_text(source: Any, *, limit: int | None = None) -> str:
     """Return a model, graph, function or node as text that reads back to the same message.
 
     Args:
-        source: An opset.Model, or a message of the onnx package or of opset.
+        source: A model: a path, bytes, an open file, an opset.Model or a ModelProto; or a graph, function or node, as a
+            message of the onnx package or of opset.
         limit: Values of tensors with more elements are left out, and not read: such a text is for people, and no model.
             None leaves nothing out.
 
     Raises:
-        ModelError: M106 if a name is not UTF-8, which text cannot hold.
+        ModelError: M106 if a name is not UTF-8, which text cannot hold; M1xx or M2xx if a model cannot be read.
         UsageError: U103 if the source is anything else.
     """
+    if isinstance(source, str | os.PathLike | bytes | bytearray | memoryview) or hasattr(source, "read"):
+        from opset.model import load  # which imports this module
+
+        source = load(source)
     model = source if isinstance(source, ModelParts) else None
     message = source if model is None else model.proto
     name = getattr(getattr(message, "DESCRIPTOR", None), "full_name", type(source).__name__).removeprefix("onnx.")
@@ -77,7 +85,7 @@ def to_text(source: Any, *, limit: int | None = None) -> str:
         "NodeProto": _Printer.node_text,
     }
     if name not in prints:
-        help = "give a model, a graph, a function or a node"
+        help = "give a model, its path or its bytes, a graph, a function or a node"
         raise UsageError(Finding("U103", f"there is no text of a {brief_name(name)}", help=help))
     if not isinstance(message, getattr(pb, name)):
         message = getattr(pb, name).FromString(message.SerializeToString())

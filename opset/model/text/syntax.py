@@ -38,6 +38,7 @@ from opset.model.proto import is_repeated
 from opset.model.storage.encoding import element_count, encode
 from opset.model.storage.wire import FIXED32, FIXED64, varint
 from opset.model.text.tokens import INT64, Tokens
+from opset.options import checked_options
 
 # A domain with digits or hyphens, as onnx.printer writes it, and an operator.
 _OPERATOR: Final = re.compile(
@@ -74,6 +75,7 @@ UNKNOWN: Final = "unknown"
 """The key of fields that onnx.proto does not have."""
 
 
+@checked_options
 def parse_node(text: str) -> Any:
     """Return the NodeProto of a text: `y = Add (x, w)`.
 
@@ -86,6 +88,7 @@ def parse_node(text: str) -> Any:
     return read(Reader(text), pb.NodeProto(), Reader.read_node)
 
 
+@checked_options
 def parse_graph(text: str) -> Any:
     """Return the GraphProto of a text: `g (float[N] x) => (float[N] y) { y = Relu (x) }`.
 
@@ -98,6 +101,7 @@ def parse_graph(text: str) -> Any:
     return read(Reader(text), pb.GraphProto(), Reader.read_graph)
 
 
+@checked_options
 def parse_function(text: str) -> Any:
     """Return the FunctionProto of a text: `<domain: "d", opset_import: ["": 17]> f (x) => (y) { y = Relu (x) }`.
 
@@ -110,6 +114,7 @@ def parse_function(text: str) -> Any:
     return read(Reader(text), pb.FunctionProto(), Reader.read_function)
 
 
+@checked_options
 def parse_model(text: str) -> Any:
     """Return the ModelProto of a text: `<ir_version: 8, …>`, a graph, and any number of functions.
 

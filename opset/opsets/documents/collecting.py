@@ -15,6 +15,7 @@ from opset.opsets.documents.operator_set import OperatorSet
 from opset.opsets.documents.reading import MAX_STEPS, DocumentReading
 from opset.opsets.registry import Schemas, registry_with
 from opset.opsets.releases import ir_version_of_opset, is_released, newest_ir_version
+from opset.options import checked_options
 from opset.schemas.index import FOLDER
 from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.yaml.folders import domain_of, operator_files
@@ -24,6 +25,7 @@ METADATA_IR_VERSION = 10
 """The IR version with which functions got metadata and overloads, which carry the declarations of a document."""
 
 
+@checked_options
 def get_operator_set(domain: str = "", version: int | None = None, *, schemas: Schemas = ()) -> OperatorSet:
     """Return the operator set of a domain at a version.
 

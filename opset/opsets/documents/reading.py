@@ -19,6 +19,7 @@ from opset.opsets.documents.functions import declare_signature
 from opset.opsets.documents.operator_set import OperatorSet
 from opset.opsets.documents.writing import CARRIER, HEADER, MAGIC, SETS
 from opset.opsets.releases import newest_ir_version
+from opset.options import checked_options
 from opset.schemas.index import standard_versions
 from opset.schemas.lint.body_rules import LinkedOperators, body_faults, check_circles
 from opset.schemas.model import SIGNATURE, TYPES, OpSchema
@@ -76,6 +77,7 @@ def read_document(data: bytes, name: str) -> OperatorSet:
     return found
 
 
+@checked_options
 def load_operator_set(source: Any) -> OperatorSet:
     """Return the operator set in a document; its form is told by the content.
 

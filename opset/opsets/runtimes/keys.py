@@ -20,5 +20,5 @@ ENTRY_KEYS = (
 )
 FAULT_KEYS = (
     *("versions", "opsets", "types", "input_rank", "attributes", "values", "present", "absent", "empty"),
-    *("computed", "known", "scalars", "captures", "states", "when", "result", "gives", "since", "until"),
+    *("computed", "known", "scalars", "where", "captures", "states", "when", "result", "gives", "since", "until"),
 )

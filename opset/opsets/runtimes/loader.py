@@ -50,6 +50,7 @@ from opset.opsets.runtimes.model import (
     RESULTS,
     RuntimeTable,
     make_table,
+    parse_comparison,
     release_sort_key,
 )
 from opset.schemas.names import normalize_domain
@@ -249,6 +250,8 @@ class _TableReader(Fields):
         for key in ("when", "gives"):
             if key in fields:
                 fault[key] = self.phrase(fields[key])
+        if "where" in fields:
+            fault["where"] = [*map(self._comparison, self._list(fields["where"]))]
         if "captures" in fields:
             fault["captures"] = self.flag(fields["captures"])
         if "states" in fields:
@@ -256,6 +259,13 @@ class _TableReader(Fields):
         if "result" in fields:
             fault["result"] = self.choice(fields["result"], [*RESULTS])
         return fault
+
+    def _comparison(self, node: YamlNode) -> str:
+        """Return a comparison of an attribute or an element of an input, such as `scales[0] != 1`."""
+        text = self.text(node)
+        if parse_comparison(text) is None:
+            self.report_wrong(node, "a comparison", "write strides > kernel_shape, or scales[0] != 1")
+        return text
 
     def _size(self, node: YamlNode) -> str:
         """Return the words for the size of an input along an axis, such as `R.2`."""

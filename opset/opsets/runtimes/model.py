@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from opset.schemas.names import normalize_domain
 
@@ -73,6 +74,38 @@ class Kernel:
     unasked: frozenset[str] = frozenset()
 
 
+class Comparison(NamedTuple):
+    """A comparison in a fault: `output_padding >= strides`, `scales[0] != 1`.
+
+    The left side is an attribute, or an input of which the element `at` an index counts. The right side is a number,
+    or an attribute. Of two attributes, elements at the same place are compared, and one pair suffices.
+    """
+
+    name: str
+    at: int | None
+    sign: str
+    other: str | float
+
+    def __str__(self) -> str:
+        """Return the comparison as a file has it."""
+        index = "" if self.at is None else f"[{self.at}]"
+        other = self.other if isinstance(self.other, str) else f"{self.other:g}"
+        return f"{self.name}{index} {self.sign} {other}"
+
+
+COMPARISON = re.compile(r"([A-Za-z_]\w*)(?:\[(\d{1,3})\])? (=|!=|<|<=|>|>=) (?:(-?\d+(?:\.\d+)?)|([A-Za-z_]\w*))")
+"""How a file writes a comparison."""
+
+
+def parse_comparison(text: str) -> Comparison | None:
+    """Return a comparison that a file has; None if it is none."""
+    found = COMPARISON.fullmatch(text)
+    if found is None:
+        return None
+    name, index, sign, number, other = found.groups()
+    return Comparison(name, None if index is None else int(index), sign, float(number) if number else other)
+
+
 @dataclass(frozen=True)
 class KernelFault:
     """A class of nodes that a runtime takes, and computes wrongly or fails at.
@@ -89,6 +122,7 @@ class KernelFault:
         computed: Inputs of which one is no initializer or constant.
         known: Inputs whose elements are known before the model runs.
         scalars: Inputs of which one is known to be a scalar; a vector of its element does not have the fault.
+        where: Comparisons of attributes and elements of inputs, which all hold.
         captures: Whether graphs of the nodes use values from outside.
         states: Attributes with which a node does not have the fault. The value of each is the size of an input along an
             axis.
@@ -105,6 +139,7 @@ class KernelFault:
     computed: frozenset[str] = frozenset()
     known: frozenset[str] = frozenset()
     scalars: frozenset[str] = frozenset()
+    where: tuple[Comparison, ...] = ()
     captures: bool = False
     states: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     when: str = ""
@@ -402,6 +437,7 @@ def make_fault(entry: Mapping[str, Any]) -> KernelFault:
     """Return the fault that an entry of a file describes."""
     given: dict[str, Any] = {key: frozenset(entry[key]) for key in NAMES_IN_FAULTS if key in entry}
     given |= {key: entry[key] for key in ("values", "captures", "when") if key in entry}
+    given["where"] = tuple(filter(None, map(parse_comparison, entry.get("where", ()))))
     sizes = {name: size.rpartition(".") for name, size in entry.get("states", {}).items()}
     given["states"] = {name: (parameter, int(axis)) for name, (parameter, _, axis) in sizes.items()}
     nodes = make_kernel({key: each for key, each in entry.items() if key != "values"})

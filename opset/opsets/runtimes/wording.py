@@ -66,6 +66,7 @@ def fault_text(fault: KernelFault) -> str:
         ("scalar:", fault.scalars),
     ):
         parts += [f"{words} {', '.join(sorted(names))}"] if names else []
+    parts += map(str, fault.where)
     if fault.captures:
         parts.append("graphs use values from outside")
     if fault.when:

@@ -16,6 +16,7 @@ from opset.errors import Finding, FindingList, RunError, listing, quote
 from opset.file_names import list_paths
 from opset.model.storage.container import Model, ModelLike, load
 from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.options import checked_options
 from opset.preparation import Freeze, read_model
 from opset.reference.engine.compilation import Compiler
 from opset.reference.engine.constants import ModelTensors
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 class ReferenceEvaluator:
     """Computes a model's outputs with the reference kernels, one for each definition that an operator ever had."""
 
+    @checked_options
     def __init__(
         self,
         model: ModelLike,

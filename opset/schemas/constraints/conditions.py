@@ -70,8 +70,8 @@ def _label_order(label: str) -> tuple[int, str]:
 def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, str]:
     """Return the texts of all constraints of a version by label, such as {"C1": "axis >= 0"}, sorted by label.
 
-    `stated` are the texts that the YAML states, by label. A constraint without such a text gets one that is derived
-    from its conditions, and from the attributes that name the constraint.
+    `stated` are the texts that the YAML states, by label. For any other constraint, the text is derived from its
+    conditions, and from the legal values of attributes that name the constraint.
     """
     made: dict[str, list[str]] = {}
     for attribute in schema.attributes.values():
@@ -161,9 +161,8 @@ class ConditionReader(Fields):
     def read_where(self, node: YamlNode) -> tuple[tuple[str, str], ...]:
         """Return the entries of a `where` mapping as pairs, such as ("mode", "linear") or ("rank(X)", "2").
 
-        Each entry is a premise: other conditions are checked only if it holds. A premise is left out, with a finding,
-        if its name is unknown, its condition is malformed, or its attribute is a list. A condition with a name, such
-        as ">= rank(X)", is only a finding: its premise is returned.
+        An entry is left out, with a finding, if its name is unknown, its condition is malformed, or its attribute is a
+        list. An entry whose condition contains a name, such as ">= rank(X)", is returned, but is a finding, too.
         """
         premises: list[tuple[str, str]] = []
         for name, each in self.mapping(node).items():

@@ -53,7 +53,7 @@ def evaluate(expression: Expression, table: Table, algebra: Algebra = NUMBERS) -
     Args:
         expression: The parsed expression.
         table: Functions that look up names, by operator: for `rank(X)`, the function at "rank" is called with "X".
-            A function returns None for an unknown value. The value is also unknown if the operator has no function.
+            A function returns None for an unknown value. A name for which there is no function is unknown.
         algebra: Computes with symbolic sizes, such as N.
     """
     kind, operands = expression
@@ -75,7 +75,7 @@ def is_met(condition: Expression, value: Any, table: Table, algebra: Algebra = N
         condition: The parsed condition.
         value: The value; None if it is unknown.
         table: Functions that look up names, by operator: for `rank(X)`, the function at "rank" is called with "X".
-            A function returns None for an unknown value. The value is also unknown if the operator has no function.
+            A function returns None for an unknown value. A name for which there is no function is unknown.
         algebra: Compares symbolic sizes, such as N.
     """
     kind, operands = condition

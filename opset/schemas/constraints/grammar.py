@@ -411,9 +411,9 @@ class _Parser:
         return expression
 
     def read_sum(self) -> Expression:
-        """Read an expression of terms joined by + and -; in the terms, factors may be joined by * and //.
+        """Read an expression such as `2 * N + 1`: terms joined by + and -, with factors joined by * and //.
 
-        A condition in parentheses is returned, too, if it stands alone. Raises ValueError if the text is malformed, or
+        A condition in parentheses is also accepted, but only alone. Raises ValueError if the text is malformed, or
         nested more than _MAX_DEPTH levels deep.
         """
         self.depth += 1

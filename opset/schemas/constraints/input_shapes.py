@@ -104,10 +104,10 @@ def plan_of(schema: OpSchema) -> Plan | None:
 
 
 def names_of(check: Check) -> set[str]:
-    """Return the names of inputs, attributes and sizes that the result of a check depends on.
+    """Return the names of inputs, attributes and sizes in the condition and the premises of a check.
 
-    The subject itself is included only for the kinds "values", "distinct" and "given". The subject of the kind "sizes"
-    is an expression: the names in it are included.
+    For the kinds "values", "distinct" and "given", the name of the checked input or attribute is included. For the kind
+    "sizes", the names in the checked expression, such as `2 * N`, are included.
     """
     names = {name for _, name in terms_of((check.rule, check.premises))}
     if check.kind == SHAPE:
@@ -215,8 +215,8 @@ class Match:
     def _values_of(self, check: Check, index: int) -> Iterable[Any]:
         """Return the values that have to meet the condition of a check, such as the rank of the input at `index`.
 
-        An unknown value is None. If the elements of an input have to meet the condition and are unknown, there are no
-        values. For the condition that an input has one element, the values are its sizes: each has to be 1.
+        An unknown value is None. For a condition on the elements of an input, its elements are returned, or nothing if
+        they are unknown. For the condition "X has one element", the sizes of X are returned, since each has to be 1.
         """
         if check.kind == GIVEN:
             return (self._given(check.subject),)
@@ -291,8 +291,8 @@ class Match:
     def _check_shape(self, check: Check, index: int) -> None:
         """Raise Violation if the shape of the input at `index` certainly fits no pattern of a check.
 
-        For the pattern that fits, the sizes of its names are stored, such as {"N": 3}. If several patterns may fit,
-        this is done only if the first of them certainly fits. An unknown shape passes.
+        An unknown shape passes. If only one pattern may fit, the sizes of its names are stored, such as {"N": 3}. If
+        several patterns may fit, sizes are stored for the first of them, provided that it certainly fits.
         """
         shape, bound = self.shapes[index], (self.sizes, self.runs)
         if shape is None:

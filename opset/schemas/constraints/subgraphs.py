@@ -11,7 +11,8 @@ from opset.schemas.constraints.violation import Violation
 def can_take(graph: Any, count: int) -> bool:
     """Whether a GraphProto can be called with `count` inputs.
 
-    Graph inputs that are also initializers have a default. A call has to give values for all of these, or for none.
+    Graph inputs that are also initializers have a default. A call gives values for all graph inputs, or
+    only for those without a default.
     """
     defaults = {each.name for each in graph.initializer} | {each.values.name for each in graph.sparse_initializer}
     return count in (len(graph.input), sum(each.name not in defaults for each in graph.input))

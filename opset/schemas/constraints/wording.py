@@ -63,7 +63,7 @@ def _phrases_of_kind(kind: str, members: Sequence[Condition], single: Collection
     """Yield phrases for the conditions of one kind, such as "rank", among `members`.
 
     If possible, subjects with the same condition share a phrase: "X and Y are scalars". `single` has the names of
-    inputs and attributes with one element. For other names, a condition on values is about each element: "each of
+    inputs and attributes with exactly one element. For any other name, a condition on values says "each of": "each of
     axes >= 0".
     """
     forms: dict[str, list[str]] = {}

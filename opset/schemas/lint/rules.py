@@ -432,8 +432,9 @@ def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Ite
 def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S229 for each wrong entry of `emulate` in a `change:` block, such as {bfloat16: float}.
 
-    The entry says that bfloat16 came with the version, and can be computed by casts to float. It is wrong if no input
-    or output got bfloat16, or if one that got it did not allow float before.
+    The entry says that bfloat16 came with the version, and can be computed by casts to float. It is wrong if
+    bfloat16 is new for no input or output. It is also wrong if an input or output that newly allows bfloat16 did not
+    allow float before.
     """
     for step in operator.transitions:
         for element, wider in step.change.emulate.items():
@@ -526,7 +527,8 @@ def check_replacements(operator: Operator, context: LintContext) -> Iterator[Fin
 def check_names(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S215 for each fault of an operator's name or domain.
 
-    The name has to be an identifier, and the name of the file without .yaml. The domain has to be words joined by dots.
+    The name has to be an identifier, and equal to the name of the file without .yaml. The domain has to be words joined
+    by dots.
     """
     path = Path(operator.path)
     if not operator.name:  # which is reported
@@ -646,10 +648,10 @@ def _sorted_words(text: str) -> list[str]:
 
 @LINT.rule("S217 S218", LintedFolder)
 def check_type_sets(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S217 for each type set of a folder that nothing uses, and S218 for each that repeats another one.
+    """Yield a finding S217 for each type set of a folder that nothing uses, and S218 for each duplicate.
 
-    The other set stands above it in `types.yaml`, or is one of the standard. Nothing is yielded if only some files of
-    the folder are checked, or if `types.yaml` has faults.
+    A duplicate has the same types as a set above it in `types.yaml`, or as a set of the standard. Nothing is yielded if
+    only some files of the folder are checked, or if `types.yaml` has faults.
     """
     if not folder.target.whole or not folder.complete or not context.sets.keys() > folder.base.keys():
         return

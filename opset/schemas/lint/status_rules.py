@@ -40,8 +40,8 @@ def check_clauses(operator: Operator, context: LintContext) -> Iterator[Finding]
     """Yield a finding S243 for each text at the key `stated` that names no clause of the standard.
 
     A clause is a section of a document, or a part of the text of a version. A clause of a version that is too new is a
-    finding, too. For an example, the version must not be newer than the first one for which the example holds; for a
-    special case, not newer than the last one.
+    finding, too. An example may cite versions up to the first one for which it holds. A special case may cite versions
+    up to the last one for which it holds.
     """
     for each in _grounded_texts(operator):
         if each.stated and (why := clause_fault(each.stated, operator.schemas, each.newest, operator.whole)):

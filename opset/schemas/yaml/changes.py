@@ -183,8 +183,9 @@ class Changes(TypeFields):
             node: Its entry in the `change:` block.
             attribute: The attribute as the newer version has it, None if the newer version does not have it.
             up: How the adapter to the newer version is made: "derived", "written" or "impossible: REASON".
-            declared: Gets the AttributeChange, by the attribute's name, if the attribute is new or the entry has such
-                other keys. A new attribute without `old` gets its default as the `old` value, unless `up` is "written".
+                Unless it is "written", a missing `old` of a new attribute is replaced by the attribute's default.
+            declared: Gets the AttributeChange, by the attribute's name. An entry with none of the other keys adds
+                nothing, unless its attribute is new.
         """
         fields = self.mapping(node, ATTRIBUTE_CHANGE_KEYS)
         came = "added" in fields

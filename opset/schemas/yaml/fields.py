@@ -82,8 +82,8 @@ class Fields:
     def grounds(self, fields: dict[str, YamlNode]) -> tuple[str, str]:
         """Return the texts (stated, chosen) of an entry, "" for a missing key; if it has both keys, add a finding.
 
-        `fields` are the keys of an example or a special case. `stated` names the clause of the standard from which it
-        follows, `chosen` the reason for a choice that the standard leaves open.
+        `fields` are the keys of an example or a special case. `stated` names the clause of the standard that states
+        the entry, `chosen` the reason for a choice that the standard leaves open.
         """
         stated, chosen = self.phrase(fields.get("stated")), self.phrase(fields.get("chosen"))
         if stated and chosen:

@@ -28,7 +28,8 @@ class Likeness(Fields):
     def complete_version(self, fields: Mapping[str, YamlNode], other: Mapping[str, YamlNode]) -> dict[str, YamlNode]:
         """Return all keys of a version: its own, and the keys that it inherits from the version `other` by `like`.
 
-        Keys in DEPTHS are inherited entry by entry, inputs and outputs by the names of parameters. Faults are added as
+        A key in DEPTHS, such as "types", is inherited entry by entry: the version gets the entries that it lacks. Each
+        input or output in `fields` is completed by the parameter of the same name in `other`. Faults are added as
         findings.
 
         Args:
@@ -65,8 +66,8 @@ class Likeness(Fields):
             fields: The keys of a version or example in YAML, `like` included.
             other: All keys of the version or example that it is like.
             own: The keys that are never inherited.
-            depths: For keys that are merged if both have them, the number of levels; entries in `fields` win. Of any
-                other key, the value in `fields` is returned.
+            depths: The keys whose entries are merged, each with the number of levels, such as {"types": 1}. Entries in
+                `fields` win. A key that is not in `depths` is not merged: its value in `fields` is returned.
         """
         shared = {key: each for key, each in other.items() if key not in own}
         self.findings.charge(sum(each.size() for each in shared.values()), fields["like"])

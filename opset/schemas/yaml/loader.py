@@ -517,10 +517,10 @@ class _Reading(Attributes, Changes, Likeness):
         Faults are added as findings. If the version has faults, its number is added to these sets:
 
         - `self.unchanged` for faults in `change:`;
-        - `self.broken` for other faults;
-        - `self.unclear`, not `self.broken`, if it only names types that may be in further type sets.
+        - `self.unclear` if the only faults are unknown type names that further type sets may declare;
+        - `self.broken` for any other faults.
 
-        Faults in `function` leave only the function bodies out.
+        If there are faults in `function`, only the function bodies are left out.
 
         Args:
             node: The YAML node of the version.

@@ -257,17 +257,17 @@ def _attach(
 ) -> tuple[YamlNode, YamlNode | None]:
     """Add a node to its parent, as an item of a list or as the value of `key`.
 
-    A node that is itself a key is not added, but checked. A finding is added if it is no text, too long or duplicate.
-    The value of a duplicate key is dropped.
+    A node that is itself a key is only checked: if it is no text, too long or duplicate, a finding is added. The value
+    of a duplicate key is dropped.
 
     Args:
         parent: The list or mapping.
-        key: The key of a mapping whose value `node` is; None if `node` is an item or itself a key.
+        key: The key to which `node` is the value; None if `node` is an item of a list or itself a key.
         node: The node.
         findings: Gets the faults.
 
     Returns:
-        The parent, and the key that waits for its value: `node` if it is a key, else None.
+        The parent, and the key whose value comes next: `node` if it is a key, else None.
     """
     if isinstance(parent.value, list):
         parent.value.append(node)

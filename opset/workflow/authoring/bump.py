@@ -113,6 +113,8 @@ def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> It
     - One attribute is removed, or replaced by the attribute in another version.
     - The last input or output is removed, or all inputs or all outputs are replaced by those in another version.
     - One of the flags `deprecated` and `experimental` is reversed.
+
+    `operator` has the other versions. `sets` are the type sets, named lists of types, that are tried.
     """
     others = [each for each in operator.schemas if each.since_version != schema.since_version]
     for name, types in schema.types.items():
@@ -290,7 +292,7 @@ def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """Return an operator's file, as bytes, with all changes of its newest version written into the `change:` block.
 
     If the block is then complete, two more things are done. Guidance for the author is removed. The version before is
-    shortened: it gets the key `like` with the number of the newest version, and loses the keys that both share.
+    shortened: it gets the key `like` with the number of the newest version, and loses keys that are equal in that one.
 
     The operator must have at least two versions. Raises UsageError U103 if comments or the layout would be lost.
     """
@@ -403,10 +405,10 @@ def _has_comments(lines: list[str], node: YamlNode) -> bool:
 
 
 def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
-    """Return an operator's file in which the second newest version takes over keys from the newest by `like`.
+    """Return an operator's file in which the key `like` of the second newest version names the newest.
 
-    The keys that both share are removed from the second newest version. `data` are the bytes of the file now. They are
-    returned unchanged in each of these cases:
+    Keys that are equal in the newest version are removed from the second newest one, which takes them over by `like`.
+    `data` are the bytes of the file now. They are returned unchanged in each of these cases:
 
     - the second newest version has `like` already;
     - the texts `doc` of the two versions differ;
@@ -441,7 +443,7 @@ def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
 
 
 def _like_lines(key: str, value: Any, pad: str, end: str) -> list[str]:
-    """Return YAML lines for one key of a version that takes over the keys of another version by `like`.
+    """Return the YAML lines of a key in a version with `like`, which takes over the keys of another version.
 
     Args:
         key: The key, such as "inputs".

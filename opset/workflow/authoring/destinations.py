@@ -183,8 +183,8 @@ def split_name(name: str, domain: str | None) -> tuple[str, str]:
 def next_version(newest: int, released: int, own: int) -> int:
     """Return the since_version of the next version of an operator; 0 if it needs none.
 
-    - If a version of the operator set is in development (`newest` > `released` > 0), the result is this `newest`. It is
-      0 if the operator has this version already.
+    - If a version of the operator set is in development (`newest` > `released` > 0), the result is `newest`. If the
+      operator has this version already, the result is 0.
     - If the operator is new, and no version of the operator set is released, the result is `newest`, but at least 1.
     - In any other case, the result is `newest` + 1.
 
@@ -201,8 +201,8 @@ def next_version(newest: int, released: int, own: int) -> int:
 def check_since(since: int, own: int, released: int, name: str) -> Finding | None:
     """Return a finding U103 if `since` cannot be the number of a new version of the operator `name`; else None.
 
-    The number has to be above `own`, the operator's newest version, and above `released`, the domain's newest released
-    version; each is 0 for none. It is at most MAX_VERSION.
+    A number is possible if it is above `own`, the operator's newest version, and above `released`, the domain's newest
+    released version. `own` and `released` are 0 for none. Numbers above MAX_VERSION are not possible.
     """
     least = max(own, released) + 1
     if least <= since <= MAX_VERSION:

@@ -150,12 +150,12 @@ def add_hooks(
 
     Args:
         destination: The folder with the files.
-        schema: The version of the operator, whose family decides which file of the standard it is.
+        schema: The version of the operator. Its family decides the files if the folder is the standard's.
         stubs: Stubs by the kind of functions: kernels, inference functions or adapters.
 
     Returns:
-        Two mappings, of changed files only: their bytes by path below the destination's root, and the names of the
-            added stubs by whole path.
+        Two mappings with an entry for each changed file: its bytes, by path relative to the destination's root, and
+            the names of its added stubs, by whole path.
 
     Raises:
         UsageError: U103 for a file that cannot be read or is not Python, U102 for a file with another function of the

@@ -140,9 +140,10 @@ def _make_stub(
 def _kernel_signature(schema: OpSchema, typed: bool) -> str:
     """Return the parameters of a kernel as Python text, such as "(x, *, axis)": inputs by position, attributes by name.
 
-    Inputs are in lower case; a variadic one is "*x". No parameter has a default. An input is called "input_0", by its
-    index, if its name is no name in Python or already taken. Attributes whose names are no names in Python are taken
-    together as **attributes. If `typed`, the text has type hints and the type of the result. Long text has line breaks.
+    Inputs are in lower case; a variadic one is "*x". No parameter has a default. If the name of an input is not
+    possible in Python, or another parameter has it, the input is called "input_0", by its index. All attributes whose
+    names are not possible in Python become one parameter, **attributes. If `typed`, the text has type hints
+    and the type of the result. Long text has line breaks.
     """
     taken = {*schema.attributes, "context"}
     inputs: list[str] = []

@@ -58,8 +58,8 @@ def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each constraint whose checked conditions changed, or that only one version checks.
 
     Only constraints that both versions have under the same label are compared. If only the newer version checks the
-    constraint, the finding is a warning. It is no change if an attribute's declaration takes the place of the
-    conditions, or the reverse.
+    constraint, the finding is a warning. Nothing is yielded if one version has conditions for the constraint, and the
+    other has an attribute whose declaration checks it.
     """
     for label in pair.new.docs.constraints:
         old, new = _condition_texts(pair.old, label), _condition_texts(pair.new, label)
@@ -120,10 +120,10 @@ def _is_declared_by_attribute(version: Version, label: str) -> bool:
 
 
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
-    """Return the labels under which `other` has the constraint that `version` calls `label`, if they differ; else [].
+    """Return the new labels under which `other` has the constraint `label` of `version`; [] if there are none.
 
-    Two constraints are the same if their texts and checked conditions are equal. If `other` has the same text under
-    `label`, the conditions do not matter: the label is the same.
+    It is the same constraint if its text and its checked conditions are equal. If `other` has the same text under
+    `label` itself, the result is [], whatever the conditions.
     """
     text = version.docs.constraints[label]
     if other.docs.constraints.get(label) == text:
@@ -393,11 +393,11 @@ COMPARED = 20
 def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
     """Return (older example, newer example, versions) for each pair of examples with the same inputs and attributes.
 
-    The newer example is None if no newer one fits. `versions` lists the operator versions at which the two are paired.
+    The newer example is None if no newer one fits. `versions` lists the operator versions at which the pair was found.
     A version is left out if only one state has it, or if its examples did not change.
 
-    If several newer examples fit, the one with the older one's name is chosen. If none has this name, it is the first
-    one with the same result among the first COMPARED, else the first one.
+    If several newer examples fit, the one with the older example's name is chosen. Without that name, it is the first
+    one with the same result. If none of the first COMPARED has the same result, it is the first one.
     """
     matches: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
     for since, old in operators.old.versions.items():

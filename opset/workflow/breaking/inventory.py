@@ -42,8 +42,8 @@ def _domain_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
 def _operator_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for each operator that only the older state has; operators of removed domains are left out.
 
-    If a new operator of the domain has the same signature and version, the finding says that the old one seems to be
-    called so now.
+    If a new operator of the domain has the same signature and version, the finding says that the old operator seems to
+    have the new one's name now.
     """
     for key, operator in comparison.old.operators.items():
         if key in comparison.new.operators or key[0] not in comparison.new.domains:
@@ -99,10 +99,10 @@ def _lock_contradicted(comparison: StateComparison) -> Iterator[RuleFinding]:
 def _lock_findings(
     key: Key, since: int, digest: str, new_operator: OperatorState | None, old_operator: OperatorState | None
 ) -> Iterator[RuleFinding]:
-    """Yield a finding if neither state has a version of the lock, or if its signature is not the one in the lock.
+    """Yield a finding if neither state has a version of the lock, or if the newer state has it with another signature.
 
-    A signature that differs between the two states is left out, since other rules report it. Nothing is yielded for a
-    version that only the older state has.
+    Other rules report versions that only the older state has, and signatures that differ between the states. Nothing is
+    yielded for them here.
 
     Args:
         key: The domain and name of the operator.

@@ -55,9 +55,9 @@ def page_body(code: str) -> str:
 
 
 def _report_text(rule: Rule[Any]) -> str:
-    """Return sentences on a rule: the severity of its findings, which version an edit needs, and the standard's clause.
+    """Return the text that follows "`opset breaking` reports this" on a rule's page, such as "as an error. …".
 
-    An example is "as an error. The edit needs a new version of the operator, in a new opset. The standard says that …."
+    It states the severity of the rule's findings, which version an edit needs, and mostly what the standard says.
     """
     head = f"as {_SEVERITIES[rule.severity]}."
     needs = _REQUIREMENTS.get(rule.requires, "Only the number of the version must be corrected.")
@@ -71,8 +71,8 @@ def _report_text(rule: Rule[Any]) -> str:
 def _good_text(fixture: dict[str, str]) -> str:
     """Return the good example of a rule's page; `fixture` has the texts of the rule by key.
 
-    Without the key "version", the example is the text "shown". With it, the example is a new version: the text
-    "version", and below it the lines of "bad" as they are after the edit.
+    If there is no text "version", the example is the text "shown". Otherwise, it is the text "version", followed by the
+    lines that the text "bad", a diff, keeps or adds.
     """
     if "version" not in fixture:
         return fixture["shown"]

@@ -179,11 +179,10 @@ def _attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B127", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each of the properties choices, range and kind that differs in an attribute of both versions.
+    """Yield a finding for each changed property of an attribute that decides its legal values: choices, range or kind.
 
-    These decide its legal values. The order of choices does not count. Choices that are names of type constraints may
-    follow the inputs and outputs: "T" may become "T1" if an input changed from T to T1. A renamed attribute is compared
-    with its old self.
+    Only attributes that both versions have are compared; one that was renamed counts as the same. The order of choices
+    does not count. If an input's type constraint T is called T1 now, "T" among the choices may become "T1", too.
     """
     back = {new: old for old, new in pair.renamed_attributes.items()}
     for name, new in pair.new.schema.attributes.items():
@@ -283,10 +282,10 @@ def _change_word(fewer: bool, more: bool) -> str:
 
 
 def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
-    """Return the numbers that the range `text` allows, as a set of (number, rank).
+    """Return those numbers near some bounds that the range `text` allows, as a set of (number, rank).
 
-    `both` are the older and the newer range. Only numbers near their bounds are tried: each bound, and 0.5 below and
-    above. A bound may depend on the rank of an input, as in rank(X) - 1, so each is tried at every rank below
+    The bounds are those of `both`, the older and the newer range. Each bound is tried, and the numbers 0.5 below and
+    0.5 above it. A bound may depend on the rank of an input, as in rank(X) - 1, so all is tried at every rank below
     MOST_RANK.
     """
     comparisons = parse_range(text)
@@ -358,9 +357,9 @@ def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
 def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield findings on inputs and outputs whose types must be equal now and could differ before, or the reverse.
 
-    Two types must be equal if both name the same type constraint. Each finding names one input or output, and the later
-    ones whose types are now tied to its type, or no longer tied. Inputs and outputs of only one version are left out.
-    So are pairs whose types cannot differ, such as two inputs that allow only float.
+    Types must be equal if they name the same type constraint. Each finding names an input or output, and all later ones
+    that must have its type now, or all that no longer must. Inputs and outputs of only one version are left out. Pairs
+    whose types cannot differ, such as two inputs that allow only float, are left out, too.
     """
     old, new = _parameters(pair)
     both = [key for key in new if key in old]
@@ -384,8 +383,8 @@ def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
 def _type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each input or output whose type constraint has another name now, but allows the same types.
 
-    It is left out if another input or output still has the old name. Yield another finding for each type constraint
-    that was added or removed, and that no input or output uses.
+    Nothing is yielded for the new name if another input or output still uses the old one. Each type constraint that was
+    added or removed, and that no input or output uses, yields a finding, too.
     """
     old, new = pair.old.schema.types, pair.new.schema.types
     before_all, after_all = _parameters(pair)

@@ -110,10 +110,10 @@ def compare_expectations(
 ) -> ExpectationReport:
     """Compare the results of a run with a list of expected disagreements, and return an ExpectationReport.
 
-    Each entry has names of cases, or patterns for names, and the result that is expected of them. For each other result
-    that cases of a name or pattern have, there is a finding T226 about the first such case. Entries that expect
-    "varies" yield no finding, and neither do cases whose result the standard leaves open. Names and patterns without a
-    case are listed as unused. Cases that no entry lists are ignored.
+    Each entry has names of cases, or patterns for names, and the result that is expected of them. A case with another
+    result is a finding T226. If several cases of one pattern have the same unexpected result, only the first of them is
+    a finding. Entries that expect "varies" yield no finding, and neither do cases whose result the standard leaves
+    open. Names and patterns without a case are listed as unused. Cases that no entry lists are ignored.
 
     Args:
         expectations: Entries of the list. If several entries list a case, the first one counts.
@@ -148,8 +148,8 @@ def compare_expectations(
 def _matching_names(pattern: str, known: dict[str, Result]) -> Iterator[str]:
     """Yield the names in `known` that match `pattern`, in their order; upper and lower case differ.
 
-    A pattern with `*`, `?` or `[` stands for whole names: "test_relu_v1?_*". Any other pattern matches only the equal
-    name.
+    A pattern with `*`, `?` or `[` matches whole names, as a shell matches file names: "test_relu_v1?_*". Any other
+    pattern matches only the equal name.
     """
     if not re.search(r"[*?\[]", pattern):
         yield from [pattern] if pattern in known else []

@@ -296,8 +296,8 @@ class _WorkerRunner:
     def _final_answer(self, answer: Answer) -> Answer:
         """Return the answer to report for the present case, whose last run ended with `answer`.
 
-        This is `answer`, unless the first of two runs crashed, and the second did not. The result is then still a
-        crash, and its reason says how both runs ended.
+        If the case was run twice, and only the first run crashed, the result is still a crash, and its reason says
+        how each run ended. In any other case, the result is `answer`.
         """
         if self._crash is None or answer.kind == "crash":
             return answer

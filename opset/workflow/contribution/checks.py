@@ -151,8 +151,8 @@ def check_generality(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_description(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence that is MISSING for each part of the version that lacks a description; PASSED if none does.
 
-    The version itself and its inputs, outputs and attributes need one. Unless the version is withdrawn, its file must
-    have the key `special_cases`, too, which may be an empty list.
+    The version itself and its inputs, outputs and attributes need a description. Unless the version is withdrawn, its
+    file must have the key `special_cases`, too, which may be an empty list.
     """
     gaps = [each._replace(help="write 'doc:'") for each in quote_rules(version, "S212", "S213")]
     if not version.schema.deprecated:
@@ -294,8 +294,8 @@ _CHANGE_RULES = ("S201", "S205", "S208", "S209", "S210", "S229")
 def check_change_block(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence that is MISSING for each fault of the `change:` block that lint finds; PASSED if there is none.
 
-    A fault is, for example, a difference from the version before that the block does not say. For the first version of
-    the operator, the evidence is NOT_APPLICABLE.
+    A fault is, for example, a difference from the version before that the block does not declare. For the first version
+    of the operator, the evidence is NOT_APPLICABLE.
     """
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
@@ -324,8 +324,8 @@ def check_lint_rules(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_adapters(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence for the adapter up, then for the adapter down.
 
-    - PASSED if the `change:` block declares the adapter as derived or impossible;
-    - PASSED or MISSING if it is declared as written: whether a function is registered for it.
+    - If the `change:` block declares the adapter as derived or impossible: PASSED.
+    - If the adapter is declared as written: PASSED if a function is registered for it, else MISSING.
 
     For the first version of the operator, the only evidence is NOT_APPLICABLE.
     """

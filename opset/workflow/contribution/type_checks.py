@@ -151,9 +151,9 @@ def _compare_with_cast(
     agree. The result is ("", False) in these cases:
 
     - the outputs are random;
-    - the old type has integers, and the new one floats;
+    - the old type cannot confirm the new one, as integers cannot confirm floats;
     - the kernel fails in the old type;
-    - an output differs whose type constraint no cast input has.
+    - an output differs, but no cast input has its type constraint.
 
     Args:
         version: The version under review.

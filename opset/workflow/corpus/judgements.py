@@ -75,9 +75,10 @@ def _disagreeing_versions(
 
 
 def digest(examples: Iterable[Example], versions: Iterable[OpSchema]) -> str:
-    """Return a hash (12 hex digits) that changes if examples or the numbers of versions change, in content or in order.
+    """Return a hash (12 hex digits) of an operator's examples and of its version numbers, such as 13.
 
-    All keys of an example count, except its prose and the keys `stated` and `chosen`.
+    The order of examples and of numbers counts. All keys of an example count, except its prose and the keys
+    `stated` and `chosen`.
     """
     plain = [each._replace(doc="")._asdict() for each in examples]
     values = [[value for key, value in each.items() if key not in STATUSES] for each in plain]

@@ -119,11 +119,11 @@ class Judge:
             yield name
 
     def _expressions(self, schema: OpSchema, example: Example) -> Iterator[tuple[str, Conversion]]:
-        """Yield (name, conversion) for each function body of a version, used on the example's model, oldest first.
+        """Yield (name, conversion) for each function body of a version, oldest first.
 
-        A body is tried at its first opset. If it cannot replace the node there, the conversion has no model, and the
-        body is yielded a second time, tried at its last opset. A version without bodies yields one pair for its
-        lowering to other operators, if it has one.
+        The conversion replaces the node in the example's model by the body, at the first opset of the body. If this
+        fails, the conversion has no model, and a second pair follows, for the last opset of the body. If the version
+        has no bodies, its lowering to other operators is yielded instead, or nothing if it has none.
         """
         runner = self._runner
         opsets = {schema.domain: schema.since_version}

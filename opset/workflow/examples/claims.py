@@ -252,15 +252,19 @@ class ClaimTests:
     ) -> str:
         """Return how `results` differ from an example's outputs and so contradict a claim; "" if the claim may hold.
 
-        A difference counts only if the example's outputs can be computed in another way: by `converted` as it is, or
-        with one of the other values. Otherwise, something other than the claim may be wrong, and the result is "".
-        Raises RunError if a limit is exceeded, BudgetExceeded if the runner's budget is used up.
+        The claim is about the value of an attribute or input at the newer version. If the results differ, but the
+        outputs are right without this value or with another value, the claim is wrong. If the outputs are never right,
+        something other than the claim may be wrong, and the result is "".
 
         Args:
             example: Example of the older version.
             converted: ModelProto of the example at the newer version, without the value.
             results: Outputs with the value that the claim states.
             others: Outputs with each other value that was tried; None if the model with the value fails.
+
+        Raises:
+            RunError: If a limit is exceeded.
+            BudgetExceeded: If the runner's budget is used up.
         """
         why = "; ".join(disagreements(example, results))
         if not why:
@@ -382,11 +386,10 @@ class ClaimTests:
 
 
 def states_old_value(claim: Claim) -> bool:
-    """Return whether a claim `old: value` has to be tested.
+    """Return whether a claim `old: value` has to be tested: if the YAML states it, or if the adapter up is derived.
 
-    It is tested if the YAML states the value. If it does not, the value is the attribute's default. This is tested only
-    if the adapter up is derived, since conversion then relies on it. Attributes that were renamed or removed are never
-    tested.
+    If the YAML does not state it, the value is the attribute's default, on which a derived adapter relies. The result
+    is False for an attribute that was renamed or removed.
     """
     tests = claim.tests
     if claim.name not in tests.newer.attributes or tests.change.attributes[claim.name].renamed:
@@ -400,7 +403,7 @@ def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
 
     An example that holds at both versions confirms the claim. An example of only one version is computed by the kernel
     of the other version; other outputs contradict the claim. Such an example is left out if the other version lacks one
-    of its attributes, or has another default that it would use.
+    of its attributes, or has another default of an attribute that the example does not set.
     """
     tests = claim.tests
     against = []
@@ -468,8 +471,8 @@ def check_old(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `old: value`: with this value, the newer version computes what the older one did.
 
     Each example of the older version is converted to the newer one, gets the value for the attribute, and must give the
-    same outputs. Examples that set the attribute in the older version are not used. The result notes a doubt if no
-    example shows a difference between this value and others; with `only_for`, it does not.
+    same outputs. Examples that set the attribute in the older version are not used. The result notes a doubt if
+    every other value gives the same outputs, too. If the attribute has `only_for`, there is no such note.
     """
     tests = claim.tests
     name = claim.name

@@ -66,12 +66,11 @@ def why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) -> 
 def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> list[int]:
     """Return the versions to which an example of a version is converted, in ascending order.
 
-    These are the operator's next older and next newer version. More are added if the version is the first or the last
-    for which the example holds:
+    These are the operator's next older and next newer version. If the version is the first or the last for which the
+    example holds, these are added:
 
-    - the operator's first and last version;
-    - the number below the first version, even 0, if other operators can express the operator. A conversion to it
-      replaces the operator by them.
+    - the operator's first version and its last version;
+    - the number below the first version, such as 0, if a conversion to it replaces the operator by other operators.
     """
     numbers = [each.since_version for each in runner.registry.versions(schema.name, schema.domain)]
     at = numbers.index(schema.since_version)
@@ -263,8 +262,8 @@ def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
     - the opset before the next version of the operator, if the operator is of ai.onnx and there is a next version;
     - otherwise the newest opset.
 
-    For an operator of ai.onnx, the opset before the version itself is added if a body begins there or earlier. The
-    version must have a body.
+    If the operator is of ai.onnx, and a body begins before the version itself, the opset before the version is added.
+    The version must have a body.
     """
     last = RELEASES[-1].opset
     keys = sorted({body.opset for body in schema.function})
@@ -281,11 +280,13 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
 
     - It fails with T106 if a body computes other outputs than the kernel, or cannot be read.
     - It is skipped if the kernel does not compute the outputs that the example states.
-    - If no body can be used on the example, it is skipped, or fails with T112 if there is no kernel.
+    - It is skipped if no body can replace the node of the example.
 
-    If there is no kernel, bodies are compared with the outputs that the example states, and an example that breaks a
-    constraint passes if a declared constraint refuses it; it is skipped otherwise. For a version without bodies,
-    nothing is counted.
+    If there is no kernel, bodies are compared with the outputs that the example states. The test then fails with T112
+    if no body can replace the node.
+
+    An example that breaks a constraint is tested by `_check_refusal` if there is no kernel; with a kernel, nothing is
+    counted. For a version without bodies, nothing is counted, either.
     """
     if not schema.function:
         return
@@ -326,7 +327,11 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
 
 
 def _check_refusal(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
-    """Count whether the constraint that an example breaks is one that is checked before a function body is run."""
+    """Count a test of an example that breaks a constraint: whether the evaluator refuses the example for it.
+
+    If it does, the test passes. If not, the test is skipped: only constraints with declared conditions are checked
+    before a function body is run, and a body refuses nothing itself.
+    """
     refused = ""
     try:
         runner.outputs(schema, example)

@@ -66,12 +66,13 @@ _NEEDS = {
 
 
 def _versions_in_use(kind: str, versions: Sequence[OpSchema], sinces: Sequence[int]) -> set[int]:
-    """Return the version numbers that decorators of one kind may name so that some version calls the function.
+    """Return the version numbers under which functions of one kind are in use: some version of the operator calls them.
 
     - "up" and "down": each version that declares this adapter as written.
     - "lower": the first version.
-    - Other kinds: each of `sinces` that is the newest one for some version. If kernels are registered for 1 and 7,
-      version 6 calls the first, and version 13 the second. For "infer", versions with a shape rule do not count.
+    - Other kinds: a version calls the function under its own number, or else under the next lower number in `sinces`.
+      If kernels are registered for 1 and 7, version 6 calls that for 1, and version 13 that for 7. With the kind
+      "infer", versions with a shape rule call none.
 
     Args:
         kind: The name of the decorator, such as "kernel", "infer", "up" or "lower".

@@ -118,8 +118,8 @@ class _InferenceRun:
         """Infer a model, and yield findings if inference fails (T105) or contradicts an output of the example (T104).
 
         If the example breaks a constraint, inference may report this constraint or nothing; another report is a
-        finding. In the forms VALUES and SYMBOLIC, an output without contradiction whose sizes are not all known is
-        added to `gaps`. `sizes` are the numbers for which the dim_params of the model stand.
+        finding. If sizes of an output stay unknown, the output is added to `gaps`, except in the forms OPEN and
+        UNRANKED, in which less is known. `sizes` are the numbers for which the dim_params of the model stand.
         """
         try:
             result = infer(model, schemas=self.runner.registry, strict=True)

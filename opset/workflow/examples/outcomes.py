@@ -245,7 +245,8 @@ def plain_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
 def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
     """Yield ModelProtos of an example in which less is known about its inputs, then in which inputs have other types.
 
-    - For each input: without its values, then with names for its sizes, then without its shape, then of unknown type.
+    - For each input: without its values, then with names for its sizes, then without its shape, then of unknown type,
+      as then are other values with its type constraint, which would show the type.
     - If there are several inputs: once with only the element types of all inputs.
     - For each type constraint and each of its tensor types: with this type for all inputs of the constraint. Types that
       cannot hold the values are left out.
@@ -253,8 +254,9 @@ def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
     whole = _model_with_constants(schema, example)
     names = [value.name for value in whole.graph.input] + [tensor.name for tensor in whole.graph.initializer]
     for name in names:
-        for known in (SIZES, OPEN_SIZES, TYPE, NOTHING):
+        for known in (SIZES, OPEN_SIZES, TYPE):
             yield _model_with_less(schema, example, whole, [name], known)
+        yield _model_with_less(schema, example, whole, _names_of_one_type(schema, names, name), NOTHING)
     if len(names) > 1:
         yield _model_with_less(schema, example, whole, names, TYPE)
     for name, types in schema.types.items():
@@ -266,6 +268,13 @@ def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
                 yield _model_with_constants(schema, retyped)
                 if type_ in SUB_BYTE:
                     yield _model_with_constants(schema, retyped, 0)
+
+
+def _names_of_one_type(schema: OpSchema, names: Sequence[str], name: str) -> list[str]:
+    """Return those of the inputs "input_0", "input_1", … called `names` that have the type constraint of `name`."""
+    formals = schema.inputs
+    constraints = {each: formals[min(int(each[len("input_") :]), len(formals) - 1)].type for each in names}
+    return [each for each in names if constraints[each] == constraints[name]]
 
 
 def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) -> Any:
@@ -289,7 +298,8 @@ def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequ
     """Return a copy of an example's model, `whole`, in which less is known about the inputs called `names`.
 
     Their values are removed. `known` says what is still known: SIZES, all sizes; OPEN_SIZES, the rank, with a name for
-    each size; TYPE, only the element type; NOTHING. For NOTHING, the input becomes the output of an unknown operator.
+    each size; TYPE, only the element type; NOTHING. For NOTHING, the input becomes the output of an unknown operator,
+    and the types of the outputs are removed.
     """
     model = pb.ModelProto()
     model.CopyFrom(whole)
@@ -312,6 +322,8 @@ def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequ
             value.type.tensor_type.ClearField("shape")
         model.graph.input.add(name=value.name, type=value.type)
     if any(node.domain == UNKNOWN_DOMAIN for node in model.graph.node):
+        for value in model.graph.output:
+            value.ClearField("type")
         model.opset_import.add(domain=UNKNOWN_DOMAIN, version=1)
     return model
 

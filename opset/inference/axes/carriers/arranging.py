@@ -225,19 +225,20 @@ def expand(step: AxisStep) -> Place | None:
 
 
 def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequence[Size]) -> Place | None:
-    """Return the Place of the resized axis in the output of a node that repeats its data to a stated shape.
+    """Return the Place of the resized axis in the output of an Expand or ConstantOfShape, by the shape that it states.
 
-    The result is None if no size in the stated shape depends on the axis. The data of an Expand may have the old size
-    along the axis if its slices are equal: the node is then changed to read only the first slice.
+    It is the axis whose stated size depends on the resized axis, or None if there is no such size. The data of an
+    Expand may have the old size along this axis if its slices are equal. The node is then changed to read only the
+    first slice.
 
     Args:
-        step: an Expand or ConstantOfShape.
+        step: the node.
         wanted: the stated shape in the resized model.
         available: the shape of the data, with one size for each in `wanted`.
 
     Raises:
-        Blocked: two sizes depend on the axis; the size that does is no multiple of the new size; or the data has
-            another size than 1 along the axis, and cannot be cut to its first slice.
+        Blocked: two stated sizes depend on the resized axis; a stated size is one such as N + 1, no multiple of the
+            new size N; or the data has another size than 1 along the axis, and cannot be cut to its first slice.
     """
     sized = [axis for axis, size in enumerate(wanted) if step.depends_on_axis(size)]
     if not sized:
@@ -271,9 +272,9 @@ def constant_of_shape(step: AxisStep) -> Place | None:
 def tile(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Tile.
 
-    An axis of the data keeps its place. If the data lacks it, but is repeated once for each slice, the result is the
-    axis along which it is repeated. The result is None if neither data nor repeats depend on the axis. Raises Blocked
-    if the data is repeated along its resized axis, if repeats depend on the axis in another way, and for versions
+    It is the place in the data; Blocked is raised if the data is repeated there. If the data lacks the axis, but is
+    repeated once for each slice, the result is the axis along which it is repeated. The result is None if neither data
+    nor repeats depend on the axis. Raises Blocked for any other repeats that depend on the axis, and for versions
     before 6.
     """
     step.require_shared(1)

@@ -25,9 +25,9 @@ def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place:
     """Return the Place of the resized axis (such as the batch) in the shape to which inputs of a node broadcast.
 
     At least one of the inputs at `indices` has the resized axis. An input without the axis must have size 1 or no
-    dimension there. The old size is accepted, too, if the slices are certainly equal and the axis is not merged with
-    others: the node is then changed to read only the first slice. Raises Blocked for any other input, or if two inputs
-    have the resized axis in different places.
+    dimension there. It may also have the old size there if its slices are certainly equal, and the resized axis is not
+    merged with others: the node is then changed to read only the first slice. Raises Blocked for any other input, or if
+    two inputs have the resized axis in different places.
     """
     rank = max(len(step.shape(index)) for index in indices)
     found = {

@@ -73,9 +73,10 @@ def feature_vectorizer(step: AxisStep) -> Place:
 
 @carries("ZipMap", domain=ML)
 def zip_map(step: AxisStep) -> Place:
-    """Return the Place of the resized axis in the output of ZipMap, a list of maps, one for each row of the input.
+    """Return the Place of the resized axis in the output of ZipMap: the rows.
 
-    Raises Blocked if the axis is not the rows of a matrix.
+    The output is a list with a map for each row of the input. Raises Blocked if the resized axis is not the rows of a
+    matrix.
     """
     place = step.data_place()
     if place.axis or len(step.shape(0)) != 2:

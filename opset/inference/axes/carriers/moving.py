@@ -50,8 +50,8 @@ def slice_(step: AxisStep) -> Place | None:
 def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int, whole: Size) -> None:
     """Change the end of a Slice along the resized axis to the largest integer if it is the old size of the axis.
 
-    The Slice then takes all slices at any size. An end that does so already is not changed: the new size, or a number
-    of at least 2**31 - 1.
+    The Slice then takes all slices at any size. An end that is the new size, or at least 2**31 - 1, takes all slices
+    already, and is not changed.
 
     Args:
         step: the Slice.
@@ -85,8 +85,8 @@ def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int,
 def gather(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Gather.
 
-    Either the data or the indices have the axis, and the result follows from its place there. Raises Blocked if both
-    inputs have it, or if slices are picked along it.
+    The axes of the indices replace the axis along which the node picks; later axes of the data move behind them. Raises
+    Blocked if both inputs have the resized axis, or if the node picks along the resized axis.
     """
     data, indices = step.place(0), step.place(1)
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))
@@ -140,9 +140,11 @@ def _same_place(step: AxisStep, along: int) -> Place:
 def gather_nd(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of GatherND.
 
-    The axis may be one of the `batch_dims`, in the same place of both inputs. It may be an axis of the indices alone,
-    if there are no `batch_dims`, but not the axis of the index tuples. It may be an axis of the data alone, behind the
-    indexed axes. Raises Blocked in any other case.
+    Raises Blocked unless the axis is one of these:
+
+    - one of the `batch_dims`, at the same place in data and indices;
+    - an axis of the data alone, behind the axes that are indexed;
+    - an axis of the indices alone, other than the last one, in a node without `batch_dims`.
     """
     data, indices = step.place(0), step.place(1)
     shared = step.call.attribute("batch_dims") or 0

@@ -169,10 +169,14 @@ def resize(step: AxisStep) -> Place | None:
 def attention(step: AxisStep) -> Sequence[Place | None]:
     """Return Place(0) for each output of Attention: the resized axis is the batch, the first axis.
 
-    Queries, keys and values, also past ones, are repeated along their first axis if they lack the resized axis. Raises
-    Blocked if one of them has it as another axis or cannot be repeated, or if the node has the input
-    `nonpad_kv_seqlen`. Raises Blocked, too, if a mask has the axis, but not as the first of four, or if a mask of rank
-    4 lacks it and has another size than 1 along the first axis.
+    Queries, keys and values, also past ones, are repeated along their first axis if they lack the resized axis.
+
+    Raises Blocked in these cases:
+
+    - queries, keys or values have the resized axis as another axis than the first, or cannot be repeated;
+    - a mask has the resized axis, but not as the first of four axes;
+    - a mask of rank 4 lacks the resized axis, and its first size is not 1;
+    - the node has the input `nonpad_kv_seqlen`.
     """
     for index in (0, 1, 2, 4, 5):
         if not step.call.has(index):

@@ -1,0 +1,122 @@
+"""Options of the public functions in Python: one of another kind is an error of the project, before any work."""
+
+import inspect
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+import opset
+from opset import Limits, UsageError
+from opset.options import _KINDS, _MESSAGES
+from tests.cli.commands import SMALL
+
+FUNCTIONS = {name: getattr(opset, name) for name in dir(opset) if inspect.isfunction(getattr(opset, name))}
+FUNCTIONS["ReferenceEvaluator"] = opset.ReferenceEvaluator
+ELSEWHERE = {
+    "model", "models", "source", "before", "after", "old", "new", "first", "second", "data",  # what is worked on
+    "to", "release", "runtime", "assume_opset",  # U101, as on the command line
+    "prefixes", "options", "skip_opset_compatibility_check", "check_custom_domain",
+}  # fmt: skip
+"""Parameters that are looked at by what reads them."""
+EACH = [(name, each) for name, function in FUNCTIONS.items() for each in inspect.signature(function).parameters]
+
+
+def call(name, option, value):
+    """Call a function with one option; what it works on comes to nothing."""
+    parameters = inspect.signature(FUNCTIONS[name]).parameters
+    needed = {key: onnx.NodeProto() if key in _MESSAGES else "" for key, each in parameters.items()
+              if each.default is each.empty and each.kind is not each.VAR_KEYWORD}  # fmt: skip
+    if "text" in needed or "operators" in needed or "op_type" in needed:
+        needed = dict.fromkeys(needed, "y")
+    if "sizes" in needed:
+        needed["sizes"] = {}
+    return FUNCTIONS[name](**{**needed, option: value})
+
+
+@pytest.mark.parametrize(("name", "option"), EACH, ids=[f"{name}-{option}" for name, option in EACH])
+def test_each_option_is_checked_at_the_door(name, option):
+    if option in ELSEWHERE:
+        return
+    for value in object(), [object()]:
+        with pytest.raises(UsageError) as caught:
+            call(name, option, value)
+        finding = caught.value.findings[0]
+        assert finding.code == "U103" and finding.message.startswith(f"the option '{option}' of {name} cannot be ")
+        assert "and has to be" in finding.why and f"write {option}=" in finding.help
+
+
+BAD = {
+    "limits": [5, "2G", {"timeout": 3}],
+    "dims": [["batch"], "batch=2", {3: 2}],
+    "sizes": [["batch"], None],
+    "strict": ["no", 2, None],
+    "seed": ["1", -1, 2.5, True],
+    "seeds": [-1, "3", 2.5],
+    "rtol": ["a", -1, float("nan"), True],
+    "schemas": [3, None],
+    "targets": [3, None, [3]],
+    "allow_external_roots": [None, [3]],
+    "freeze": [3, None, [3], {"axes": 1}],
+    "ir_version": ["8", 8.5, 0, True],
+    "opsets": [2.5, "17", {"ai.onnx": "17"}, -1],
+    "operators": [None, 3, {"Gelu": 1}],
+    "connect": [3, ["a"], [("a",)], {"a": 3}],
+    "seconds": [-1, "3", None],
+    "max_tries": ["3", 2.5, None],
+    "failing": [3, [3]],
+    "select": [3, ["M1", 3]],
+    "text": [b"y = Relu (x)", None],
+    "version": ["13", 2.5],
+    "limit": [-1, "a"],
+    "trace": [3],
+    "jobs": ["2", 2.5],
+    "executor": [3],
+}
+TAKES = {option: name for name, option in reversed(EACH)}
+
+
+@pytest.mark.parametrize("option", BAD)
+def test_a_value_that_is_odd_or_taken_in_silence_elsewhere(option):
+    for value in BAD[option]:
+        with pytest.raises(UsageError, match="U103"):
+            call(TAKES[option], option, value)
+
+
+@pytest.mark.parametrize(
+    ("limit", "value"),
+    [(limit, value) for limit in ("max_steps", "max_bytes", "timeout")
+     for value in ("2G", -3, float("nan"), float("inf"), True, [1])]
+    + [("max_steps", 2.5), ("max_bytes", 1e9)],
+)  # fmt: skip
+def test_a_limit_is_a_number(limit, value):
+    with pytest.raises(UsageError) as caught:
+        Limits(**{limit: value})
+    assert caught.value.code == "U103" and f"the limit '{limit}' cannot be" in caught.value.message
+    assert caught.value.why and f"write {limit}=" in caught.value.findings[0].help
+
+
+def test_what_is_as_good_is_taken(tmp_path):
+    given = opset.parse_model(SMALL)
+    assert Limits(np.int64(5), np.int32(1 << 20), np.float32(2)).as_dict() == {
+        "max_steps": 5, "max_bytes": 1 << 20, "timeout": 2,
+    }  # fmt: skip
+    assert Limits(0, 0, 0).as_dict() == {"max_steps": 0, "max_bytes": 0, "timeout": 0}
+    roots = (each for each in [tmp_path, str(tmp_path)])
+    opset.infer(
+        given, strict=np.bool_(True), check_type=1, limits=None, allow_external_roots=roots, schemas=Path(tmp_path)
+    )
+    opset.check(given, select=(each for each in ["M1"]), ignore="W1")
+    opset.plan(given, 13, ir_version=np.int64(8), freeze=iter(["all"]), dims={})
+    evaluator = opset.ReferenceEvaluator(given, seed=np.int64(3), trace=print)
+    assert evaluator.input_names == ["x"]
+
+
+def test_the_kinds_are_of_options_that_exist():
+    assert _KINDS.keys() <= {option for _, option in EACH}
+
+
+def test_a_function_stays_what_it_is():
+    assert opset.infer.__name__ == "infer" and opset.infer.__doc__.startswith("Return the types")
+    assert inspect.signature(opset.convert).parameters["limits"].default is None
