@@ -2,6 +2,7 @@
 
 The records are in `$XDG_CACHE_HOME/opset-mutation`, or `~/.cache/opset-mutation`: a file for each module, made again
 where the module changed. Where a file of opset/ changed after a record was made, its lines are found by their text.
+What runs as modules are collected, to compute the values that tests take, is reached by all tests of the module.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from judges.mutation.mutants import Mutant, package_of
 from judges.mutation.scratch import ROOT, Scratch
 
 SECONDS = 3600
+COLLECTED = "collected.json"
 BATCH = 6
 """Modules of tests that are recorded in one process."""
 
@@ -65,6 +67,8 @@ def closeness(module: str, file: str) -> int:
 
 def record(modules: Iterable[str], copy: Scratch) -> None:
     """Run modules of tests that have no record, and keep what each reached; what another run records is waited for."""
+    modules = [*modules]
+    _record_collection(modules, copy)
     missing = [each for each in modules if _record(each) is None]
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]
@@ -100,6 +104,37 @@ def _record_batch(batch: Sequence[str], copy: Scratch) -> None:
     shutil.rmtree(folder)
 
 
+def _record_collection(modules: Sequence[str], copy: Scratch) -> None:
+    """Keep what runs as modules of tests are collected, unless the record of the same modules is there."""
+    if _collection(modules) is None:
+        print("recording what is reached as tests are collected", file=sys.stderr, flush=True)
+        made = copy.temporary / "collected.json"
+        copy.environment["OPSET_RECORD"] = str(made)
+        arguments = ("--collect-only", "-q", "-p", "judges.mutation.collecting", *modules)
+        outcome = copy.python("-m", "pytest", *arguments, seconds=SECONDS)
+        if not made.exists():
+            print(f"the collection is not recorded: {outcome.text[-500:]}", file=sys.stderr)
+            return
+        files = json.loads(made.read_text(encoding="utf-8"))
+        sources = {file: _keep_source(file, copy.folder) for file in files}
+        data = {"modules": _hash_of_modules(modules), "files": files, "sources": sources}
+        _write(cache_folder() / COLLECTED, json.dumps(data))
+        made.unlink()
+
+
+def _collection(modules: Iterable[str]) -> dict[str, Any] | None:
+    """Return the record of what runs as modules of tests are collected, None if there is none of these modules."""
+    path = cache_folder() / COLLECTED
+    if not path.exists():
+        return None
+    made: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return made if made["modules"] == _hash_of_modules(modules) else None
+
+
+def _hash_of_modules(modules: Iterable[str]) -> str:
+    return hashlib.sha256(" ".join(f"{each} {_tests_hash(each)}" for each in modules).encode()).hexdigest()[:16]
+
+
 def _hash(file: str, root: Path = ROOT) -> str:
     return hashlib.sha256((root / file).read_bytes()).hexdigest()[:16]
 
@@ -115,14 +150,19 @@ def _tests_hash(module: str, root: Path = ROOT) -> str:
 
 def _keep(module: str, made: dict[str, Any], root: Path) -> None:
     """Write a record, with the text of each file of the copy that was reached."""
+    made["test"] = _tests_hash(module, root)
+    made["sources"] = {file: _keep_source(file, root) for file in made["files"]}
+    _write(cache_folder() / f"{module.replace('/', '+')}.json", json.dumps(made))
+
+
+def _keep_source(file: str, root: Path) -> str:
+    """Keep the text of a file, and return the hash by which it is found."""
     sources = cache_folder() / "sources"
     sources.mkdir(parents=True, exist_ok=True)
-    made["test"] = _tests_hash(module, root)
-    made["sources"] = {file: _hash(file, root) for file in made["files"]}
-    for file, name in made["sources"].items():
-        if not (sources / name).exists():
-            _write(sources / name, (root / file).read_text(encoding="utf-8"))
-    _write(cache_folder() / f"{module.replace('/', '+')}.json", json.dumps(made))
+    name = _hash(file, root)
+    if not (sources / name).exists():
+        _write(sources / name, (root / file).read_text(encoding="utf-8"))
+    return name
 
 
 def _write(path: Path, text: str) -> None:
@@ -152,6 +192,8 @@ class Reach:
     def __init__(self, modules: Iterable[str]) -> None:
         self.files: dict[str, list[tuple[str, list[Case], dict[int, list[int]]]]] = {}
         self.cases: dict[str, list[Case]] = {}
+        modules = [*modules]
+        self.collected: dict[str, Any] = _collection(modules) or {"files": {}, "sources": {}}
         for module in modules:
             if (made := _record(module)) is None:
                 continue
@@ -176,9 +218,23 @@ class Reach:
     def _sorted(self, mutant: Mutant, spans: Iterable[tuple[int, int]]) -> list[Case]:
         """Return the tests that reach some lines, the closest and quickest first."""
         found = {test for span in spans for test in self._between(mutant.file, *span)}
+        if mutant.function and not mutant.runs_once:
+            found.update(*(self.cases.get(each, ()) for span in spans for each in self._collected(mutant.file, *span)))
         if mutant.runs_once:  # a test that reads a table, or the field of a class, executes no line of its file
             found.update(*(tests for name, tests in self.cases.items() if closeness(name, mutant.file) <= 1))
         return sorted(found, key=lambda test: (closeness(test.module, mutant.file), test.seconds))
+
+    def _collected(self, file: str, first: int, last: int) -> set[str]:
+        """Return the modules of tests whose collection reaches some lines."""
+        if (source := self.collected["sources"].get(file)) is None:
+            return set()
+        lines = _then(file, source) if source != _hash_now(file) else None
+        reached = self.collected["files"][file]
+        if lines is None:
+            then = [line for line in map(int, reached) if first <= line <= last]
+        else:
+            then = [old for new, old in lines.items() if first <= new <= last]
+        return {module for line in then for module in reached.get(str(line), ())}
 
     def _between(self, file: str, first: int, last: int) -> Iterator[Case]:
         for source, tests, reached in self.files.get(file, ()):

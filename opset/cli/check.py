@@ -291,10 +291,10 @@ def _find_lacks(
     """Return the reasons why a runtime does not take a model as it is, and the refusals if no conversion helps.
 
     A reason at the place of a refusal is left out. If the limits of the work are used up, C401 says so. Domains of
-    which nothing is known are added to `notes`.
+    which nothing is known are added to `notes`, and whether the operators of the runtime are not known.
     """
-    from opset.description.report import notes_on_domains
     from opset.version_converter import convert_model
+    from opset.version_converter.availability import notes_on_domains, notes_on_operators
     from opset.version_converter.survey import Survey
 
     version = next((each.version for each in model.proto.opset_import if normalize_domain(each.domain) == ""), 0)
@@ -303,7 +303,7 @@ def _find_lacks(
     lacks = FindingList()
     try:
         survey = Survey(model, registry, call.limits)
-        notes += notes_on_domains(survey)
+        notes += [*notes_on_operators(target.runtime), *notes_on_domains(survey.index, registry)]
         lacks.extend(survey.find_lacks(target.runtime))
         if not lacks:
             return lacks

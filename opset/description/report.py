@@ -31,6 +31,7 @@ from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.options import checked_options
 from opset.schemas.names import domain_name
+from opset.version_converter.availability import notes_on_domains
 from opset.version_converter.runtime_survey import RuntimeAnswer, releases_text, survey_runtimes
 from opset.version_converter.survey import Survey
 from opset.version_converter.targets import Target
@@ -154,7 +155,7 @@ def describe(
     survey = Survey(model, registry, limits)
     index, proto = survey.index, model.proto
     operators, functions = count_operators(index, registry)
-    notes = notes_on_domains(survey)
+    notes = notes_on_domains(survey.index, registry)
     lowest_ir: int | None = None
     lowest: list[LowestVersion] = []
     answers: list[RuntimeAnswer] = []
@@ -204,14 +205,3 @@ def _lowest_version(survey: Survey, domain: str) -> LowestVersion:
         finding = refusals[0][0]
         why = safe_text(f"{finding.message}: {finding.why}" if finding.why else finding.message, LONGEST)
     return LowestVersion(escape_text(domain_name(domain)), None, why)
-
-
-def notes_on_domains(survey: Survey) -> list[str]:
-    """Return a note on each domain without schemas of which a model has nodes; calls of its functions do not count."""
-    functions = survey.index.functions
-    found: dict[str, None] = {}
-    for body in survey.index.bodies:
-        for number, (_, domain) in enumerate(body.operators):
-            if domain not in survey.registry.domains and body.function_key(number) not in functions:
-                found[safe_text(domain)] = None
-    return [f"{domain}: nothing is known of its nodes, which count as taken" for domain in found]

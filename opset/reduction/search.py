@@ -15,6 +15,8 @@ from opset.opsets.registry import Registry
 from opset.reduction.symptoms import Symptom
 
 Item = TypeVar("Item")
+CONTRADICTION = "W802"
+"""The code of types and shapes that contradict each other in a branch that may never run."""
 
 
 class Exhausted(Exception):
@@ -80,9 +82,9 @@ class Search:
         return self.attempt(step, make)
 
     def _broken_rules(self, model: Model) -> set[str]:
-        """Return the codes of the rules that a model breaks."""
+        """Return the codes of the rules that a model breaks; of warnings, types that contradict each other count."""
         findings = check_context(CheckContext(model, self.registry, CheckOptions()), self._codes)
-        return {finding.code for finding in findings if finding.severity == "error"}
+        return {finding.code for finding in findings if finding.severity == "error" or finding.code == CONTRADICTION}
 
 
 def minimize(items: Sequence[Item], is_enough: Callable[[Sequence[Item]], bool]) -> list[Item]:

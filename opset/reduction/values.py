@@ -145,7 +145,8 @@ def _sizes(model: Model) -> set[int]:
 def _with_size(model: Model, old: int, new: int) -> Model:
     """Return a model in which a size of inputs and weights, and an integer constant of that value, is another one.
 
-    Weights keep the first of their elements along the axes that have the size.
+    Weights keep the first of their elements along the axes that have the size. Stated sizes of other values become
+    open: they follow from these.
     """
     message = type(model.proto)()
     message.CopyFrom(model.proto)
@@ -153,10 +154,7 @@ def _with_size(model: Model, old: int, new: int) -> Model:
         for dim in value.type.tensor_type.shape.dim:
             if dim.dim_value == old:
                 dim.dim_value = new
-    for value in message.graph.output:
-        if value.type.WhichOneof("value") == "tensor_type":
-            for dim in value.type.tensor_type.shape.dim:
-                dim.Clear()  # it follows from the others
+    _open_sizes(message)
     arrays = {}
     for position, tensor in enumerate(model.proto.graph.initializer):
         is_small = tensor.data_type in (6, 7) and len(tensor.dims) <= 1 and element_count(tensor) <= _FEW
@@ -169,6 +167,18 @@ def _with_size(model: Model, old: int, new: int) -> Model:
                 array[array == old] = new
             arrays[position] = array
     return _with_arrays(model, arrays, message)
+
+
+def _open_sizes(message: Any) -> None:
+    """Clear the sizes that a ModelProto states of values, but for the inputs of its graph; ranks stay."""
+    for body in bodies(message):
+        stated = [*body.proto.value_info]
+        if not body.function:
+            stated += body.proto.output if body.parent is None else (*body.proto.input, *body.proto.output)
+        for value in stated:
+            if value.type.WhichOneof("value") == "tensor_type":
+                for dim in value.type.tensor_type.shape.dim:
+                    dim.Clear()
 
 
 # Entries

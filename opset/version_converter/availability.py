@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from opset.errors import SHOWN, listing
+from opset.errors import SHOWN, listing, safe_text
 from opset.model.attributes import attribute_value
-from opset.model.graph.index import Operator
+from opset.model.graph.index import ModelIndex, Operator
 from opset.model.graph.walking import names_read, subgraphs
 from opset.model.types import element_of
+from opset.opsets.registry import Registry
 from opset.opsets.runtimes import Kernel, Runtime
 from opset.opsets.runtimes.model import RANGE, Comparison, KernelFault, serves_version
 from opset.schemas.function_bodies import body_nodes
@@ -612,3 +613,20 @@ def _numbers(side: str | float, stated: Mapping[str, Any], schema: OpSchema) -> 
     if value is None:
         return []
     return [*value] if isinstance(value, list | tuple) else [value]
+
+
+def notes_on_operators(runtime: Runtime) -> list[str]:
+    """Return a note if the operators of a runtime are not known, so that all nodes count as taken."""
+    if runtime.lists_operators:
+        return []
+    return [f"the operators of {runtime.title} {runtime.release} are not known: all nodes count as taken"]
+
+
+def notes_on_domains(index: ModelIndex, registry: Registry) -> list[str]:
+    """Return a note on each domain without schemas of which a model has nodes; calls of its functions do not count."""
+    found: dict[str, None] = {}
+    for body in index.bodies:
+        for number, (_, domain) in enumerate(body.operators):
+            if domain not in registry.domains and body.function_key(number) not in index.functions:
+                found[safe_text(domain)] = None
+    return [f"{domain}: nothing is known of its nodes, which count as taken" for domain in found]

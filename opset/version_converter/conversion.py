@@ -271,6 +271,10 @@ def _convert_to(
     target = task.target
     start = begin_conversion(index, target, dims)
     start.notes += _unchecked_notes(index, task.registry)
+    if target.runtime is not None:
+        from opset.version_converter.availability import notes_on_operators
+
+        start.notes += notes_on_operators(target.runtime)
     availability = _availability_of(task)
     is_at_target = has_target(index, target)
     if is_at_target and availability is not None:
@@ -287,7 +291,7 @@ def _convert_to(
     if is_at_target:
         _check_nodes(model, index, start, task)
         if not start.refusals:
-            start.notes += availability.notes() if availability is not None else ()
+            start.notes += _notes_of_kept(index, availability, task.registry)
             start.changes = model is not given
             start.model = model
         return start
@@ -500,6 +504,18 @@ def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[M
     except BudgetExceeded:
         return None
     return (model, index, f"sequences that loops filled, and that they stack now: {total}") if total else None
+
+
+def _notes_of_kept(index: ModelIndex, availability: Availability | None, registry: Registry) -> Iterator[str]:
+    """Yield the notes on nodes that a runtime gets as they are; nothing if no runtime with known operators is targeted.
+
+    They are those of `availability`, then one for each domain of which nothing is known.
+    """
+    if availability is not None:
+        from opset.version_converter.availability import notes_on_domains
+
+        yield from availability.notes()
+        yield from notes_on_domains(index, registry)
 
 
 def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:

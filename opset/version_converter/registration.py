@@ -68,6 +68,21 @@ def lower(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], 
     return LAYER.register("lower", operators, since, domain)
 
 
+def in_place(adapter: Adapter) -> Adapter:
+    """Mark a lowering whose nodes are right at every opset that has its operator, and return it.
+
+    If a runtime lacks the operator, the nodes are then written for the opset of the node. Otherwise the node first goes
+    down to the first version of its operator, which may lack types.
+    """
+    vars(adapter)["in_place"] = True
+    return adapter
+
+
+def is_in_place(adapter: Adapter) -> bool:
+    """Whether the nodes of a lowering are right at every opset that has its operator, as `in_place` says."""
+    return "in_place" in vars(adapter)
+
+
 def refuses(code: str, *reasons: str) -> Callable[[Adapter], Adapter]:
     """Return a decorator that attaches reasons of refusals to an adapter, so that the documentation lists them.
 

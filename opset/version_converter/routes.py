@@ -19,7 +19,7 @@ from opset.schemas import quirks
 from opset.schemas.model import Change, OpSchema
 from opset.schemas.names import domain_name
 from opset.version_converter.derivation import DerivedAdapter, derive_adapter
-from opset.version_converter.registration import LAYER, Adapter
+from opset.version_converter.registration import LAYER, Adapter, is_in_place
 from opset.version_converter.rewrite import Refusal
 
 
@@ -340,14 +340,13 @@ class Routes:
     def _find_lowering_in_place(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by others of the same opset, `version`; None if there is none.
 
-        `first` is the operator's first version. If its since_version is 1, a lowering written in Python is preferred to
-        the function body; else only the function body counts. Raises SchemaError S233 to S236 if a function body in a
-        user's domain has faults.
+        `first` is the operator's first version. If its since_version is 1, or if it is marked by `in_place`, a lowering
+        written in Python is preferred to the function body; else only the function body counts. Raises SchemaError S233
+        to S236 if a function body in a user's domain has faults.
         """
-        if first.since_version > 1:
-            return self._find_body_lowering(source, first, version)
-        hook = self._adapters.find("lower", source.domain, source.name, 1, source.family)
-        if hook is None:
+        since = first.since_version
+        hook = self._adapters.find("lower", source.domain, source.name, since, source.family)
+        if hook is None or (since > 1 and not is_in_place(hook.function)):
             return self._find_body_lowering(source, first, version)
         return _lowering_step(source, version, hook.function)
 

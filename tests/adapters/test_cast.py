@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from onnx import TensorProto
-from onnx.helper import make_node
+from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 
 import opset
 
@@ -86,6 +86,30 @@ def test_a_cast_like_another_is_a_cast_to_its_type(check, kind, to):
         check(node, 25, to, {"x": x[:, :0], "like": np.zeros(shape, kind)}, operators=["Cast"])
     back = np.array(3).astype(kind)
     check(node, 19, to, {"x": back, "like": np.float32([1])}, operators=["Cast"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "since", "attributes"),
+    [("UINT4", 21, {}), ("INT2", 25, {}), ("FLOAT8E4M3FN", 19, {"saturate": 0}), ("FLOAT8E8M0", 24,
+     {"round_mode": "down"}), ("FLOAT16", 15, {})],
+)  # fmt: skip
+def test_a_cast_like_newer_types_is_a_cast_at_the_same_opset(kind, since, attributes):
+    number = getattr(TensorProto, kind)
+    nodes = [
+        make_node("Cast", ["x"], ["like"], to=number),
+        make_node("CastLike", ["x", "like"], ["z"], **attributes),
+        make_node("Cast", ["z"], ["y"], to=TensorProto.FLOAT),
+    ]
+    values = [make_tensor_value_info(name, TensorProto.FLOAT, [3]) for name in "xy"]
+    graph = make_graph(nodes, "g", values[:1], values[1:])
+    model = make_model(graph, opset_imports=[make_opsetid("", since)])
+    feeds = {"x": np.float32([0.75, 1, 3])}
+    want = opset.ReferenceEvaluator(model).run(None, feeds)
+    made = opset.lower(model, ["CastLike"])
+    assert [node.op_type for node in made.graph.node] == ["Cast"] * 2
+    assert {a.name for a in made.graph.node[0].attribute} == {"to", *attributes}
+    np.testing.assert_array_equal(opset.ReferenceEvaluator(made).run(None, feeds), want)
+    assert not opset.plan(model, runtime="onnxruntime==1.31").refusals
 
 
 def test_a_cast_like_strings(check, refused):

@@ -189,6 +189,18 @@ def test_a_table_is_reached_by_the_tests_of_its_name(code):
     assert records.tests(default) == [Case("a", 1)]
 
 
+def test_a_value_of_a_test_is_computed_as_its_module_is_collected(code, monkeypatch, tmp_path):
+    inside = next(each for each in code if each.kind == "raise removed")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    records = reach.Reach([])
+    records.cases = {"tests/cli/test_other.py": [Case("a", 1), Case("b", 2)], "tests/cli/test_more.py": [Case("c", 1)]}
+    monkeypatch.setattr(reach, "_hash_now", lambda file: "now")
+    for line, found in ((inside.line, ["a", "b"]), (inside.line + 1, [])):
+        lines = {str(line): ["tests/cli/test_other.py"]}
+        records.collected = {"files": {inside.file: lines}, "sources": {inside.file: "now"}}
+        assert [each.name for each in records.tests(inside)] == found
+
+
 def test_a_function_with_a_cache_runs_once(monkeypatch):
     for decorator, once in (("@cache", True), ("@functools.lru_cache(maxsize=1)", True), ("@cached_property", False)):
         text = f"{decorator}\ndef found():\n    return max(1, 2)\n".encode()

@@ -142,6 +142,28 @@ def test_a_size_is_changed_in_inputs_weights_and_small_constants():
     assert values._sizes(model) == {2, 3, 5, 9}  # the given one is as it was
 
 
+def test_sizes_that_inner_graphs_and_functions_state_follow_from_a_changed_one():
+    model = loaded("""(float[N, 4] x, bool c) => (float[N, 4] y) <float[N, 4] h> {
+        h = Neg (x)
+        y = If (c) <then_branch = t () => (float[N, 4] a) { a = Abs (h) }, else_branch = e () => (float[N, 4] b)
+            <float[N, 4] i> { i = Neg (h) b = Exp (i) }> }""")
+    after = values._with_size(model, 4, 1).proto.graph
+    branches = [attribute.g for attribute in after.node[1].attribute]
+    stated = [*after.value_info, *after.output, *branches[0].output, *branches[1].output, *branches[1].value_info]
+    sizes = [[dim.WhichOneof("value") for dim in each.type.tensor_type.shape.dim] for each in stated]
+    assert sizes == [[None, None]] * 5
+    assert [dim.dim_value for dim in after.input[0].type.tensor_type.shape.dim] == [0, 1]
+
+
+def test_a_branch_that_contradicts_what_is_inferred_is_no_candidate():
+    text = """(float[N, {0}] x, bool c) => (float[A, B] y) {{
+        y = If (c) <then_branch = t () => (float[N, 4] a) {{ a = Abs (x) }},
+            else_branch = e () => (float[N, 4] b) {{ b = Exp (x) }}> }}"""
+    search = search_for(loaded(text.format(4)), lambda _: True)
+    assert not search.attempt("sizes", lambda _: loaded(text.format(1)))
+    assert search.attempt("sizes", lambda _: loaded(text.format(4)))
+
+
 def test_sizes_become_small_the_greatest_first():
     model, tried = loaded("(float[7, 3] x, float[2, 1] z) => (float[A, B] y) { y = Neg (x) }"), []
 

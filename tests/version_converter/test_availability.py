@@ -959,3 +959,23 @@ def test_limits_that_are_used_up_before_a_node_is_converted_are_told(tmp_path):
     file = runtime_file(tmp_path, takes("Elu"))
     (finding,) = plan_for(model_of("a = Elu (x)  y = Relu (a)"), file, limits=opset.Limits(max_steps=1)).refusals
     assert (finding.code, finding.place, finding.why) == ("C401", "model", "more than 1 step is needed")
+
+
+@pytest.mark.parametrize("highest", [17, 12])
+def test_a_runtime_without_known_operators_is_noted(tmp_path, highest):
+    row = {"release": "1.0", "opset": [7, highest], "how": "measured", "lists_operators": False}
+    file = runtime_file(tmp_path, {}, releases=[row])
+    plan = plan_for(model_of("y = Abs (x)"), file)
+    assert not plan.refusals
+    assert [*plan.notes] == ["the operators of npu 1.0 are not known: all nodes count as taken"]
+
+
+def test_a_model_that_stays_notes_domains_of_which_nothing_is_known(tmp_path):
+    nodes = "a = com.acme.Twist (x) y = own.F (a)"
+    function = '<domain: "own", opset_import: ["": 17]> F (a) => (b) { b = Relu (a) }'
+    model = model_of(nodes, imports=', "com.acme": 1, "own": 1', functions=function)
+    plan = plan_for(model, runtime_file(tmp_path, takes()))
+    assert not plan.refusals and not plan.passed
+    assert [*plan.notes] == ["com.acme: nothing is known of its nodes, which count as taken"]
+    lower = plan_for(model, runtime_file(tmp_path, takes(), opset=(7, 15)))  # whose report has such nodes anyway
+    assert [*lower.passed] == [("com.acme", "Twist")] and not lower.notes

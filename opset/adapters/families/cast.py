@@ -6,7 +6,7 @@ import math
 
 from opset.adapters.building.shared import INTEGERS, cast
 from opset.model.elements import ELEMENTS, NUMBERS, element_name
-from opset.version_converter.registration import lower
+from opset.version_converter.registration import in_place, lower
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 X, LIKE = range(2)
@@ -17,9 +17,11 @@ FLOATS = {"float16": (10, 31), "bfloat16": (7, 255), "float": (23, 255), "double
 
 
 @lower("CastLike", since=15)
+@in_place
 def cast_like_lowered(op: Builder, node: Node) -> Result:
     """Cast to the type of the second input, which has to be known; its values do not matter."""
-    return op.Cast(node.input(X), to=NUMBERS[node.need_element(LIKE)])
+    stated = {name: node.attr(name) for name in ("saturate", "round_mode") if node.has(name)}
+    return op.Cast(node.input(X), to=NUMBERS[node.need_element(LIKE)], **stated)
 
 
 @lower("BitCast", since=26)
