@@ -155,16 +155,13 @@ def target_at_runtime(
         if domain and most is not None:
             opsets[domain] = most
     in_force = releases.release_with(opsets[""]).name
-    notes = runtime.notes
-    if not runtime.lists_operators:
-        notes += (f"which operators {runtime.name} {runtime.release} has is not known: no node was compared with them",)
     return Target(
         opsets,
         _check_ir_version(ir_version),
         runtime.max_ir,
         least,
         release=in_force,
-        notes=notes,
+        notes=runtime.notes,
         runtime=runtime,
         inexact=inexact,
     )

@@ -98,14 +98,6 @@ def test_one_path_is_a_file_of_a_runtime(tmp_path):
         assert (target.opsets, target.runtime.title) == ({"": 21, "ai.onnx.ml": 3}, "npu")
 
 
-@pytest.mark.parametrize("lists_operators", [False, True])
-def test_a_note_says_that_the_operators_of_a_release_are_not_known(tmp_path, lists_operators):
-    release = {"release": "1.0", "how": "documented", "opset": [7, 21], "lists_operators": lists_operators}
-    file = runtime_file(tmp_path, takes(), releases=[release])
-    unknown = "which operators npu 1.0 has is not known: no node was compared with them"
-    assert target_of_runtime("npu==1.0", REGISTRY, files=[file]).notes == (() if lists_operators else (unknown,))
-
-
 def test_a_runtime_of_which_no_opset_is_known(tmp_path):
     file = runtime_file(tmp_path, takes(), releases=[{"release": "1.0", "how": "documented", "opset": None}])
     assert refused(target_of_runtime, "npu==1.0", REGISTRY, files=[file]) == (
