@@ -78,6 +78,8 @@ class Special(NamedTuple):
 EXTREME = r"^(onnxruntime: )?([+-]inf|greatest|least|NaN)"
 LARGE = r"^(onnxruntime: )?(greatest|least)"
 ZERO = r"^(onnxruntime: )?(-0|subnormal)"
+OF_NO_SAMPLE = "(?!)"
+"""What no sample of a batch is poisoned with: the page tells of it, and nothing that is found is excused by it."""
 SPECIAL: tuple[Special, ...] = (
     Special(
         "Attention",
@@ -135,6 +137,20 @@ SPECIAL: tuple[Special, ...] = (
         "Weights of the cubic kernel are above 1 and below 0. Whether their sums overflow depends on the order.",
     ),
     Special("Clip", ZERO, "-0.0 beside a bound of 0", "Which of two equal zeros is taken is not defined."),
+    Special(
+        "Clip",
+        OF_NO_SAMPLE,
+        "NaN as a bound",
+        "Every result is NaN by the kernel. The body of the operator compares with the bound, as onnxruntime does, and "
+        "keeps the values. The text says nothing of NaN.",
+    ),
+    Special(
+        "Range",
+        OF_NO_SAMPLE,
+        "int64, if the limit less the start needs more than 64 bits",
+        "The difference wraps around, as it does in runtimes, and the number of elements is another one. The kernel "
+        "computes it exactly.",
+    ),
 )
 """What judges.conformance.poisoned finds, and is inherent; the page has a row for each."""
 
