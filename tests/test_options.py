@@ -1,6 +1,8 @@
 """Options of the public functions in Python: one of another kind is an error of the project, before any work."""
 
+import contextlib
 import inspect
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +113,33 @@ def test_what_is_as_good_is_taken(tmp_path):
     opset.plan(given, 13, ir_version=np.int64(8), freeze=iter(["all"]), dims={})
     evaluator = opset.ReferenceEvaluator(given, seed=np.int64(3), trace=print)
     assert evaluator.input_names == ["x"]
+
+
+MORE = {
+    "change_sizes": {"sizes": {"x.0": 4}}, "compare_interfaces": {"new": SMALL}, "compare_models": {"new": SMALL},
+    "convert": {"to": 13}, "extract": {"outputs": ["r"]}, "lower": {"operators": "Relu"},
+    "merge": {"second": SMALL, "connect": {"y": "x"}, "prefixes": ("a", "b")}, "plan": {"to": 13},
+    "reduce": {"failing": lambda model: True, "max_tries": 1}, "verify": {"after": SMALL, "seeds": 1},
+}  # fmt: skip
+"""What else functions that read models need for a call."""
+READERS = sorted({name for name, option in EACH if option == "allow_external_roots"} - {"load", "convert_many"})
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_folders_that_are_allowed_reach_what_reads_a_model(name, tmp_path, monkeypatch):
+    read = []
+
+    def load(source, *, allow_external_roots=()):
+        read.append([*map(str, allow_external_roots)])
+        return opset.load(source)
+
+    function = FUNCTIONS[name]
+    monkeypatch.setattr(sys.modules[function.__module__], "load", load)
+    more = {key: opset.parse_model(each) if each == SMALL else each for key, each in MORE.get(name, {}).items()}
+    first = next(iter(inspect.signature(function).parameters))
+    with contextlib.suppress(opset.OpsetError):
+        function(**{first: opset.parse_model(SMALL)}, **more, allow_external_roots=[tmp_path])
+    assert read == [[str(tmp_path)]] * (2 if more.keys() & {"new", "second", "after"} else 1)
 
 
 def test_the_kinds_are_of_options_that_exist():

@@ -445,9 +445,9 @@ class Convertibility:
     def _find_transition(self, key: Key, since: int, up: bool) -> ConversionRow | None:
         """Return the transition from version `since` to the next newer version if `up`, else to the next older one.
 
-        Down from the operator's first version, it is the replacement by other operators, or a refusal if there is none.
-        If an error in the domain's adapters or function bodies is found, it is a refusal with the code of the error.
-        The result is None up from the newest version, and down from version 1.
+        The result is None up from the newest version, and down from version 1. Down from a first version above 1, it is
+        the replacement by other operators, or a refusal if there is none. If an error in the domain's adapters or
+        function bodies is found, it is a refusal with the code of the error.
         """
         final = self._registry.domains[key[0]] if up else since - 1
         if not final:

@@ -532,8 +532,6 @@ def _example_data(
     inputs, outputs = example_rows(schema, data)
     attributes = []
     for name, value in data["attributes"].items():
-        if isinstance(value, dict) and "content" in value:
-            value = value["content"]
         text = value if isinstance(value, str) and "\n" in value else value_text(value)
         attributes.append({"name": escape_text(name), "text": _shorten(text)})
     return {

@@ -404,10 +404,10 @@ def _types_and_limits(
 
 
 def _overlaps(elements: frozenset[str], allowed: frozenset[str] | None, runtime: Runtime) -> bool:
-    """Return whether a kernel takes one of the types that an operator allows, directly or by a cast.
+    """Return whether a kernel takes a type that an operator allows, or the type to which the runtime casts such a type.
 
     `elements` are the types of the kernel, `allowed` the types that the operator allows. If `allowed` is None, they are
-    unknown, and the result is True. `runtime` is the release, which knows the casts.
+    unknown, and the result is True. `runtime` knows to which type it casts each type.
     """
     return allowed is None or not elements.isdisjoint(allowed) or not elements.isdisjoint(map(runtime.cast_of, allowed))
 

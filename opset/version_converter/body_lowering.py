@@ -182,10 +182,11 @@ class _BodySplicing:
         return _BodyConstant(element, dims, values)
 
     def _cast_like(self, name: str, like: str) -> str:
-        """Return the name in the model for the value `name` of the body, cast to the element type of the value `like`.
+        """Return the model's name for the value `name` of the body, cast to the element type of the value `like`.
 
-        `like` has to be an input of the body. A constant that no node has read yet is made in that type, without a
-        Cast, unless an element is out of range. Raises Refusal C203 if the type of `like` is unknown.
+        `like` has to be an input of the body. A constant that is not yet in the model in its own type is written in the
+        type of `like`, without a Cast, unless an element is out of range. Raises Refusal C203 if the type of `like` is
+        unknown.
         """
         element = self.elements.get(like)
         if element is None:

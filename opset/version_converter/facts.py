@@ -248,7 +248,8 @@ class ValueFacts:
     def is_read(self, name: str) -> bool:
         """Whether a value of this body is read: by a node or subgraph, by a training graph, or as the body's output.
 
-        A value that no node of the given body computes, such as an input, always counts as read.
+        Only the output of a node of the given model can be unread. Inputs, initializers and new values always count as
+        read.
         """
         if self._unread is None:
             read = names_read(self._message.node) | self.read_elsewhere | {*self.body.output_names()}
@@ -548,7 +549,8 @@ class ValueFacts:
         """Return the inferred type of a value that this body defines, None if it is unknown; it is cached.
 
         A value of the given model is inferred with the whole model. The output of a new node is inferred from this node
-        and the types of its inputs. So are all nodes of a body if inference does not know all its calls or executions.
+        alone, with the types and small constants of its inputs. If inference does not know all runs of this body, calls
+        of a function or executions of a subgraph, the outputs of all its nodes are inferred in this second way.
         """
         if name not in self._full_types:
             if self._node_alone(name) is None:

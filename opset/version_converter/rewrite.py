@@ -415,7 +415,10 @@ class Builder:
 
     @cached_property
     def _stem(self) -> str:
-        """The beginning of names for new values: the name of the replaced node's first output, or else of the node."""
+        """The beginning of names for new values: the name of the replaced node's first output that has a name.
+
+        If no output has a name, it is the name of the node, or else its operator.
+        """
         return next(filter(None, self._outputs), "") or self._node.name or self._node.op_type
 
     def __getattr__(self, op_type: str) -> Callable[..., Any]:

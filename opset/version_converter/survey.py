@@ -494,9 +494,9 @@ class _Additions:
     """A stand-in for a body's GraphProto, which must not change: initializers that a plan adds are kept here."""
 
     def __init__(self, body: Body) -> None:
-        """Take a body: its nodes, which are not copied, and the outputs if it is a graph.
+        """Store a body's nodes, which are not copied, and copies of its outputs if the body is a graph.
 
-        The lists of initializers and inputs are empty at first.
+        The lists of initializers and inputs are empty at first. A plan adds to the initializers.
         """
         graph = pb.GraphProto()
         if not body.function:

@@ -104,6 +104,7 @@ CAST = LEAK.replace("LeakyRelu <alpha: float = @k>", "Cast <to: int = @k>").repl
         (LEAK, {CALL: node("Relu", ["x"], ["y"])}, []),
         (LEAK, {CALL: node("Relu", ["x"], ["y"]), "opset_import[1]": None}, [("W401", "opset_import")]),
         (NESTED, {CALL: node("Relu", ["x"], ["y"])}, []),
+        (NESTED, {CALL: node("Relu", ["x"], ["y"]), "opset_import[1]": None}, [("W401", "opset_import")]),
         # Versions of operators: of the model, or of the first function that imports the domain.
         (LEAK, {f"{F}.opset_import[0].version": 18}, []),
         (LEAK, {f"{F}.opset_import[0].version": 15}, [("G406", "function 'd.f', node number 0 (LeakyRelu)")]),

@@ -12,6 +12,7 @@ import opset.docgen
 from opset.docgen import document as document_module
 from opset.docgen import documentation
 from opset.docgen.convertibility import Convertibility
+from opset.docgen.operator_pages import _example_data
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
 from opset.schemas import model
@@ -258,3 +259,11 @@ def test_conversions_are_those_of_the_site(training):
         json.dumps(CONVERTIBILITY.table_of("Adam", "ai.onnx.preview.training"))
     )
     assert {each["code"] for each in training["refusals"]} == {"C103", "C206", "C401"}
+
+
+def test_a_page_shows_the_elements_of_an_attribute_that_is_a_tensor():
+    registry = default_registry()
+    versions = registry.versions("ConstantOfShape", "")
+    examples = [each for each in registry.examples("ConstantOfShape", "") if "value" in each.attributes]
+    shown = [_example_data(tuple(versions), each, 1, 23)["attributes"] for each in examples]
+    assert shown and not any("content" in each["text"] for attributes in shown for each in attributes)

@@ -118,6 +118,8 @@ BROKEN = [
      "(float[3] x, float[2,3] s) => (float[] y) { y = Add<broadcast=1>(x, s) }"),
     (6, "C1: B of shape [2] does not fit into [2, 3] from axis 2 on",
      "(float[2,3] x, float[2] s) => (float[] y) { y = Add<broadcast=1, axis=2>(x, s) }"),
+    (6, "C1: B of shape [1, 2] does not fit into [3, 2] from axis 5 on",
+     "(float[3,2] x, float[1,2] s) => (float[] y) { y = Add<broadcast=1, axis=5>(x, s) }"),
     (6, "C1: a size is 3 and 2", "(float[2,3] x, float[2] s) => (float[] y) { y = Add<broadcast=1>(x, s) }"),
     (6, "C1: a size is 3 and 2", "(float[2,3] x, float[2] s) => (float[] y) { y = Add<broadcast=1, axis=1>(x, s) }"),
     (6, "C1: shape(B) = [2, 1] for [2, 3]", "(float[2,3] x, float[2,1] s) => (float[] y) { y = Add(x, s) }"),

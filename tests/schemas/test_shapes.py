@@ -88,6 +88,12 @@ def test_one_input(tmp_path, constraint, legal, illegal):
         assert broken(tmp_path, f"C3: {constraint}", shape, **facts).startswith("C3: ")
 
 
+def test_symbolic_sizes_are_compared_in_each_part_of_a_condition(tmp_path):
+    constraint = 'C1: {shape: {X: "(k)"}, sizes: {k: "> 0 and < 3"}}'
+    assert broken(tmp_path, constraint, (N + 5,), algebra=SIZES).startswith("C1: ")
+    assert broken(tmp_path, constraint, (N,), algebra=SIZES) == ""
+
+
 def test_names_stand_for_one_size_and_one_run(tmp_path):
     text = 'C1: {shape: {X: "(N, C, ...D)"}}\nC2: {shape: {W: "(C, ...D)", Z: "(...D, C)"}}'
     assert broken(tmp_path, text, (1, 2, 3, 4), (2, 3, 4), None, (3, 4, 2), (3, 4, 2)) == ""

@@ -568,6 +568,9 @@ def test_sizes_that_are_not_known_count_as_3():
     model = opset.parse_model(HEAD.format(17) + text % 1)
     model.graph.input[0].type.tensor_type.ClearField("shape")
     assert demands_for(opset.load(model), default_registry(), Limits(), {})["i"] == Demand(-3, 2)
+    unpool = "(float[N, 1, 2] x, int64[%s, 1, 2] i) => (float[A, B, C] y) { y = MaxUnpool <kernel_shape = [2]> (x, i) }"
+    for batch, most in (("N", 0), ("3", 5)):
+        assert demanded(unpool % batch)["i"] == Demand(0, most, distinct=True)
     for old, demand in ((10, Demand(0, 6)), (11, Demand(-7, 6))):  # the first version that takes negative ones
         assert demanded(text % 1, old)["i"] == demand
 

@@ -195,12 +195,11 @@ def test_versions_that_are_the_same_compute_the_same(examples, outputs, result):
 def test_one_example_that_is_converted_is_enough(name, converted, monkeypatch):
     tried = []
 
-    def conversion(runner, model, source, target):
-        tried.append((model, source.since_version, target))
-        return SimpleNamespace(model=model if model in converted else None)
+    def convert_example(runner, source, each, target):
+        tried.append((each.name, source.since_version, target))
+        return None, SimpleNamespace(model=each.name if each.name in converted else None)
 
-    monkeypatch.setattr("opset.workflow.examples.claims.conversion", conversion)
-    monkeypatch.setattr("opset.workflow.examples.claims.model_of", lambda schema, each: each.name)
+    monkeypatch.setattr("opset.workflow.examples.claims.convert_example", convert_example)
     runner = SimpleNamespace(examples=lambda schema: [example("a"), example("b"), example("c")])
     shown = concluded(check_conversion, Claim(claims([], runner=runner), name, (), "", name, "derived"))
     assert shown == (bool(converted), {}, "")

@@ -24,6 +24,7 @@ from opset.workflow.examples.conversions import (
     body_opsets,
     check_bodies,
     check_conversions,
+    convert_example,
     why_no_values,
     with_standard,
 )
@@ -426,3 +427,14 @@ def test_an_import_of_the_standard_is_added_where_there_is_none(imports, opset, 
         model.opset_import.add(domain=name, version=version)
     assert with_standard(model, *opset) is model
     assert {each.domain: each.version for each in model.opset_import} == left
+
+
+@pytest.mark.parametrize(("target", "is_constant"), [(7, True), (10, False)])
+def test_inputs_are_constants_where_a_conversion_needs_their_values(target, is_constant):
+    runner, report = ExampleRunner(default_registry()), Examination()
+    schema = runner.registry.schema("Upsample", 9)
+    given = next(iter(runner.examples(schema)))
+    model, converted = convert_example(runner, schema, given, target)
+    assert bool(model.graph.initializer) == is_constant and converted.model is not None
+    _check_conversion(runner, schema, given, target, report)
+    assert (report.passed, report.refused, report.findings) == ({"conversion": 1}, [], [])

@@ -195,9 +195,10 @@ class AxisStep:
         self._tracking.edits.set_attribute(self._index, name, elements, why)
 
     def can_repeat(self, index: int, axis: int) -> bool:
-        """Whether the input at `index`, which lacks the resized axis, can be repeated along `axis`.
+        """Whether the input at `index`, which does not carry the resized axis, can be repeated along `axis`.
 
-        Its size along `axis` must be the old size of the resized axis, and its slices there must certainly be equal.
+        Its size along `axis` must certainly equal the old size of the resized axis, and its slices along `axis` must
+        certainly equal one another. The result is False if the rank of the input is unknown.
         """
         shape = self.call.shape(index)
         if shape is None or not self.is_old_size(shape[axis]):

@@ -152,7 +152,8 @@ def check_declared_constraints(call: Call) -> None:
 def _is_given(call: Call, name: str) -> bool | None:
     """Return whether a node has the input or attribute called `name`; an empty list counts as absent.
 
-    The result is None if the attribute refers to an attribute of the enclosing function, whose value is unknown.
+    An absent attribute counts as given if the schema has a default for it. The result is None if the attribute refers
+    to an attribute of the enclosing function, whose value is unknown.
     """
     if name in call.schema.attributes:
         try:

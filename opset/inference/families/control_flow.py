@@ -517,7 +517,10 @@ def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) 
 
 
 def _stack_samples(batch: Size | None, states: Iterable[Type | None], stacked: Iterable[Type | None]) -> Outputs:
-    """Return the types `states`, then the types `stacked`, each with a new first dimension of size `batch`."""
+    """Return the types in `states` and then those in `stacked`, all with a new first dimension of size `batch`.
+
+    A type that is None or no tensor becomes a tensor of unknown element type and rank.
+    """
     return Outputs([_stack_type(type_, 0, batch) for type_ in (*states, *stacked)])
 
 

@@ -299,7 +299,10 @@ def data_types(schema: OpSchema, declared: Attribute) -> Collection[str]:
 
 
 def comparisons_of(declared: Attribute) -> tuple[Expression, ...]:
-    """Return the parsed comparisons that the value of an attribute has to meet, () if it has no range."""
+    """Return the parsed comparisons that the value of an attribute has to meet, () if there are none.
+
+    An attribute of kind axis or axes has to meet `-rank <= x < rank` even if it declares no range.
+    """
     text = range_text(declared)
     return parse_range(text) if text else ()
 

@@ -137,12 +137,14 @@ def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions)
         return
     for node in nodes:
         inputs = ["" if name in absent | optional else name for name in node.input]
-        for message in itertools.islice(_node_faults(use, node, inputs, versions), 1):
-            yield Finding("S235", f"the body of opset {use.body.opset} {message}", place=use.place)
+        for message, help in itertools.islice(_node_faults(use, node, inputs, versions), 1):
+            yield Finding("S235", f"the body of opset {use.body.opset} {message}", place=use.place, help=help)
 
 
-def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: Versions) -> Iterator[str]:
-    """Yield a message for each respect in which a node of a body does not fit its operator, such as a missing input.
+def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: Versions) -> Iterator[tuple[str, str]]:
+    """Yield (message, help) for each respect in which a node of a body does not fit its operator.
+
+    An example is a missing input. If the help is "", that of the code S235 holds.
 
     A node with a subgraph is not allowed in a body, and has one message, which says so. This also holds for a node of
     a domain other than ai.onnx and the body's own. `inputs` are the names of the node's inputs; an input that may be
@@ -150,23 +152,25 @@ def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: V
     """
     name, domain = node.op_type, normalize_domain(node.domain)
     if domain not in ("", use.schema.domain):
-        yield f"uses the domain {safe_text(domain)}, and may use ai.onnx and its own alone"
+        help = "write the nodes that the operator of the other domain stands for, or a lowering: opset explain adapters"
+        yield f"uses the domain {safe_text(domain)}, and may use ai.onnx and its own alone", help
         return
     if any(attribute_type(each).startswith("graph") for each in node.attribute):
-        yield f"has {safe_text(name)} with a graph, which bodies do not hold"
+        help = "write it without a graph, or write a lowering: opset explain adapters"
+        yield f"has {safe_text(name)} with a graph, which bodies do not hold", help
         return
     known = versions(domain, name)
     serving = _serving_versions(use, domain, name, known)
     if not serving:
         came = f"came with version {known[0].since_version}" if known else "does not exist"
-        yield f"uses {safe_text(name)}, which {came}"
+        yield f"uses {safe_text(name)}, which {came}", "" if known else "correct the name or the domain of the operator"
     for schema in serving:
         if schema.deprecated:
-            yield f"uses {name}, which is withdrawn from version {schema.since_version} on"
+            yield f"uses {name}, which is withdrawn from version {schema.since_version} on", ""
         types = {each.name: (each.type and attribute_type(each)) or None for each in node.attribute}
         found = [*arity_misfits(schema, inputs), *arity_misfits(schema, node.output, outputs=True)]
         for misfit in [*found, *attribute_misfits(schema, types)]:
-            yield f"has {name}, of which {misfit.what}: {misfit.why}"
+            yield f"has {name}, of which {misfit.what}: {misfit.why}", ""
 
 
 def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[OpSchema]) -> Sequence[OpSchema]:

@@ -155,7 +155,7 @@ class _TargetCheck:
         )
 
     def findings(self, faults: Collection[str]) -> Iterator[Finding]:
-        """Yield the findings of all rules, except findings that may only follow from a fault in the file.
+        """Yield the findings of all rules, except those that may be mere consequences of a fault in a file.
 
         `faults` are the locations, path:line:column, at which reading found faults.
         """

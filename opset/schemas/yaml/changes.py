@@ -81,7 +81,7 @@ class TypeFields(Fields):
         """Return an `emulate` mapping as a dict: {"bfloat16": "float"} if bfloat16 is computed by casts to float.
 
         A key in the YAML may be a type set: then each element type in the set is a key of the result. Faults are added
-        as findings.
+        as findings; a faulty value becomes "". If the node is no mapping, the result is {}.
         """
         found: dict[str, str] = {}
         for key, each in self.mapping(node).items():

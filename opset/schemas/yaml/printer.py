@@ -228,7 +228,11 @@ def _bodies(key: str, value: list[Any]) -> list[str]:
 
 
 def _formula(key: str, value: str) -> list[str]:
-    """Return the YAML lines of a key and its LaTeX formula, a block below the key: backslashes need no escape there."""
+    """Return the YAML lines of a key and its LaTeX formula, a block below the key: backslashes need no escape there.
+
+    A formula with unprintable characters, or with spaces at an end of a line, cannot be a block: it is written in flow
+    style.
+    """
     if value != value.strip() or not all(line.isprintable() and line == line.strip() for line in value.split("\n")):
         return _entry(key, value)
     lines = value.split("\n")

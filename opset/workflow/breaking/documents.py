@@ -43,14 +43,16 @@ MAX_DEPTH = 64
 def file_state(path: Path, new: State) -> tuple[State, bool]:
     """Return (state, whether the file is YAML) for a file with the older state: JSON of many operators, or YAML of one.
 
-    JSON is told by its first character, "{".
+    JSON is told by its first character, "{". Its operators of domains that the newer state lacks are left out, unless
+    none would remain.
 
     Args:
         path: JSON of `opset docs`, or YAML of an operator.
-        new: The newer state; operators of domains that it does not have are left out.
+        new: The newer state.
 
     Raises:
-        ComparisonError: B192 if the file cannot be read, B193 if it has no operator of a domain of the newer state.
+        ComparisonError: B192 if the file cannot be read or has faults. B193 if the JSON has no operators, or if the
+            operator in the YAML is not in the newer state, or its domain cannot be told.
     """
     try:
         data = file_bytes(path, MAX_BYTES)

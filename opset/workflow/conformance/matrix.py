@@ -396,9 +396,9 @@ def report_paths(folder: str) -> dict[str, str]:
 
 
 def report_files(run: CorpusResults, text: str, folder: str) -> dict[str, bytes]:
-    """Return the contents of a report's three files by path in a folder; nothing is written.
+    """Return the contents of a report's files by path: JSON, Markdown and HTML; nothing is written.
 
-    `text` is the report in JSON.
+    `text` is the report in JSON. The paths begin with `folder`.
     """
     forms = {"json": text, "md": markdown_text(run), "html": html_text(run)}
     return {path: forms[form].encode() for form, path in report_paths(folder).items()}

@@ -11,7 +11,6 @@ from opset.errors import Finding, RunError, safe_text
 from opset.inference.registration import LAYER as RULES
 from opset.opsets.releases import RELEASES
 from opset.plain_text import count_text
-from opset.reference.example_models import model_of
 from opset.reference.registration import LAYER as KERNELS
 from opset.schemas.lint.context import LINT
 from opset.schemas.model import Example, OpSchema
@@ -37,7 +36,7 @@ from opset.workflow.contribution.reviewed_version import (
     is_withdrawn,
 )
 from opset.workflow.corpus.cases import build_corpus, pick_cases
-from opset.workflow.examples.conversions import adapter_failure, conversion
+from opset.workflow.examples.conversions import adapter_failure, convert_example
 from opset.workflow.examples.functions import NEVER_CALLED
 from opset.workflow.examples.runner import disagreements
 
@@ -397,7 +396,7 @@ def _conversion_results(
     wrong = False
     refused: Counter[str] = Counter()
     for example in version.runner.examples(source):
-        converted = conversion(version.runner, model_of(source, example), source, target.since_version)
+        _, converted = convert_example(version.runner, source, example, target.since_version)
         if failed := adapter_failure(converted):
             why = f"{way}: an adapter fails on {example.name}: {failed}"
             yield Evidence(MISSING, why, version.example_place(example), "correct the adapter: opset explain T110")

@@ -238,7 +238,7 @@ def check_nan_and_infinities(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _is_special(value: ExampleValue) -> bool:
-    """Return whether a value contains NaN or an infinity as a float."""
+    """Return whether a tensor has NaN or an infinity among its elements; complex numbers as text do not count."""
     content = value.content if isinstance(value.content, list) else [value.content]
     return any(isinstance(each, float) and not math.isfinite(each) for each in content)
 

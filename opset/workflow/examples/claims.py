@@ -32,7 +32,7 @@ from opset.schemas.model import (
     is_random,
 )
 from opset.schemas.names import normalize_domain
-from opset.workflow.examples.conversions import conversion, with_standard
+from opset.workflow.examples.conversions import convert_example, with_standard
 from opset.workflow.examples.runner import LIMITS, Examination, ExampleRunner, disagreements, version_name
 
 MOST = 3
@@ -204,7 +204,7 @@ class ClaimTests:
         changed.
         """
         if example.name not in self._converted:
-            converted = conversion(self.runner, model_of(self.older, example), self.newer, self.newer.since_version)
+            _, converted = convert_example(self.runner, self.older, example, self.newer.since_version)
             self._converted[example.name] = None if converted.model is None else converted.model.as_given()
         return self._converted[example.name]
 
@@ -431,7 +431,7 @@ def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
     tests = claim.tests
     source, target = (tests.older, tests.newer) if claim.name == "up" else (tests.newer, tests.older)
     for example in tests.runner.examples(source):
-        converted = conversion(tests.runner, model_of(source, example), source, target.since_version)
+        _, converted = convert_example(tests.runner, source, example, target.since_version)
         if converted.model is not None:
             yield ClaimResult(True)
             return

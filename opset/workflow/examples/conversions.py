@@ -11,7 +11,7 @@ from opset.opsets.hooks import TRUST
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.reference.comparison import ulps
-from opset.reference.example_models import model_of
+from opset.reference.example_models import model_of, model_with_inputs, value_of
 from opset.schemas.model import Change, Example, OpSchema, example_versions, is_random
 from opset.version_converter.body_lowering import lower_by_body
 from opset.version_converter.conversion import convert_model
@@ -20,6 +20,7 @@ from opset.version_converter.registration import LAYER
 from opset.version_converter.result import Conversion
 from opset.version_converter.routes import Route, Routes, RouteStep, Verdict, VersionChange
 from opset.version_converter.targets import Target
+from opset.workflow.examples.inference import is_dense
 from opset.workflow.examples.runner import (
     LIMITS,
     Examination,
@@ -100,8 +101,7 @@ def _check_conversion(
     if other is not None and why_no_values(runner, other, example):
         report.skip("conversion", f"the kernel of version {other.since_version} does not compute the example")
         return
-    model = model_of(schema, example)
-    converted = conversion(runner, model, schema, target)
+    model, converted = convert_example(runner, schema, example, target)
     way = f"{schema.since_version} -> {target or 'other operators'}"
     if failed := adapter_failure(converted):
         report.count("conversion", [adapter_finding(runner, schema, example, way, failed)])
@@ -123,6 +123,21 @@ def _check_conversion(
             way = f"{way} -> {schema.since_version}"
             wrong = _check_values(runner, schema, example, again, way, (target, schema.since_version))
     report.count("conversion", wrong)
+
+
+def convert_example(runner: ExampleRunner, schema: OpSchema, example: Example, target: int) -> tuple[Any, Conversion]:
+    """Return the ModelProto of an example, and its conversion to the opset `target`, 0 for other operators.
+
+    If the conversion is refused since values of inputs are not known, the inputs are constants in another try. Raises
+    BudgetExceeded if the runner's budget is used up.
+    """
+    model = model_of(schema, example)
+    converted = conversion(runner, model, schema, target)
+    if converted.model is None and {each.code for each in converted.refusals} == {"C205"}:
+        values = {index: value_of(each) for index, each in enumerate(example.inputs) if each is not None}
+        model, _ = model_with_inputs(schema, example, values, is_dense, symbolic=False)
+        converted = conversion(runner, model, schema, target)
+    return model, converted
 
 
 def conversion(runner: ExampleRunner, model: Any, schema: OpSchema, target: int) -> Conversion:

@@ -213,7 +213,9 @@ class ExampleRunner:
         if key not in self._values:
             result: list[Any] | RunError
             try:
-                result = self.evaluate(model, freeze_arrays(feeds_of(example)))
+                inputs = {each.name for each in model.graph.input}  # the others are constants
+                feeds = {name: value for name, value in feeds_of(example).items() if name in inputs}
+                result = self.evaluate(model, freeze_arrays(feeds))
             except RunError as error:
                 result = error
             self._values[key] = example, result  # as long as it is kept, no other one has its id

@@ -15,7 +15,7 @@ from opset.workflow.examples.conversions import (
     adapter_declarations,
     adapter_failure,
     adapter_finding,
-    conversion,
+    convert_example,
     targets_of,
     why_no_values,
 )
@@ -79,10 +79,10 @@ def _conversion_findings(
     """
     try:
         expected = runner.outputs(schema, variant)
-        model = model_of(schema, variant)
+        model_of(schema, variant)
     except (RunError, ValueError, TypeError, OverflowError):  # the type does not have the values
         return []
-    converted = conversion(runner, model, schema, target)
+    _, converted = convert_example(runner, schema, variant, target)
     way = f"{schema.since_version} -> {target or 'other operators'}"
     if failed := adapter_failure(converted):
         return [adapter_finding(runner, schema, variant, way, failed)]

@@ -57,10 +57,11 @@ def _resolves_to(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, pla
 
 
 def _replace_stated_shape(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> None:
-    """Change the shape that a Reshape states, so that its output has the resized axis at `place` for every new size.
+    """Change the shape that a Reshape states: its output gets the resized axis at `place`, whatever the new size is.
 
-    `wanted` is the shape that it states now. With `zero_is_zero`, a 0 in it means the size 0, and not the input's size.
-    Raises Blocked if no constant shape does this.
+    The size at `place` becomes 0, -1 or a multiple of the new size. `wanted` is the shape that the Reshape states now.
+    With `zero_is_zero`, a 0 in it means the size 0, and not the input's size. Raises Blocked if none of these works, or
+    if the node cannot state the shape.
     """
     after = step.output_after(place)
     was = step.output_shape()
