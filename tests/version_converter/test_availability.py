@@ -1040,3 +1040,18 @@ def values_of(kind):
 
 def run_there(model, kind):
     return onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": values_of(kind)})[0]
+
+
+@pytest.mark.parametrize(("attributes", "takes"), [("<left_window_size = 1>", False), ("<is_causal = 1>", True)])
+def test_an_attribute_that_a_later_release_brought_to_the_opset_is_not_taken(attributes, takes):
+    kind = "float[1,2,3,4]"
+    model = model_of(f"y = Attention {attributes} (x, x, x)", given=f"{kind} x", made=f"{kind} y", version=25, ir=13)
+    (info,) = opset.info(model, runtimes=["onnxruntime"]).runtimes
+    assert any(each.last == "1.31" for each in info.as_it_is) == takes
+    assert (not opset.plan(model, runtime="onnxruntime==1.31").actions) == takes
+    lacks = [*Survey(load(model), default_registry()).find_lacks(find_runtime("onnxruntime==1.31"))]
+    why = "onnx 1.20.1 has version 24 of Attention at opset 25, without 'left_window_size'"
+    assert [each.why for each in lacks] == ([] if takes else [why])
+    if not takes:
+        with pytest.raises(Exception, match="left_window_size"):
+            onnxruntime.InferenceSession(model.SerializeToString())
