@@ -236,16 +236,17 @@ class Availability:
             runtime = runtime.fallback
         return Lack(f"{self.runtime.title} {self.runtime.release} has no kernel of {op_type} {schema.since_version}")
 
-    def wider_types(self, schema: OpSchema) -> Iterator[tuple[str, str]]:
+    def wider_types(self, schema: OpSchema, is_wrong: bool = False) -> Iterator[tuple[str, str]]:
         """Yield (element type, wider element type) pairs such that the operator computes the same in the wider type.
 
         For example, ("float16", "float"). The pairs come in this order:
 
-        - the casts that the runtime makes itself;
+        - the casts that the runtime makes itself, unless `is_wrong`: it has a kernel then, which computes otherwise;
         - the pairs that the operator declares (`emulate`);
         - an integer type with int32 or int64, if the operator declares a floating-point type for it.
         """
-        yield from ((element, other) for element, other in self.runtime.casts.items() if " " not in other)
+        if not is_wrong:
+            yield from ((element, other) for element, other in self.runtime.casts.items() if " " not in other)
         declared: dict[tuple[str, str], None] = {}
         for version in reversed(self._routes.registry.versions(schema.name, schema.domain)):
             if version.change is not None:
@@ -473,7 +474,7 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
     """
     doubt = ""
     for fault in faults_at(runtime, schema, opset):
-        meets = _has_fault(fault, runtime, node, schema, facts)
+        meets = _has_fault(fault, node, schema, facts)
         if meets is False:
             continue
         why = f"{schema.name} {schema.since_version}: {fault.gives}"
@@ -526,8 +527,8 @@ def _sizes_to_state(fault: KernelFault, node: Any, schema: OpSchema, facts: Valu
     return sizes
 
 
-def _has_fault(fault: KernelFault, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> bool | None:
-    """Return whether a fault of the runtime occurs for a node: True, False, or None.
+def _has_fault(fault: KernelFault, node: Any, schema: OpSchema, facts: ValueFacts) -> bool | None:
+    """Return whether a fault of a runtime occurs for a node: True, False, or None.
 
     None means that it depends on values that are known only when the model runs, or on conditions stated only in words.
     """
@@ -538,7 +539,7 @@ def _has_fault(fault: KernelFault, runtime: Runtime, node: Any, schema: OpSchema
         return False
     if not fault.nodes.attributes.keys() <= schema.attributes.keys():
         return False
-    if lack_of_types(fault.nodes, runtime, node, schema, facts) or lack_of_limits(fault.nodes, node, schema, facts):
+    if lack_of_types(fault.nodes, None, node, schema, facts) or lack_of_limits(fault.nodes, node, schema, facts):
         return False
     read = {formal.name: name for formal, name in inputs if name}
     if fault.empty and not any(0 in (facts.shape(read[name]) or ()) for name in fault.empty if name in read):

@@ -490,7 +490,7 @@ class Crossing:
         availability = self._context.availability
         assert availability is not None
         takes = frozenset[str]().union(*lack.elements.values())
-        exact = [pair for pair in availability.wider_types(schema) if _is_taken_instead(pair, takes)]
+        exact = [each for each in availability.wider_types(schema, lack.is_wrong) if _is_taken_instead(each, takes)]
         inexact = [pair for pair in INEXACT if _is_taken_instead(pair, takes)] if availability.inexact else []
         wider = dict(reversed(exact))
         differing = {element for element, _ in inexact if element not in wider}

@@ -102,11 +102,14 @@ def allowed_elements(kernel: Kernel, schema: OpSchema, formal: Parameter) -> fro
     return allowed
 
 
-def lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
+def lack_of_types(
+    kernel: Kernel, runtime: Runtime | None, node: Any, schema: OpSchema, facts: ValueFacts
+) -> Lack | None:
     """Return why a kernel does not take the types of a node, None if it does.
 
-    An unknown type is a reason if the kernel does not take all types that the schema allows. For a known type,
-    `elements` of the result has the types that the kernel takes instead.
+    Types that `runtime` casts count as those to which it casts them; if it is None, types are compared as they are. An
+    unknown type is a reason if the kernel does not take all types that the schema allows. For a known type, `elements`
+    of the result has the types that the kernel takes instead.
     """
     formals = [*formals_of(schema.inputs, len(node.input)), *formals_of(schema.outputs, len(node.output))]
     for types in facts.types([*node.input, *node.output]):
@@ -127,13 +130,13 @@ def lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema,
     return None
 
 
-def computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None) -> str:
+def computed_as(element: str, runtime: Runtime | None, allowed: frozenset[str] | None) -> str:
     """Return the element type in which a runtime computes values of type `element`.
 
-    It is `element` itself if `allowed` contains it or is None (all types). Else it is the type to which the runtime
-    casts `element`, or `element` if the runtime does not cast it.
+    It is `element` itself if `runtime` is None, or if `allowed` contains it or is None (all types). Else it is the type
+    to which the runtime casts `element`, or `element` if the runtime does not cast it.
     """
-    return element if allowed is None or element in allowed else runtime.cast_of(element)
+    return element if runtime is None or allowed is None or element in allowed else runtime.cast_of(element)
 
 
 def formals_of(parameters: Sequence[Parameter], count: int) -> Iterator[Parameter]:

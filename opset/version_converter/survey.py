@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opset.budget import Budget, BudgetExceeded, Limits
-from opset.errors import Finding
+from opset.errors import Finding, safe_text
 from opset.model import proto as pb
 from opset.model.graph.index import Body, FreshNames, Operator
 from opset.model.storage.container import Model
@@ -413,11 +413,30 @@ class Survey:
             facts = self.facts[body]
             for each in forms:
                 op_type, domain = body.operators[each.node]
-                lack = availability.find_lack(body.nodes[each.node], facts.versions.get(domain, 0), facts)
-                if lack is not None and not lack.is_wrong:
+                opset = facts.versions.get(domain, 0)
+                lack = availability.find_lack(body.nodes[each.node], opset, facts)
+                why = lack.why if lack is not None and not lack.is_wrong else ""
+                if why := why or self._find_later_attribute(body.nodes[each.node], domain, opset, routes):
                     for member in each.members:
-                        place = body.location(member)
-                        yield Finding("C209", f"{op_type} does not run on {label}", place, lack.why, CONVERT_FOR)
+                        yield Finding(
+                            "C209", f"{op_type} does not run on {label}", body.location(member), why, CONVERT_FOR
+                        )
+
+    def _find_later_attribute(self, node: Any, domain: str, opset: int, routes: Routes) -> str:
+        """Return why a node is not one of the release that `routes` are for: an attribute that came later; else "".
+
+        Only operators count of which a later release added a version to the same opset.
+        """
+        later, schema = (
+            each.schema_in_force(node.op_type, domain, opset) for each in (routes_of(self.registry), routes)
+        )
+        if schema is None or schema is later:
+            return ""
+        for attribute in node.attribute:
+            if attribute.name not in schema.attributes:
+                why = f"onnx {routes.release} has version {schema.since_version} of {schema.name} at opset {opset}"
+                return f"{why}, without '{safe_text(attribute.name)}'"
+        return ""
 
 
 class FormsConversion(BodyConversion):

@@ -979,3 +979,79 @@ def test_a_model_that_stays_notes_domains_of_which_nothing_is_known(tmp_path):
     assert [*plan.notes] == ["com.acme: nothing is known of its nodes, which count as taken"]
     lower = plan_for(model, runtime_file(tmp_path, takes(), opset=(7, 15)))  # whose report has such nodes anyway
     assert [*lower.passed] == [("com.acme", "Twist")] and not lower.notes
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    ["y = Attention (x, x, x)", "s = Constant <value = float16[4] {1, 1, 1, 1}> () y = RMSNormalization (x, s)"],
+)
+def test_types_of_a_fault_are_those_of_the_node_not_those_that_it_is_cast_to(nodes):
+    """Faults of float beside float16 say nothing of float16 alone, although onnxruntime casts it to float elsewhere."""
+    kind = "float16[1,2,3,4]"
+    model = model_of(nodes, given=f"{kind} x", made=f"{kind} y", version=23, ir=11)
+    plan = opset.plan(model, runtime="onnxruntime==1.31")
+    assert not plan.refusals and not plan.actions
+    feeds = {"x": RANDOM.normal(size=(1, 2, 3, 4)).astype("f2")}
+    (found,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, feeds)
+    (want,) = opset.ReferenceEvaluator(model).run(None, feeds)
+    np.testing.assert_allclose(found.astype("f4"), want.astype("f4"), rtol=1e-2, atol=1e-2)
+
+
+def test_a_kernel_that_computes_otherwise_is_not_avoided_by_a_cast_that_the_runtime_makes(tmp_path):
+    """The runtime casts float16 where it has no kernel; here it has one, which results of float do not equal."""
+    fault = {"types": {"T": ["float16"]}, "result": "wrong", "gives": "rounds twice"}
+    file = runtime_file(tmp_path, takes("Sin"), casts={"float16": "float"}, **faulty(Sin=fault))
+    plan = plan_for(model_of("y = Sin (x)", given="float16[2,3] x", made="float16[2,3] y"), file)
+    assert not plan.refusals and not plan.actions
+    (note,) = plan.notes
+    assert note == "kernels with faults, as npu 1.0 computes otherwise than the standard: Sin 7: rounds twice (1)"
+
+
+QUANTIZED = [
+    ("float16", "float16", "", "divides in float"), ("float16", "float16", "<precision = 10>", "divides in float"),
+    ("float16", "float16", "<precision = 1>", ""), ("float", "float", "", ""),
+    ("float", "float", "<precision = 10>", "divides in float"), ("float", "float", "<precision = 1>", ""),
+    ("float", "float16", "", "refused"), ("float16", "float", "<precision = 10>", "refused"),
+    ("float", "float16", "<precision = 1>", "written out"), ("float16", "float", "", "written out"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "scale", "attributes", "expected"), QUANTIZED)
+def test_onnxruntime_divides_in_float_and_takes_one_type(kind, scale, attributes, expected):
+    nodes = f"t = Constant <value = float {{0.1}}> () s = Cast <to = {10 if scale == 'float16' else 1}> (t)"
+    nodes += f" z = Constant <value = int8 {{0}}> () y = QuantizeLinear {attributes} (x, s, z)"
+    model = model_of(nodes, given=f"{kind}[4000] x", made="int8[4000] y", version=23, ir=11)
+    plan = opset.plan(model, runtime="onnxruntime==1.31")
+    assert bool(plan.refusals) == (expected == "refused")
+    assert ["divides in float" in note for note in plan.notes] == [True] * (expected == "divides in float")
+    if expected == "refused":
+        with pytest.raises(Exception, match="Tensor type mismatch"):
+            run_there(model, kind)
+        return
+    made = opset.convert(model, runtime="onnxruntime==1.31")
+    assert bool(plan.actions) == (expected == "written out")
+    found, want = run_there(made, kind), opset.ReferenceEvaluator(model).run(None, {"x": values_of(kind)})[0]
+    assert bool((found != want).any()) == (expected == "divides in float")
+
+
+def values_of(kind):
+    return (np.random.default_rng(3).normal(size=4000) * 5).astype({"float": "f4", "float16": "f2"}[kind])
+
+
+def run_there(model, kind):
+    return onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": values_of(kind)})[0]
+
+
+@pytest.mark.parametrize(("attributes", "takes"), [("<left_window_size = 1>", False), ("<is_causal = 1>", True)])
+def test_an_attribute_that_a_later_release_brought_to_the_opset_is_not_taken(attributes, takes):
+    kind = "float[1,2,3,4]"
+    model = model_of(f"y = Attention {attributes} (x, x, x)", given=f"{kind} x", made=f"{kind} y", version=25, ir=13)
+    (info,) = opset.info(model, runtimes=["onnxruntime"]).runtimes
+    assert any(each.last == "1.31" for each in info.as_it_is) == takes
+    assert (not opset.plan(model, runtime="onnxruntime==1.31").actions) == takes
+    lacks = [*Survey(load(model), default_registry()).find_lacks(find_runtime("onnxruntime==1.31"))]
+    why = "onnx 1.20.1 has version 24 of Attention at opset 25, without 'left_window_size'"
+    assert [each.why for each in lacks] == ([] if takes else [why])
+    if not takes:
+        with pytest.raises(Exception, match="left_window_size"):
+            onnxruntime.InferenceSession(model.SerializeToString())
