@@ -60,7 +60,7 @@ class Counterpart(NamedTuple):
         """
         source, target = self.source, self.target
         if source.kind == ANY_CASE:
-            value = [*map(self._choice, value)] if isinstance(value, list | tuple) else self._choice(value)
+            value = type(value)(map(self._choice, value)) if isinstance(value, list | tuple) else self._choice(value)
         if self.values and isinstance(value, list | tuple):
             value = type(value)(self.values.get(item, item) for item in value)
         elif self.values:

@@ -123,8 +123,9 @@ def test_a_cast_like_strings(check, refused):
 
 def test_a_cast_like_a_value_of_unknown_type_is_refused(refused):
     unknown = make_node("Foreign", ["x"], ["like"], domain="com.example")
-    node = make_node("CastLike", ["x", "like"], ["y"])
-    refused([unknown, node], 15, 14, {"x": np.float32([1])}, "C203", kinds={"y": 1})
+    node = make_node("CastLike", ["x", "like"], ["cast"])  # nothing that reads the result states its type
+    last = make_node("Foreign", ["cast"], ["y"], domain="com.example")
+    refused([unknown, node, last], 15, 14, {"x": np.float32([1])}, "C203", kinds={"y": 1})
 
 
 @pytest.mark.parametrize("kind", ["FLOAT8E4M3FN", "INT4", "FLOAT4E2M1", "BFLOAT16"])

@@ -112,7 +112,7 @@ def test_a_type_has_to_be_known(refused):
     graph = helper.make_graph(
         nodes, "g", [helper.make_tensor_value_info("x", 1, [2])], [helper.make_tensor_value_info("z", 1, [2])]
     )
-    graph.node.append(make_node("Identity", ["y"], ["z"]))
+    graph.node.append(make_node("Custom", ["y"], ["z"], domain="mine"))
     imports = [helper.make_opsetid("", 10), helper.make_opsetid("mine", 1)]
     model = helper.make_model(graph, opset_imports=imports, ir_version=7)
     assert isinstance(model, onnx.ModelProto)

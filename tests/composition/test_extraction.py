@@ -250,7 +250,7 @@ def test_what_cannot_be_cut_is_an_error_that_says_why(asked, code, words):
 
 def test_a_value_of_unknown_type_is_refused_until_its_type_is_stated():
     text = '<ir_version: 8, opset_import: ["": 17, "other": 1]> main (float[2] x) => (float[2] y) %s {%s}'
-    nodes = "a = other.Odd (x)  y = Neg (a)"
+    nodes = "a = other.Odd (x)  b = Neg (a)  y = other.Odd (b)"
     with pytest.raises(opset.ConversionError, match="the type of 'a' is not known") as caught:
         opset.extract(whole(text % ("", nodes)), ["a"], ["y"])
     assert caught.value.code == "C602"

@@ -125,10 +125,10 @@ PARTS = {
     "a body of a scan": (SCAN, {"inputs": ["k"], "outputs": ["o"]}),
     "one of the outputs of a node": (SPLIT, {"inputs": ["b", "x"], "outputs": ["y"]}),
     "a type inside that is not known": (
-        f'{HEAD[:-2]}, "o": 1]> m (float[2] x) => (float[2] y) {{ a = o.P (x) b = Relu (a) y = Neg (b) }}',
+        f'{HEAD[:-2]}, "o": 1]> m (float[2] x) => (float[2] y) {{ a = o.P (x) b = Relu (a) y = o.P (b) }}',
         {"inputs": ["x"], "outputs": ["y"]}),
     "a type that is not known": (
-        f'{HEAD[:-2]}, "o": 1]> m (float[2] x) => (float[2] y) {{ a = o.P (x) b = Relu (a) y = Neg (b) }}',
+        f'{HEAD[:-2]}, "o": 1]> m (float[2] x) => (float[2] y) {{ a = o.P (x) b = Relu (a) y = o.P (b) }}',
         {"inputs": ["b"], "outputs": ["y"]}),
     "a default": (DEFAULT, {"inputs": ["a"], "outputs": ["y"]}),
     "a default that is an input": (DEFAULT, {"inputs": ["a", "w"], "outputs": ["y"]}),

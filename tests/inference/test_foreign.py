@@ -171,6 +171,13 @@ def test_a_value_of_an_unknown_operator_has_the_type_that_what_reads_it_shows(na
     assert str(opset.infer(opset.parse_model(TIED)).type(name)) == told
 
 
+def test_operands_that_contradict_each_other_show_no_type():
+    model = opset.parse_model("""
+        <ir_version: 8, opset_import: ["": 17, "own": 1]>
+        g (float[2] x, float16[2] h) => (y) { a = own.Op(x)  y = Sum(x, a, h) }""")
+    assert opset.infer(model).type("a") is None
+
+
 def test_what_reads_a_value_of_an_unknown_operator_is_converted():
     after = opset.convert(opset.parse_model(TIED), 9)
     assert {"DequantizeLinear", "QuantizeLinear"}.isdisjoint(node.op_type for node in after.graph.node)

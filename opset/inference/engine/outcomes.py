@@ -126,20 +126,21 @@ def types_tied_by_signature(
     """Return the types of a node's inputs; an unknown type is taken from the operator's signature.
 
     The signature shows the type of an input if it allows only one type, or if an input or output of known tensor type
-    has the same type constraint, such as T. A type that the signature shows has an unknown shape. The type is None if
-    the signature does not show it either.
+    has the same type constraint, such as T, and no other one contradicts it. A type that the signature shows has an
+    unknown shape. The type is None if the signature does not show it either.
 
     Args:
         schema: the operator.
         inputs: the types of the node's inputs, None if unknown or left out.
         outputs: the types of its outputs, None if unknown.
     """
-    bound: dict[str, Type] = {}
+    bound: dict[str, Type | None] = {}
     for formals, given in ((schema.inputs, inputs), (schema.outputs, outputs)):
         for index, type_ in enumerate(given if formals else ()):
             formal = formals[min(index, len(formals) - 1)]
             if type_ is not None and type_.kind == "tensor" and type_.element is not None and formal.homogeneous:
-                bound.setdefault(formal.type, type_._replace(shape=None))
+                shown = type_._replace(shape=None)
+                bound[formal.type] = shown if bound.setdefault(formal.type, shown) == shown else None
     found = list(inputs)
     for index, type_ in enumerate(inputs if schema.inputs else ()):
         if type_ is None:
