@@ -24,7 +24,7 @@ ALL_FORMS = "OPSET_ALL_FORMS" in os.environ
 
 Arguments then take turns of words, too: each gets every second one.
 """
-EVERY = 12
+EVERY = 16
 """Of how many verbs one takes its turn of an attack that is `alone`, as it takes long; of all if there are fewer."""
 LAPS = 5
 """Of how many verbs one takes its turn of any other attack; of all if there are fewer."""
