@@ -19,22 +19,16 @@ PARTS = 16
 def cases():
     """Return the cases, which take ten seconds to make: not while tests are collected.
 
-    Of the node tests and function bodies, these have something that no smaller one has: attributes, inputs and outputs
-    of a node at its version, choices, types and ranks at any. Bodies have three quarters of all nodes, and of those
-    with the same chain of nodes there is one.
+    Of the node tests, these have something that no smaller one has: attributes, inputs and outputs of a node at its
+    version, choices, types and ranks at any. Function bodies, which have three quarters of all nodes, are left to the
+    judge: their operators are those of other cases.
     """
     found = [each for each in sources(["node", "models", "graphs"], None, "") if not each[1].name.startswith("light/")]
     if THOROUGH:
         return [case for _, case in found]
-    nodes = [case for group, case in found if group == "node"]
-    chains = {chain(case) if "_expanded" in case.name else id(case): case for case in reversed(nodes)}
-    chosen = covering(chains.values(), lambda case: case.model, each_version=False)
+    nodes = [case for group, case in reversed(found) if group == "node" and "_expanded" not in case.name]
+    chosen = covering(nodes, lambda case: case.model, each_version=False)
     return [*chosen, *(case for group, case in found if group != "node")]
-
-
-def chain(case):
-    """Return the operators of a case's nodes, each with the names of its attributes."""
-    return tuple((node.op_type, *sorted(each.name for each in node.attribute)) for node in case.model.graph.node)
 
 
 def outcome(number):

@@ -149,7 +149,7 @@ DATA = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("numbers", [[2**40] * 4, [HUGE] * 4, [LEAST] * 4, [-1] * 4, [1] * 10**6, [2] * 1024, []])
+@pytest.mark.parametrize("numbers", [[2**40] * 4, [HUGE] * 4, [LEAST] * 4, [-1] * 4, [1] * 200_000, [2] * 1024, []])
 @pytest.mark.parametrize("operator", DATA)
 def test_shapes_axes_and_counts_of_any_number(operator, numbers):
     node = helper.make_node(operator, DATA[operator], ["y"])
