@@ -146,6 +146,14 @@ def test_the_kinds_are_of_options_that_exist():
     assert _KINDS.keys() <= {option for _, option in EACH}
 
 
+@pytest.mark.parametrize("option", _KINDS)
+def test_the_example_of_an_option_is_what_it_may_be(option):
+    kind = _KINDS[option]
+    value = eval(kind.example)
+    assert all(map(kind.fits, value)) if kind.several and isinstance(value, list) else kind.fits(value)
+    assert kind.words != kind.example
+
+
 def test_a_function_stays_what_it_is():
     assert opset.infer.__name__ == "infer" and opset.infer.__doc__.startswith("Return the types")
     assert inspect.signature(opset.convert).parameters["limits"].default is None
