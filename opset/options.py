@@ -71,11 +71,6 @@ def _is_switch(value: Any) -> bool:
     return (isinstance(value, int | float) and value in (0, 1)) or type(value).__name__ in ("bool_", "bool")
 
 
-def _is_real(value: Any) -> bool:
-    """Whether a value is a number, 0 or greater."""
-    return is_number(value)
-
-
 def _is_table(value: Any) -> bool:
     """Whether a value is a mapping with names as its keys."""
     return isinstance(value, Mapping) and all(map(_is_name, value))
@@ -108,7 +103,7 @@ _NAMES = "a name, or a list of names"
 _KINDS = {
     "add_outputs": _Kind(_is_name, _NAMES, '["scores"]', several=True, none=True),
     "allow_external_roots": _Kind(_is_path, "a folder, or a list of folders", '["weights/"]', several=True),
-    "atol": _Kind(_is_real, "a number, 0 or greater", "1e-5"),
+    "atol": _Kind(is_number, "a number, 0 or greater", "1e-5"),
     "connect": _Kind(_is_pairs, "a dict of outputs to inputs, or a list of pairs", '{"out": "in"}'),
     "contains": _Kind(_is_text, "text", '"Segmentation fault"'),
     "dims": _Kind(_is_table, "a dict of names to sizes", '{"batch": 4}'),
@@ -133,10 +128,10 @@ _KINDS = {
     "output": _Kind(_is_path, "a path", '"converted/"'),
     "outputs": _Kind(_is_name, _NAMES, '["y"]', several=True),
     "progress": _Kind(callable, "a function", "lambda done, all: print(done, all)"),
-    "rtol": _Kind(_is_real, "a number, 0 or greater", "1e-3"),
+    "rtol": _Kind(is_number, "a number, 0 or greater", "1e-3"),
     "runtimes": _Kind(_is_text, "a runtime, or a list of runtimes", '["tensorrt"]', several=True),
     "schemas": _Kind(_is_schemas, "a folder, a document or a registry, or several", '["schemas"]', several=True),
-    "seconds": _Kind(_is_real, "a number, 0 or greater", "60"),
+    "seconds": _Kind(is_number, "a number, 0 or greater", "60"),
     "seed": _Kind(_is_whole, "an integer, 0 or greater", "0"),
     "seeds": _Kind(_is_whole, "an integer, 0 or greater", "5"),
     "select": _Kind(_is_text, "a code, or a list of codes", '["M1"]', several=True),
@@ -172,12 +167,12 @@ def checked_options(function: _Function) -> _Function:
     def call(*arguments: Any, **options: Any) -> Any:
         """Check the options, and call the function."""
         checked = [
-            value if (kind := kinds[name]) is None else _checked(title, parameters[name], kind, value)
+            value if (kind := kinds[name]) is None else _check_option(title, parameters[name], kind, value)
             for name, value in zip(names, arguments, strict=False)
         ]
         for name, value in options.items():
             if (kind := kinds.get(name)) is not None:
-                options[name] = _checked(title, parameters[name], kind, value)
+                options[name] = _check_option(title, parameters[name], kind, value)
         return function(*checked, *arguments[len(checked) :], **options)
 
     return cast(_Function, call)
@@ -189,7 +184,7 @@ def _kind_of(parameter: inspect.Parameter) -> _Kind | None:
     return _MESSAGE if is_message else _KINDS.get(parameter.name)
 
 
-def _checked(function: str, parameter: inspect.Parameter, kind: _Kind, value: Any) -> Any:
+def _check_option(function: str, parameter: inspect.Parameter, kind: _Kind, value: Any) -> Any:
     """Return the value of an option, an iterator as a list. Raises UsageError U103 if it does not fit."""
     if value is None and (kind.none or parameter.default is None):
         return None

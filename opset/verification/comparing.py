@@ -258,7 +258,7 @@ class InnerValues:
     def _key(self, location: str, name: str) -> tuple[str, str, int]:
         """Return (function, name, how often this value has been computed, this time included).
 
-        The function is that of the node at `location`, "" for a node of the graph and its subgraphs.
+        The function is the one that has the node at `location`, or "" if the node is in the graph or a subgraph.
         """
         function = location.partition(",")[0] if location.startswith("function ") else ""
         self._counts[function, name] = self._counts.get((function, name), 0) + 1

@@ -50,14 +50,14 @@ class _Reader(pickle.Unpickler):
 
 
 def engine_arguments(engine: Engine) -> tuple[Any, ...]:
-    """Return what a pickle of an engine that has run stores: the arguments of `restored_engine`."""
+    """Return what a pickle of an engine that has run stores: the arguments of `restore_engine`."""
     file = io.BytesIO()
     results = engine.stopped, engine.sizes, engine.scopes, engine.calls.scopes, engine.calls.omitted
     _Writer(file, engine.index.bodies).dump(results)
     return engine.model, [*engine.index.known_domains], engine.index.notes, file.getvalue()
 
 
-def restored_engine(model: Model, domains: Collection[str], notes: Sequence[str], results: bytes) -> Engine:
+def restore_engine(model: Model, domains: Collection[str], notes: Sequence[str], results: bytes) -> Engine:
     """Return an engine with the results that `engine_arguments` took from another one; it is not run.
 
     Args:

@@ -18,7 +18,7 @@ from opset.inference.building.types import Type, unwrap_layers
 from opset.inference.building.work import default_budget
 from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names, stated_dim_names
 from opset.inference.engine.engine import Engine, stopped_error
-from opset.inference.engine.pickling import engine_arguments, restored_engine
+from opset.inference.engine.pickling import engine_arguments, restore_engine
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.writing import write_types
 from opset.inference.limits import MAX_WARNINGS
@@ -152,7 +152,7 @@ class Inference:
 
         All results are stored, but not the functions that computed them.
         """
-        return _restored, (engine_arguments(self._engine), self.left_out)
+        return _restore_inference, (engine_arguments(self._engine), self.left_out)
 
     if not TYPE_CHECKING:  # a checker of types knows the names
 
@@ -246,9 +246,9 @@ class Inference:
         return model
 
 
-def _restored(arguments: tuple[Any, ...], left_out: int) -> Inference:
-    """Return an inference from its pickle: `arguments` are those of `restored_engine`."""
-    inference = Inference(restored_engine(*arguments))
+def _restore_inference(arguments: tuple[Any, ...], left_out: int) -> Inference:
+    """Return the inference that a pickle holds; `arguments` are passed to `restore_engine`."""
+    inference = Inference(restore_engine(*arguments))
     inference.left_out = left_out
     return inference
 

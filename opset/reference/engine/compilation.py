@@ -102,7 +102,10 @@ class Compiler:
     def imports_of_node(
         self, node: Any, imports: Mapping[str, int], within: Collection[OperatorKey]
     ) -> Mapping[str, int]:
-        """Return the imports of a node: in a function body of YAML, some operators are those of the newest version."""
+        """Return the imports by which a node is read.
+
+        In a function body of YAML, operators in REPLACED are read at the newest opset.
+        """
         in_newest_form = within and node.op_type in REPLACED and not normalize_domain(node.domain)
         return {**imports, "": self._newest} if in_newest_form else imports
 

@@ -101,7 +101,7 @@ class ReferenceEvaluator:
     def __reduce__(self) -> tuple[object, ...]:
         """Return how a pickle makes it again; the process that reads it compiles the model anew."""
         form = {"limits": self.limits, "seed": self._seed, "trace": self._trace, "strict": self._strict}
-        return _restored, (self.model, self.registry, form, self.notes)
+        return _restore_evaluator, (self.model, self.registry, form, self.notes)
 
     def _infer_model(self) -> Inference:
         """Return the inference of the model. Raises OpsetError if it is not possible."""
@@ -178,7 +178,9 @@ class ReferenceEvaluator:
         return feeds
 
 
-def _restored(model: Model, registry: Registry, form: Mapping[str, Any], notes: Sequence[str]) -> ReferenceEvaluator:
+def _restore_evaluator(
+    model: Model, registry: Registry, form: Mapping[str, Any], notes: Sequence[str]
+) -> ReferenceEvaluator:
     """Return an evaluator that was pickled: of a model that was prepared before, with the notes about that."""
     evaluator = ReferenceEvaluator(model, schemas=registry, **form)
     evaluator.notes = [*notes]

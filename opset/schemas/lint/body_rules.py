@@ -144,7 +144,7 @@ def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions)
 def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: Versions) -> Iterator[tuple[str, str]]:
     """Yield (message, help) for each respect in which a node of a body does not fit its operator.
 
-    An example is a missing input. If the help is "", that of the code S235 holds.
+    An example is a missing input. An empty help stands for the general help of S235.
 
     A node with a subgraph is not allowed in a body, and has one message, which says so. This also holds for a node of
     a domain other than ai.onnx and the body's own. `inputs` are the names of the node's inputs; an input that may be
