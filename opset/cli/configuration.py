@@ -11,7 +11,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,22 +36,21 @@ FORM = 'write [tool.opset] and below it schemas = ["folder"]'
 SHOWN = 100
 """Characters of a text of the configuration that a message repeats."""
 
-schemas_option = click.option(
-    "--schemas",
-    "folders",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="DIR|FILE",
-    help="Folder of operator YAML, or operator-set document, beside the standard's. Repeatable.",
-)
-folders_option = click.option(
-    "--schemas",
-    "folders",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="DIR",
-    help="Folder of operator YAML, beside the standard's. Repeatable.",
-)
+
+def _take_schemas(metavar: str, what: str) -> Callable[[Any], Any]:
+    """Return the option --schemas; `what` are the things that it takes, as the help says them."""
+    return click.option(
+        "--schemas",
+        "folders",
+        type=click.Path(path_type=Path),
+        multiple=True,
+        metavar=metavar,
+        help=f"{what}, beside the standard's. Repeatable.",
+    )
+
+
+schemas_option = _take_schemas("DIR|FILE", "Folder of operator YAML, or operator-set document")
+folders_option = _take_schemas("DIR", "Folder of operator YAML")
 """The option of verbs that read the files themselves, so that they take no operator-set document."""
 target_option = click.option(
     "--target",
