@@ -101,6 +101,7 @@ def _lines(file: str) -> list[bytes]:
     return (ROOT / file).read_bytes().splitlines(keepends=True)
 
 
+@cache
 def _lines_run_again(file: str) -> set[int]:
     """Return the numbers of the lines of a file that are in the body of a function without a cache."""
     nodes = ast.walk(ast.parse(b"".join(_lines(file))))
