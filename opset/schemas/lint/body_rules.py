@@ -127,8 +127,7 @@ def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions)
     skipped. `versions` returns the versions of an operator by domain and name.
     """
     absent = {name for name, form in use.body.where if form == "absent"}
-    optional = {each.name for each in use.schema.inputs if each.option != SINGLE}
-    optional -= {name for name, form in use.body.where if form == "given"}
+    optional = {each.name for each in use.schema.inputs if each.option != SINGLE} - dict(use.body.where).keys()
     newest = standard_index()["newest"][""]
     if use.body.opset > newest:
         message = f"the body of opset {use.body.opset} serves no model: the newest opset is {newest}"
