@@ -257,8 +257,8 @@ def _attach(
 ) -> tuple[YamlNode, YamlNode | None]:
     """Add a node to its parent, as an item of a list or as the value of `key`.
 
-    A node that is itself a key is only checked: if it is no text, too long or duplicate, a finding is added. The value
-    of a duplicate key is dropped.
+    If `node` is itself a key, it is not added. A finding is added if the key is no text, too long or duplicate. The
+    value of a duplicate key is dropped.
 
     Args:
         parent: The list or mapping.
