@@ -388,7 +388,7 @@ class Convertibility:
         return Fate(max(kind, CHECK if rest.reason else rest.kind, key=KINDS.index), codes)
 
     def _fate_without_operator(self, key: Key, opset: int) -> Fate:
-        """Return the refusal (C201) of nodes that would become an operator, `key`, which is missing at `opset`.
+        """Return the refusal (C201) of nodes of an operator that does not exist at `opset`.
 
         The reason says that the operator came with a later version, is withdrawn, or does not exist in the registry.
         `key` is (domain, operator).

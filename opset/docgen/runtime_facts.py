@@ -269,8 +269,8 @@ class Fates:
     def runs_by_fate(self, name: str) -> dict[str, dict[tuple[Run, ...], list[Key]]]:
         """Return the operators for which releases of a runtime have no kernel, as {fate: {runs: [operator]}}.
 
-        The fates are REWRITTEN (other operators replace it), FALLBACK (another runtime runs it) and REFUSED. `runs` are
-        the releases in which an operator, (domain, name), has the fate: (first, last) positions of consecutive ones.
+        The fates are REWRITTEN (other operators replace the operator), FALLBACK (another runtime runs it) and REFUSED.
+        `runs` are the releases with this fate, as pairs (first, last) of their positions. Operators are (domain, name).
         Releases whose operators, or whose opsets, are not known are skipped. `name` is the runtime.
         """
         facts = self._facts[name]

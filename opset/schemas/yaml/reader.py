@@ -178,7 +178,8 @@ def read(data: bytes, findings: Findings, loader: Any = None, most: int = MAX_SI
 def _help_with_blanks(text: str, mark: Any) -> str:
     """Return the advice to indent with blanks if a line at an error begins with a tab or the like; else "".
 
-    `mark` is the place of the error in `text`, as PyYAML states it, or None. Its line and the line before are checked.
+    `mark` is the place of the error in `text`, as PyYAML states it, or None. The line of the error and the line before
+    it are checked.
     """
     lines = text.splitlines()[max(mark.line - 1, 0) : mark.line + 1] if mark else []
     for line in lines:
