@@ -142,7 +142,8 @@ SPECIAL: tuple[Special, ...] = (
         OF_NO_SAMPLE,
         "int64, if the limit less the start needs more than 64 bits",
         "The difference wraps around, as it does in runtimes, and the number of elements is another one. The kernel "
-        "computes it exactly.",
+        "computes it exactly. If start and limit are constants, the number is exact if the step is one, too, and "
+        "refused (C204) if not.",
     ),
 )
 """What judges.conformance.poisoned finds, and is inherent; the page has a row for each."""
