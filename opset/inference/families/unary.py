@@ -58,7 +58,7 @@ def _clip_elements(call: Call, low: Any, high: Any) -> Any:
     type_ = call.dtype(0)
 
     def limit(element: Any) -> Element:
-        # Clip makes infinities finite even without bounds, and NaN in an element or a bound is NaN: not followed.
+        # Clip makes infinities finite even without bounds, and NaN compares with nothing: neither is followed.
         """Return the element limited to the range and rounded to the element type, or None if it is not followed."""
         if any(isinstance(number, float) and not math.isfinite(number) for number in (element, low, high)):
             return None
