@@ -55,6 +55,11 @@ def test_an_attribute_that_the_target_lacks_is_dropped_where_it_has_the_old_valu
     assert ("C204", "`count_include_pad` is not 0: version 1 has no such attribute") in refusals("AveragePool", "7-1")
 
 
+def test_types_that_the_target_lacks_are_refused_once():
+    lost = "C202", "version 6 does not take bfloat16 as `T`"
+    assert refusals("Abs", "13-6") == {lost, ("C203", "the type of an input or output is not known")}
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     """The table of Stretch, whose outcomes `opset test --record` wrote."""

@@ -967,6 +967,13 @@ def test_a_broken_file_of_type_sets_hides_nothing_else(tmp_path):
     assert codes(lint([tmp_path])) == ["S107", "S219", "S230"]
 
 
+def test_s230_sets_may_share_some_of_their_types(tmp_path):
+    write(tmp_path, TEXT.replace("T: floats\n", "T: [floats, floats_to_32, bool]\n"))
+    assert codes(lint([tmp_path])) == ["S201"]
+    write(tmp_path, TEXT.replace("T: floats\n", "T: [floats, floats_to_32, bfloat16, bool]\n"))
+    assert codes(lint([tmp_path])) == ["S201", "S230"]
+
+
 def test_a_file_has_the_findings_that_it_has_in_its_folder(tmp_path):
     body = with_body(("opset: 13", "Y = com.acme.Other (X, by)"))
     write(tmp_path, body.replace(", doc: where", ""))

@@ -83,6 +83,44 @@ def test_beside_a_release_the_lock_shows_edits_of_released_versions():
         assert "signatures alone" in report.notes[0]
 
 
+def test_a_release_has_what_its_opsets_reach():
+    present = standard_state()
+    keys = ("", "Cast"), ("", "Relu"), ("ai.onnx.ml", "TreeEnsemble"), ("", "Gelu")
+    state = release_state(release("1.14.0"), replace(present, operators={key: present.operators[key] for key in keys}))
+    assert {key: [*each.versions] for key, each in state.operators.items()} == {
+        ("", "Cast"): [1, 6, 9, 13, 19],
+        ("", "Relu"): [1, 6, 13, 14],
+    }
+    before, now = (each.operators["", "Cast"].examples for each in (state, present))
+    assert before == tuple(each for each in now if each.since <= 19) != now
+
+
+def test_a_domain_is_gone_though_one_before_it_is_not():
+    state = golden.state("B101", "old")
+    (one,) = {each.domain: each for each in state.operators.values()}.values()
+    domains = "com.aaa", "com.bbb", "com.ccc"
+    old = replace(state, operators={(each, one.name): replace(one, domain=each) for each in domains})
+    new = replace(old, operators={key: each for key, each in old.operators.items() if key[0] == "com.bbb"})
+    assert [(each.domain, each.message) for each in compare(old, new, rules=["B101"]).findings] == [
+        (each, "the domain, of 1 operator, is gone; com.bbb has operators of the same names") for each in domains[::2]
+    ]
+
+
+def test_choices_that_name_a_type_constraint_may_follow_it():
+    thin = golden.state("B127", "old").operators["com.acme", "Thin"].newest.schema
+    types = {"T": ("tensor(float)",), "U": ("tensor(float)",)}
+
+    def of_choice(choice, variable):
+        attributes = {"to": Attribute("to", "int", kind="data_type", choices=(choice,))}
+        sides = {side: (getattr(thin, side)[0]._replace(type=variable),) for side in ("inputs", "outputs")}
+        return edited("B127", {"attributes": attributes, "types": types, **sides})
+
+    old = of_choice("T", "T")
+    assert not compare(old, of_choice("U", "U"), rules=["B127"]).findings
+    (found,) = compare(old, of_choice("U", "T"), rules=["B127"]).findings
+    assert found.message == "'choices' of the attribute 'to' changed: [T] -> [U]"
+
+
 def test_the_lock_shows_edits_that_no_comparison_shows():
     new = golden.state("B190", "new")
     ((key, operator),) = new.operators.items()
