@@ -210,6 +210,35 @@ def test_an_integer_in_a_tensor_of_floats_is_the_float(element):
     assert compare(with_outputs(1, 2), with_outputs(1.0, 3.0), rules=["B172"]).findings
 
 
+def test_an_example_is_compared_with_one_of_its_version_that_has_its_inputs():
+    (key, operator), *_ = (state := golden.state("B171", "old")).operators.items()
+    version = operator.newest
+    one, two = (ExampleValue("tensor(float)", [each], (1,)) for each in (1.0, 2.0))
+
+    def with_examples(**versions):
+        changed = {
+            int(since[1:]): replace(
+                version,
+                schema=replace(version.schema, since_version=int(since[1:])),
+                examples={name: Example(name, 1, inputs=(one,), outputs=(each,)) for name, each in examples.items()},
+            )
+            for since, examples in versions.items()
+        }
+        return replace(state, operators={key: replace(operator, versions=changed, place_of=None)})
+
+    def found(old, new):
+        rules = ["B171", "B172", "B173"]
+        return [each.message for each in compare(with_examples(**old), with_examples(**new), rules=rules).findings]
+
+    wrong = ["the example 'a' gives another result (version 2)"]
+    assert found({"v1": {"a": one}, "v2": {"a": one}}, {"v1": {"a": one}, "v2": {"a": two}}) == wrong
+    assert found({"v1": {"a": one}, "v2": {"a": one}}, {"v2": {"a": two}}) == wrong
+    assert found({"v2": {"a": one}}, {"v2": {"b": two, "c": one, "d": two}}) == [
+        "the example 'a' is called 'c' now (version 2)"
+    ]
+    assert found({"v2": {"a": one}}, {"v2": {"c": one, "a": two}}) == wrong
+
+
 @pytest.mark.parametrize("zeros", [[-0.0, -0.0], [0.0, -0.0], [-0.0, 0.0]])
 @pytest.mark.parametrize("kind", ["tensor(float)", "seq(tensor(float))"])
 def test_a_result_of_negative_zero_is_another_one(kind, zeros):
