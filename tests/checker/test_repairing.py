@@ -150,9 +150,10 @@ MENDED = {
     ),
     "scalar axes that are read elsewhere": (
         "W302",
-        HEAD + "main (float[3] x) => (float[1, 3] y, int64 z) <int64 a = {0}> { y = Unsqueeze (x, a) z = Neg (a) }",
-        HEAD + "main (float[3] x) => (float[1, 3] y, int64 z) <int64 a = {0}, int64[1] a_1 = {0}> "
-        "{ y = Unsqueeze (x, a_1) z = Neg (a) }",
+        HEAD + "main (float[3] x) => (float[1, 3] y, int64 z) <int64 a = {0}, int64 b = {4}> "
+        "{ y = Unsqueeze (x, a) z = Add (a, b) }",
+        HEAD + "main (float[3] x) => (float[1, 3] y, int64 z) <int64 a = {0}, int64 b = {4}, int64[1] a_1 = {0}> "
+        "{ y = Unsqueeze (x, a_1) z = Add (a, b) }",
     ),
     "scalar axes in a Constant that is read elsewhere": (
         "W302",
