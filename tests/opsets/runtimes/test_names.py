@@ -151,6 +151,7 @@ def test_files_that_do_not_go_together(tmp_path):
         "there is no runtime": [NPU.format(fallback="onnxruntime")],
         "known already": [NPU.format(fallback="tract").replace("npu", "tensorrt")],
         "a runtime 'npu' is known already": [NPU.format(fallback="tract")] * 2,
+        "'onnxruntime-cpu' is known": [NPU.format(fallback="onnxruntime-cuda").replace("npu", "onnxruntime-cpu")],
         "leads back to it": [NPU.format(fallback="other"), NPU.format(fallback="npu").replace(": npu", ": other", 1)],
     }
     for message, given in texts.items():
@@ -158,7 +159,7 @@ def test_files_that_do_not_go_together(tmp_path):
             find_runtime("npu==1.0", files(tmp_path, *given))
         assert message in str(caught.value)
         assert caught.value.code == {"there": "S107", "leads": "S105"}.get(message[:5], "S106")
-        assert caught.value.place.startswith(str(tmp_path))
+        assert all(each.place.startswith(str(tmp_path)) for each in caught.value.findings)
     wrong = files(tmp_path, "runtime: a\n", "runtime: b\n")
     with pytest.raises(SchemaError) as caught:
         find_runtime("npu==1.0", wrong)
