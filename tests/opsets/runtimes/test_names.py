@@ -166,6 +166,38 @@ def test_files_that_do_not_go_together(tmp_path):
     assert [each.place.partition(":")[0] for each in caught.value.finding_list] == [str(each) for each in wrong]
 
 
+GROWING = """runtime: npu
+match: range
+%s
+releases:
+- {release: "1", opset: [7, 15], how: documented}
+- {release: "2", opset: [7, 15], how: documented}
+operators: {ai.onnx: {Relu: [{}], Conv: [{}, {since: "2"}]}}
+faults: {ai.onnx: {Relu: [{result: fails, gives: x}], Conv: [{result: fails, gives: x, since: "2"}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "kernels", "faults", "alike"),
+    [
+        ("", [], [], True),
+        ("", ["Relu", "Abs"], ["Relu", "Abs"], True),
+        ("", ["Relu", "Conv"], ["Relu"], False),
+        ("", ["Relu"], ["Relu", "Conv"], False),
+        ("casts: {double: float}", ["Relu"], ["Relu"], True),
+        ("casts: {double: float, int64: int32 before 2}", ["Relu"], ["Relu"], False),
+        ("fallback: tract", ["Relu"], ["Relu"], True),
+    ],
+)
+def test_releases_answer_alike_if_all_that_was_asked_is_the_same(tmp_path, more, kernels, faults, alike):
+    first, second = releases_of("npu", files(tmp_path, GROWING % more))
+    for operator in kernels:
+        first.kernels(operator)
+    for operator in faults:
+        first.faults(operator)
+    assert first.answers_alike(second) is alike
+
+
 @pytest.mark.parametrize("name", ["tensorrt", "onnxruntime:cuda", "onnxruntime-web:webgpu", "triton", "windows-ml"])
 def test_later_releases_are_those_behind(name):
     every = releases_of(name)
