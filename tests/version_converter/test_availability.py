@@ -855,6 +855,23 @@ def test_every_way_that_was_tried_is_a_reason(tmp_path):
 # Malformed models
 
 
+def test_a_note_tells_of_nodes_that_are_kept_and_not_valid(tmp_path):
+    """Whether the runtime has kernels of both types, or another node is expressed otherwise."""
+    model = model_of("s = Add (x, i)  r = Add (x, i)  y = HardSwish (x)", "float[2] x, int64[2] i", "float[2] y")
+    note = (
+        "the model is not valid: graph 'm', node number 0 (Add): the input 'B' is tensor(int64), and 'A' is "
+        "tensor(float) (both have the type T), I202, and 1 more; opset check shows all"
+    )
+    plain = ("HardSigmoid", "Max", "Min", "Constant")
+    for kernels, lowered in ((plain, 1), ((*plain, "HardSwish"), 0)):
+        plan = plan_for(model, runtime_file(tmp_path, takes(*kernels)))
+        assert (bool(plan.refusals), len(plan.actions), [each for each in plan.notes if "not valid" in each]) == (
+            False,
+            lowered,
+            [note],
+        )
+
+
 @pytest.mark.parametrize(
     "nodes",
     ["y = RandomNormal <shape = [2]> (x)", "y = Elu (x, x)", "y = Elu ()", "y, z = Elu (x)", "y = Relu <a = 1> (x)"],
