@@ -328,7 +328,8 @@ def follow(make: Callable[[Sequence[int]], Tracking], accept: Callable[[Tracking
     Args:
         make: makes a pass with the given decisions: for each, the position of the candidate to take.
         accept: raises TrackingStopped if the outputs of a pass are not wanted.
-        limit: the greatest number of passes until the first success, and for each other candidate.
+        limit: the greatest number of passes until the first success. Passes are counted from 0 for each candidate that
+            is tried later.
 
     Raises:
         TrackingStopped: no pass succeeds, or two succeed with the axis at different places of an output.
@@ -358,9 +359,8 @@ def _search(
 ) -> tuple[tuple[Tracking, list[int]] | None, TrackingStopped | None]:
     """Return the first pass that succeeds, with its decisions, and the error of the failed pass that came farthest.
 
-    The last decision is varied first, like the last digit of a counter. A pass that `accept` refuses came farther than
-    any pass that stopped at a node. The first result is None if no pass succeeds within `limit` passes, the second if
-    no pass failed.
+    The last decision is varied first, like the last digit of a counter. The first result is None if no pass succeeds
+    within `limit` passes. The error is None if no pass failed.
 
     Args:
         make: makes a pass with the given decisions, each the position of the candidate to take.

@@ -376,8 +376,8 @@ def _memo_of(
 
     Args:
         inference: how the operator is inferred; it holds the Memos.
-        identities: (attributes, outputs, followed inputs, the id of each input type). If all input types are known, the
-            Memo is also stored under this key, which is compared faster than the types.
+        identities: (attributes, outputs, followed inputs, the id of each input type), the key of a faster second table.
+            The Memo is stored in it if all input types are known.
         names: the names of the inputs, "" for one that is left out.
         inputs: the types of the inputs, None if unknown.
     """

@@ -252,9 +252,9 @@ class ClaimTests:
     ) -> str:
         """Return how `results` differ from an example's outputs and so contradict a claim; "" if the claim may hold.
 
-        The claim is about the value of an attribute or input at the newer version. If the results differ, but the
-        outputs are right without this value or with another value, the claim is wrong. If the outputs are never right,
-        something other than the claim may be wrong, and the result is "".
+        The claim is about the value of an attribute or input at the newer version. A difference contradicts the claim
+        only if another value, or no value, gives the right outputs. Otherwise, something else may be wrong, and the
+        result is "".
 
         Args:
             example: Example of the older version.
@@ -403,7 +403,7 @@ def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
 
     An example that holds at both versions confirms the claim. An example of only one version is computed by the kernel
     of the other version; other outputs contradict the claim. Such an example is left out if the other version lacks one
-    of its attributes, or has another default of an attribute that the example does not set.
+    of its attributes, or has other defaults.
     """
     tests = claim.tests
     against = []

@@ -164,6 +164,11 @@ def test_faults_of_form_are_found_by_the_loader_and_by_the_json_schema(path, val
     assert not VALIDATOR.is_valid(document)
 
 
+def test_the_type_that_stands_twice_is_named():
+    with pytest.raises(SchemaError, match="the type 'int8' stands here twice"):
+        load(edited((*CONV, "types", "T"), ["float", "int8", "bool", "int8"]))
+
+
 @pytest.mark.parametrize(("path", "value", "code"), MEANINGS)
 def test_faults_of_meaning_are_found_by_the_loader(path, value, code):
     with pytest.raises(SchemaError) as caught:
