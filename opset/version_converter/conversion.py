@@ -275,6 +275,10 @@ def _convert_to(
         from opset.version_converter.availability import notes_on_operators
 
         start.notes += notes_on_operators(target.runtime)
+    if samples:
+        from opset.version_converter.opset_choice import notes_on_misfits
+
+        start.notes += notes_on_misfits(samples, task.registry)
     availability = _availability_of(task)
     is_at_target = has_target(index, target)
     if is_at_target and availability is not None:

@@ -200,7 +200,7 @@ class Survey:
         from opset.version_converter.opset_choice import Sample  # most conversions need no runtime
 
         return [
-            Sample(body.nodes[each.node], *operator, facts.versions.get(operator[1], 0), facts, len(each.members))
+            Sample(body, each.node, *operator, facts.versions.get(operator[1], 0), facts, len(each.members))
             for body, facts in self.facts.items()
             for each in self.forms[body]
             if not holds_tensor(operator := body.operators[each.node], body.attributes[each.node])
