@@ -172,9 +172,10 @@ class RuntimeFacts:
     def _find_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
         """Return the kernels of an operator by since_version, for a runtime that has kernels of its own; not cached.
 
-        Each value is a list with an entry for each release in `listed`. An entry is a tuple of Taken, which has the
-        types and limits of a kernel; it is () if the release has no kernel. If the runtime knows operators only by
-        name, ALL is the only key of the dict. The argument `key` is (domain, operator).
+        Each value is a list with an entry for each release in `listed`: a tuple of Taken, () if the release has no
+        kernel. A Taken has the types and limits of one kernel, or of several that are joined. If the runtime knows
+        operators only by name, or if the registry lacks the operator, ALL is the only key of the dict. The argument
+        `key` is (domain, operator).
         """
         versions = self._registry.versions(key[1], key[0])
         newest = self._registry.domains.get(key[0], 0)

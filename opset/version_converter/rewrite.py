@@ -717,7 +717,7 @@ class Builder:
         An initializer, or a node of ai.onnx, is removed later if nothing else reads its results. So is everything that
         only removed nodes read.
         """
-        self.released.extend(name for name in names if name)
+        self.released.extend(names)
 
 
 def _trim(names: Any, least: int = 0) -> None:

@@ -213,8 +213,8 @@ class NodeInference:
     def _infer_constant(self, scope: Scope, index: int, schema: OpSchema | None) -> Outcome | None:
         """Return the output type of a Constant with the attribute `value`, and store the tensor in `scope.tensors`.
 
-        If types are checked, the Outcome has a problem for a type that `schema` does not allow. Returns None for a
-        Constant without a tensor in `value`, or with several attributes of the schema.
+        If types are checked, the Outcome has a problem for a type that `schema` does not allow. Returns None if `value`
+        holds no tensor, or if the node sets more than one attribute that `schema` declares.
 
         Args:
             scope: the graph that the node is in.
