@@ -504,9 +504,9 @@ def check_old(claim: Claim) -> Iterator[ClaimResult]:
 def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `renamed` (an attribute has a new name) or `values` (its values have new names).
 
-    Each example of the older version that sets the attribute is converted to the newer one. The attribute then gets the
-    new name, and the new name of its value. The outputs must be the same as before. A doubt remains about values that
-    no example has.
+    Each example of the older version that sets the attribute is converted to the newer version. The converted node is
+    run with the new name of the attribute and the new name of the value. The outputs must be the same as before. The
+    result has a doubt if no example has one of the renamed values.
     """
     tests = claim.tests
     name = claim.name
