@@ -235,8 +235,8 @@ class ValueFacts:
             if node is not None:
                 if home.body.subgraphs and any(True for _ in subgraphs(node)):
                     return []
-                new = {read for read in node.input if read} - seen
-                seen |= new
+                new = [read for read in reversed(node.input) if read and read not in seen]
+                seen.update(new)
                 pending += new
             elif current in home._tensors:
                 if home._overridable and current in home._inputs:
@@ -330,8 +330,9 @@ class ValueFacts:
     def _constant_of_node(self, node: Any) -> Constant | None:
         """Return the elements of a Constant node.
 
-        Returns None for a tensor of more than MAX_CONSTANT elements, for a sparse tensor, and if the value refers to an
-        attribute of the function around.
+        The result is None for a sparse tensor, for a tensor of more than MAX_CONSTANT elements or of an unknown element
+        type, and if the value refers to an attribute of the function around. A list, such as `value_ints`, may have any
+        length. Raises BudgetExceeded if reading a tensor uses up the budget.
         """
         if len(node.attribute) != 1 or node.attribute[0].ref_attr_name:
             return None

@@ -209,11 +209,13 @@ def _ranges_with(releases: Sequence[Runtime], answers: Sequence[str], answer: st
 
 
 def _find_obstacle(survey: Survey, releases: Sequence[Runtime], answers: Sequence[str]) -> Obstacle | None:
-    """Return why one of the releases does not take a model, None if all releases take it.
+    """Return why a release of a runtime does not take a model; None if all releases take it.
 
-    The release is the one just before the first that takes the model. If the oldest release takes it, or none does, it
-    is the newest release that refuses it. `answers` has AS_IT_IS, CONVERTED or REFUSED for each of `releases`, oldest
-    first. Raises BudgetExceeded as `Survey.convert` does.
+    The release is the last one before the model is taken for the first time: 1.17 if 1.18 is the first that takes it.
+    If there is no such release, it is the newest one that refuses the model.
+
+    `answers` has AS_IT_IS, CONVERTED or REFUSED for each of `releases`, oldest first. Raises BudgetExceeded as
+    `Survey.convert` does.
     """
     refused = [position for position, answer in enumerate(answers) if answer == REFUSED]
     if not refused:

@@ -135,7 +135,11 @@ def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size]
 
 @data("Slice")
 def slice_1_data(call: Call) -> Any:
-    """Return the elements of the slice in row-major order, or None if the input or a bound is unknown or symbolic."""
+    """Return the elements of the slice in row-major order, as they are in the input: unknown and symbolic ones, too.
+
+    The result is None if the input is unknown, if an axis, bound or step is unknown or symbolic, or if the slice has
+    more than MAX_DATA elements.
+    """
     constant = call.constant(0)
     if constant is None:
         return None

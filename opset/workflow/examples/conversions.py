@@ -54,7 +54,11 @@ def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example,
 
 
 def why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) -> str:
-    """Return why the kernel of a version does not compute the outputs that an example states; "" if it does."""
+    """Return why the kernel or function body of a version does not compute the outputs of an example; "" if it does.
+
+    If it fails or gives other outputs, the text says only that it does not compute the example. Raises BudgetExceeded
+    if the runner's budget is used up.
+    """
     if why := runner.why_not_computed(schema):
         return why
     try:
@@ -213,7 +217,8 @@ def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, t
     """Return a text that says how, and in which lines, the adapters between two versions are declared.
 
     An example for one adapter is "schemas/com.acme/Thin.yaml:12 says 'down: written'". Several are joined by "; ", the
-    lowest version first. If `target` is 0, which stands for other operators, the result is "".
+    lowest version first. A `target` of 0 stands for a conversion that replaces the operator by other operators; then
+    the result is "".
     """
     if not target:
         return ""
