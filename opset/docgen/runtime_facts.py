@@ -77,7 +77,8 @@ class RuntimeFacts:
     def __init__(self, table: RuntimeTable, registry: Registry, bases: Mapping[str, RuntimeFacts]) -> None:
         """Read the releases of the runtime of `table`.
 
-        `bases` has the facts of other runtimes, by name; the runtime may have exactly the kernels of one of them.
+        `bases` has the facts of other runtimes, by name. If `table.kernels_of` names one of them, such as
+        "onnxruntime-cpu", the kernels of the runtime are taken from it.
         """
         tables = standard_tables()
         self.table = table
