@@ -63,7 +63,8 @@ class Tracking:
             before: the size of the axis in the model.
             after: the variable that stands for its new size.
             edits: collects the changes.
-            told: for each decision between places, the position of the place to take; later decisions take the first.
+            told: for each decision in order, the position of the place to take among its candidates. After the last of
+                these decisions, the first candidate is taken.
         """
         self._engine = engine
         self._parent: Tracking | None = None
@@ -328,8 +329,8 @@ def follow(make: Callable[[Sequence[int]], Tracking], accept: Callable[[Tracking
     Args:
         make: makes a pass with the given decisions: for each, the position of the candidate to take.
         accept: raises TrackingStopped if the outputs of a pass are not wanted.
-        limit: the greatest number of passes until the first success. Passes are counted from 0 for each candidate that
-            is tried later.
+        limit: the greatest number of passes until the first success. Each candidate that is tried later has as many
+            passes again; if none of these succeeds, it does not contradict the first success.
 
     Raises:
         TrackingStopped: no pass succeeds, or two succeed with the axis at different places of an output.

@@ -470,9 +470,10 @@ def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
 def check_old(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `old: value`: with this value, the newer version computes what the older one did.
 
-    Each example of the older version is converted to the newer one, gets the value for the attribute, and must give the
-    same outputs. Examples that set the attribute in the older version are not used. The result notes a doubt if
-    every other value gives the same outputs, too. If the attribute has `only_for`, there is no such note.
+    Each example of the older version is converted to the newer one, and gets the value for the attribute. If its
+    outputs then differ, this contradicts the claim only if another value gives the right ones. Examples that set the
+    attribute in the older version are not used. If every other value gives the same outputs, too, the result has a note
+    of doubt. There is no such note for an attribute with `only_for`, the only types for which it has an effect.
     """
     tests = claim.tests
     name = claim.name
@@ -504,9 +505,10 @@ def check_old(claim: Claim) -> Iterator[ClaimResult]:
 def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `renamed` (an attribute has a new name) or `values` (its values have new names).
 
-    Each example of the older version that sets the attribute is converted to the newer one. The attribute then gets the
-    new name, and the new name of its value. The outputs must be the same as before. A doubt remains about values that
-    no example has.
+    Each example of the older version that sets the attribute is converted to the newer one. The converted node then
+    gets the attribute under its new name, with the new name of the value if there is one. If its outputs differ from
+    the example's, this contradicts the claim only if another value gives the right ones. Examples that cannot be
+    converted or run are left out. A doubt remains about values that no example has.
     """
     tests = claim.tests
     name = claim.name
@@ -554,8 +556,9 @@ def check_input(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `input: name`, that an attribute became the input of this name.
 
     Each example of the older version has a value of the attribute: its own or the default. The example is converted to
-    the newer version, and gets this value as the input. It must give the same outputs. Examples are not used if they
-    have no value, or if the input is no constant after the conversion.
+    the newer version, and gets this value as the input. If its outputs then differ, this contradicts the claim only if
+    another value gives the right ones. Examples are not used if they have no value, if they cannot be converted or run,
+    or if the input is no constant after the conversion.
     """
     tests = claim.tests
     name = claim.name
