@@ -119,7 +119,8 @@ def inline_model(
 
     Raises:
         ModelError: The model is malformed.
-        UsageError: U103 if neither a function nor an operator has one of `names`, or no function one of `exclude`.
+        UsageError: U103 if a name in `names` is neither a function nor an operator, or if a name in `exclude` is not a
+            function.
     """
     model, index = read_model(model, registry)
     index.call_order()
