@@ -51,7 +51,7 @@ def test_each_option_is_checked_at_the_door(name, option):
 
 BAD = {
     "limits": [5, "2G", {"timeout": 3}],
-    "dims": [["batch"], "batch=2", {3: 2}],
+    "dims": [["batch"], "batch=2", {3: 2}, {"batch": 2, 3: 2}],
     "sizes": [["batch"], None],
     "strict": ["no", 2, None],
     "seed": ["1", -1, 2.5, True],
@@ -62,12 +62,12 @@ BAD = {
     "allow_external_roots": [None, [3]],
     "freeze": [3, None, [3], {"axes": 1}],
     "ir_version": ["8", 8.5, 0, True],
-    "opsets": [2.5, "17", {"ai.onnx": "17"}, -1],
+    "opsets": [2.5, "17", {"ai.onnx": "17"}, {"ai.onnx": 17, "com.acme": "1"}, -1],
     "operators": [None, 3, {"Gelu": 1}],
     "connect": [3, ["a"], [("a",)], {"a": 3}],
     "seconds": [-1, "3", None],
     "max_tries": ["3", 2.5, None],
-    "failing": [3, [3]],
+    "failing": [3, [3], ["true", 3]],
     "select": [3, ["M1", 3]],
     "text": [b"y = Relu (x)", None],
     "version": ["13", 2.5],

@@ -47,6 +47,8 @@ from tests.cli.commands import run
         (r"\begin{aligned} a &= b \\ c &= d \\ \end{aligned}", ["a = b", "c = d"]),
         (r"\begin{aligned} a &= b \\ &= c \\ \end{aligned}", ["a = b", "= c"]),
         (r"\begin{bmatrix} a & b \\ c & d \end{bmatrix}^T", ["[a b; c d]ᵀ"]),
+        (r"\begin{bmatrix} a \\ d \\ & \\ \end{bmatrix}", ["[a; d]"]),
+        (r"\begin{cases} 1 & x > 0 \\ & \\ \end{cases} z", ["  1   if x > 0", "z"]),
         ("a\nb", ["a b"]),
         (r"\left( a \right) [ b ] \{ c \}", ["(a) [b] {c}"]),
         ("", []),

@@ -110,6 +110,8 @@ def test_what_is_left_out_is_counted():
 def test_the_lines_say_what_matters():
     given = model()
     assert "ai.onnx 11, IR version 6, 3 nodes" in repr(given) and "input x, output y" in repr(given)
+    empty = opset.load(opset.parse_model('<ir_version: 8, opset_import: ["": 17]> g () => () {}'))
+    assert repr(empty) == "<Model message: ai.onnx 17, IR version 8, 0 nodes, 0 initializers>"
     assert repr(opset.plan(given, 13)).startswith("<Conversion possible: ai.onnx 11 -> 13")
     refused = opset.plan(model(REFUSED), 12)
     assert repr(refused).startswith("<Conversion refused") and "StringConcat" in refused._repr_html_()

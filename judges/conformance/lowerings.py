@@ -138,18 +138,12 @@ SPECIAL: tuple[Special, ...] = (
     ),
     Special("Clip", ZERO, "-0.0 beside a bound of 0", "Which of two equal zeros is taken is not defined."),
     Special(
-        "Clip",
-        OF_NO_SAMPLE,
-        "NaN as a bound",
-        "Every result is NaN by the kernel. The body of the operator compares with the bound, as onnxruntime does, and "
-        "keeps the values. The text says nothing of NaN.",
-    ),
-    Special(
         "Range",
         OF_NO_SAMPLE,
         "int64, if the limit less the start needs more than 64 bits",
         "The difference wraps around, as it does in runtimes, and the number of elements is another one. The kernel "
-        "computes it exactly.",
+        "computes it exactly. If start and limit are constants, the number is exact if the step is one, too, and "
+        "refused (C204) if not.",
     ),
 )
 """What judges.conformance.poisoned finds, and is inherent; the page has a row for each."""

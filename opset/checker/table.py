@@ -245,9 +245,8 @@ class CheckContext:
         return [
             (given, body, index)
             for body in self.bodies
-            for index, configurations in enumerate([node.device_configurations for node in body.nodes])
-            if configurations
-            for given in configurations
+            for index, node in enumerate(body.nodes)
+            for given in node.device_configurations
         ]
 
     @cached_property

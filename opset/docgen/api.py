@@ -162,8 +162,8 @@ def _public_classes() -> frozenset[type]:
 def _members(cls: type, anchor: str, module: ModuleType) -> Iterator[PublicName]:
     """Yield the public methods and properties of a class.
 
-    Inherited ones are included. They are left out if their base class is public, as it has an entry of its own.
-    `anchor` is the HTML id of the class, `module` the module whose page names it.
+    Members that it inherits from a private class are included. Those of a public base class are left out: the base
+    class has an entry of its own. `anchor` is the HTML id of the class, `module` the module whose page names it.
     """
     seen = set()
     for base in cls.__mro__:

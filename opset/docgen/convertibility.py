@@ -177,15 +177,15 @@ class Convertibility:
         }
 
     def lowering_of(self, operator: str, domain: str, version: int) -> Lowering | None:
-        """Return the operators that replace an operator that the target lacks, None if nothing replaces it.
+        """Return the operators that replace an operator at a target that lacks it; None if nothing replaces it.
 
-        The operators in `certain` of the result are made for every node, the ones in `made` for at least some nodes. If
-        the operator exists at `version`, the result is for older targets, which do not have the operator yet.
+        The result has two sets. The operators in `certain` are made for every node, the operators in `made` for at
+        least some nodes.
 
         Args:
             operator: The operator.
             domain: Its domain.
-            version: The version of the domain in which the new nodes are written. The operator may be newer.
+            version: The target version of the domain. If the operator exists at it, an older target is meant.
 
         Raises:
             SchemaError: S233 to S236, a function body in a user's domain has faults.
@@ -196,10 +196,10 @@ class Convertibility:
         return self._lowerings[query]
 
     def _find_lowering(self, key: Key, version: int) -> Lowering | None:
-        """Return the operators that replace an operator; None if nothing replaces it, or it does not exist. Not cached.
+        """Return the operators that replace an operator at a target that lacks it; not cached.
 
-        `key` is (domain, operator), `version` the version of the domain in which the new nodes are written. If the
-        operator exists at this version, the result is for older targets, which do not have the operator yet.
+        The result is None if nothing replaces the operator, or it does not exist. `key` is (domain, operator),
+        `version` the target version of the domain. If the operator exists at this version, an older target is meant.
         """
         sinces = self._versions_of(key)
         if not sinces:
@@ -223,9 +223,8 @@ class Convertibility:
     def _ranges_of(self, key: Key, since: int, spans: list[Span]) -> list[Data]:
         """Return ranges of target opsets as plain data, highest first, for nodes of version `since` of an operator.
 
-        Nodes cross the same transitions to all targets of a range, with the same kind of result. `key` is (domain,
-        operator). `spans` are the smallest ranges, (first, last), lowest first; neighbors with equal results are
-        joined.
+        A conversion does the same to the nodes for all targets of a range. `key` is (domain, operator). `spans` are the
+        smallest ranges, (first, last), lowest first; neighbors with equal results are joined.
         """
         above, below = self._transitions_from(key, since, True), self._transitions_from(key, since, False)
         rows: list[tuple[tuple[Any, ...], list[Span], list[ConversionRow]]] = []
@@ -243,7 +242,7 @@ class Convertibility:
         return [self._range_data(key, since, reached, transitions) for _, reached, transitions in rows]
 
     def _transitions_from(self, key: Key, since: int, up: bool) -> list[tuple[int, ConversionRow]]:
-        """Return the transitions that nodes of version `since` cross, in order, as (version before it, transition).
+        """Return the transitions that nodes of version `since` cross, in order, as (version before, transition).
 
         They go to newer versions if `up`, else to older ones. The last one reaches the newest or oldest version,
         refuses all nodes, or replaces them by other operators. `key` is (domain, operator).
@@ -296,8 +295,8 @@ class Convertibility:
     def _spans_by_reason(self, key: Key, since: int, opset: int) -> dict[Reason, list[Span]]:
         """Return the target opsets at which a node that an adapter made may be refused, by reason, (code, why). Cached.
 
-        The target opsets are ranges (first, last), lowest first. The key ("", "") is no refusal: it has the target
-        opsets at which other operators may replace the node.
+        The target opsets are ranges (first, last), lowest first. Those at which other operators may replace the node
+        are at the key ("", "").
 
         Args:
             key: The (domain, operator) of the new node.
@@ -389,7 +388,7 @@ class Convertibility:
         return Fate(max(kind, CHECK if rest.reason else rest.kind, key=KINDS.index), codes)
 
     def _fate_without_operator(self, key: Key, opset: int) -> Fate:
-        """Return the refusal (C201) of nodes that would become an operator, `key`, which is missing at `opset`.
+        """Return the refusal (C201) of nodes of an operator that does not exist at `opset`.
 
         The reason says that the operator came with a later version, is withdrawn, or does not exist in the registry.
         `key` is (domain, operator).
@@ -434,8 +433,8 @@ class Convertibility:
     def _transition_of(self, key: Key, since: int, up: bool) -> ConversionRow | None:
         """Return the transition of an operator from version `since` to the next newer (`up`) or older one. Cached.
 
-        Down from the operator's first version, it is the replacement by other operators, or a refusal. The result is
-        None up from the newest version, and down from version 1. `key` is (domain, operator).
+        The result is None up from the newest version, and down from version 1. Down from a first version above 1, such
+        as 20, the transition is the replacement by other operators, or a refusal. `key` is (domain, operator).
         """
         query = (key, since, up)
         if query not in self._transitions:
@@ -445,9 +444,9 @@ class Convertibility:
     def _find_transition(self, key: Key, since: int, up: bool) -> ConversionRow | None:
         """Return the transition from version `since` to the next newer version if `up`, else to the next older one.
 
-        The result is None up from the newest version, and down from version 1. Down from a first version above 1, it is
-        the replacement by other operators, or a refusal if there is none. If an error in the domain's adapters or
-        function bodies is found, it is a refusal with the code of the error.
+        The result is None up from the newest version, and down from version 1. Down from a first version above 1, such
+        as 20, the transition is the replacement by other operators, or a refusal. If the domain's adapters or function
+        bodies have an error, the transition is a refusal with the code of the error.
         """
         final = self._registry.domains[key[0]] if up else since - 1
         if not final:
@@ -574,8 +573,8 @@ def _first_opset_of_types(step: RouteStep) -> int:
 def _operators_of_bodies(schema: OpSchema, opset: int) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
     """Return (operators in at least one function body, operators in all bodies, refusals) for an operator at `opset`.
 
-    Operators are (domain, name). Cast stands for CastLike, and never counts as used in all bodies. The refusals, as
-    plain data, say why a node may fit none of the bodies.
+    Operators are (domain, name). CastLike counts as Cast, which is never among the operators in all bodies. The
+    refusals, as plain data, say why a node may fit none of the bodies.
     """
     bodies = schema.function_bodies(opset) if not schema.domain else schema.function
     used = []
@@ -641,13 +640,15 @@ def _range_text(fate: Fate, transitions: Sequence[ConversionRow]) -> str:
 
 
 def _further_refusals_data(limits: dict[tuple[str, str, Key], int], word: str) -> list[Data]:
-    """Return the reasons why nodes that adapters made may be refused, each with its targets, as plain data.
+    """Return the reasons why nodes that adapters made may be refused, as plain data.
 
-    Entries are {"code", "why", `word`: opset, "operators"}; operators with the same code, reason and opset share one.
+    An entry is {"code": "C202", "why": REASON, "below": 13, "operators": [...]}. Operators with the same code, reason
+    and opset share an entry.
 
     Args:
         limits: An opset for each (code, reason, operator).
-        word: "below" if nodes may be refused at targets below the opset, "from" if at the opset and above.
+        word: The key of the opset in an entry: "below" if nodes may be refused at targets below the opset, "from" if at
+            the opset and above.
     """
     grouped: dict[tuple[str, str, int], list[Key]] = {}
     for (code, why, key), limit in sorted(limits.items()):

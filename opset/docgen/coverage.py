@@ -41,10 +41,10 @@ class Coverage(NamedTuple):
 
 
 def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
-    """Yield the Coverage of each version of the operators of a domain; operators by name, versions newest first.
+    """Yield a row for each version of each operator of a domain: which kernel, inference and conversions it has.
 
-    Python files beside users' YAML files are run, if the registry trusts them. Exceptions that they raise reach the
-    caller.
+    Operators are sorted by name, versions newest first. Python files beside users' YAML files are run, if the registry
+    trusts them. Exceptions that they raise reach the caller.
     """
     kernels, rules, routes = Lookup(KERNELS, registry), RuleLookup(registry), routes_of(registry)
     no_kernel, no_rule = (UNKNOWN if each.left_out(domain) else NONE for each in (kernels, rules))
@@ -73,8 +73,7 @@ def _work_of_step(step: RouteStep | Refusal | None) -> str:
     """Return how nodes cross a transition: NOTHING (no node changes), DERIVED, WRITTEN or "impossible: REASON".
 
     DERIVED stands for a change that follows from the signatures, WRITTEN for a function that makes the change. The
-    result is NOTHING if `step` is None. It is UNKNOWN if `step` is a Refusal, as the file that may have the function
-    was not run.
+    result is NOTHING if `step` is None, and UNKNOWN if `step` is a Refusal.
     """
     if isinstance(step, Refusal):
         return UNKNOWN

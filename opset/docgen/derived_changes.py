@@ -146,7 +146,7 @@ class DerivedChanges:
 
         A type that is computed in a wider type is a change: a sentence in `does`, and Cast in `operators`. Any other
         type is refused. Inputs or outputs of different types are refused if they must have the same type at the target
-        version. If types may be refused or changed, a last refusal is for unknown types.
+        version. Nodes with unknown types may be refused, too.
         """
         derived, source, target, since = self._derived, self._source, self._derived.target, self._since
         lost: dict[tuple[str, tuple[str, ...]], None] = {}

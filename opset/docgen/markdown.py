@@ -186,8 +186,7 @@ def operator_section(
         registry: The operators.
         domain: The operator's domain.
         name: Its name. The registry must have it.
-        runtimes: Facts on runtimes, by name. The section of a standard operator lists the releases of each that have
-            the operator; None for no such list.
+        runtimes: Facts on runtimes, by name, for a list of the runtimes that have the operator; None for no such list.
     """
     versions = registry.versions(name, domain)
     newest = versions[-1]

@@ -236,8 +236,8 @@ def _place_points(layers: Sequence[Sequence[_Point]]) -> None:
 def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
     """Yield lists of two or more points that should have the same x; no point is in two lists.
 
-    A list has the points of one edge, or the boxes of a chain. In a chain, each box but the first reads only the box
-    before it, and no other box reads the box before it.
+    A list has the points of one edge, or the boxes of a chain. A chain has no branches: one line leads from each box to
+    the next.
     """
     seen: set[_Point] = set()
     for point in (each for layer in layers for each in layer):
@@ -254,8 +254,8 @@ def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
 def _next_in_run(point: _Point) -> _Point | None:
     """Return the point below that should have the same x as `point`, None if there is none.
 
-    For a point of an edge, the result is the next point of the edge. For a box that only one other box reads, the
-    result is the reading box, if it reads nothing else.
+    For a point of an edge, the result is the next point of the edge. For a box, it is the box below, if no other line
+    leaves `point` and no other line enters the box below.
     """
     if point.box:
         only = point.below[0] if len(point.below) == 1 else None

@@ -66,10 +66,10 @@ def lowering_key(domain: str, operator: str, since: int) -> str:
 
 
 def kind_of(parts: Iterable[ProofPart]) -> str:
-    """Return the kind of a whole proof: "symbolic" if one of its parts has this kind, else the weakest kind.
+    """Return the kind of a whole proof: "symbolic" if a part of it is symbolic, else the weakest kind of its parts.
 
-    KINDS has the kinds, strongest first. Parts of the kind "refused" count only if there are no others. If there are no
-    parts, the result is "refused".
+    KINDS has the kinds, strongest first. Parts of the kind "refused" are skipped. If there are no other parts, the
+    result is "refused".
     """
     kinds = {part.kind for part in parts} - {"refused"}
     if "symbolic" in kinds:

@@ -216,8 +216,8 @@ def _dtype_text(element: str) -> str:
 def _attribute_text(kind: str, value: Any) -> str:
     """Return Python code for the value of an attribute.
 
-    `kind` is the type of the attribute, such as "ints". Raises _Unsupported for an empty list, a name of the example's
-    own model ("input_0"), a tensor filled with one number, and types without a short form.
+    `kind` is the type of the attribute, such as "ints". Raises _Unsupported for an empty list, a tensor filled with one
+    number, text with a name such as "input_0", and types without a short form.
     """
     if re.search(r"\binput_\d", str(value)):  # a name of the example's own model
         raise _Unsupported
@@ -241,10 +241,13 @@ def _attribute_text(kind: str, value: Any) -> str:
 def _command_values(operator: str, given: Iterable[tuple[str, ExampleValue, str]]) -> list[str | int]:
     """Return the values of inputs for the command that runs an example's model; [] if there is no such command.
 
-    Each value is JSON text, or 0 if the text shown on the page is exactly this value and also valid JSON. There is no
-    command if JSON cannot hold a value, or if the JSON has a single quote. Nor is there one if operator, names and JSON
-    together have more than LONGEST_COMMAND characters. `given` has (name, value, shown text) for each input. `operator`
-    is the name of the operator, which is in the command.
+    Each value is JSON text. It is 0 if the text that the page shows for the input may stand in the command instead.
+    There is no command if JSON cannot hold a value, if the JSON has a single quote, or if the values are too long
+    (LONGEST_COMMAND).
+
+    Args:
+        operator: The name of the operator, which is in the command.
+        given: (name, value, text that the page shows) for each input.
     """
     values: list[str | int] = []
     length = len(operator)

@@ -77,7 +77,7 @@ class RuntimeFacts:
     def __init__(self, table: RuntimeTable, registry: Registry, bases: Mapping[str, RuntimeFacts]) -> None:
         """Read the releases of the runtime of `table`.
 
-        `bases` has the facts of other runtimes, by name, for a runtime that shares the kernels of one of them.
+        `bases` has the facts of other runtimes, by name; the runtime may have exactly the kernels of one of them.
         """
         tables = standard_tables()
         self.table = table
@@ -172,9 +172,10 @@ class RuntimeFacts:
     def _find_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
         """Return the kernels of an operator by since_version, for a runtime that has kernels of its own; not cached.
 
-        Each value is a list with an entry for each release in `listed`. An entry is a tuple of Taken, which has the
-        types and limits of a kernel; it is () if the release has no kernel. If the runtime knows operators only by
-        name, ALL is the only key of the dict. The argument `key` is (domain, operator).
+        Each value is a list with an entry for each release in `listed`: a tuple of Taken, () if the release has no
+        kernel. A Taken has the types and limits of one kernel, or of several that are joined. If the runtime knows
+        operators only by name, or if the registry lacks the operator, ALL is the only key of the dict. The argument
+        `key` is (domain, operator).
         """
         versions = self._registry.versions(key[1], key[0])
         newest = self._registry.domains.get(key[0], 0)
@@ -204,8 +205,8 @@ class RuntimeFacts:
     ) -> list[tuple[Taken, ...]]:
         """Return the kernels that serve versions of an operator, in a list with an entry for each release in `listed`.
 
-        An entry is a tuple of Taken, which has the types and limits of a kernel; it is () if no kernel serves. Two
-        kernels become one Taken if they have the same limits, and the same types for all parameters but at most one.
+        An entry is a tuple of Taken, which has the types and limits of a kernel; it is () if no kernel serves. Kernels
+        are joined where possible, as `_join_all` does.
 
         Args:
             kernels: The kernels, each with the positions in `listed` of the releases that have it.
@@ -269,8 +270,8 @@ class Fates:
     def runs_by_fate(self, name: str) -> dict[str, dict[tuple[Run, ...], list[Key]]]:
         """Return the operators for which releases of a runtime have no kernel, as {fate: {runs: [operator]}}.
 
-        The fates are REWRITTEN (other operators replace it), FALLBACK (another runtime runs it) and REFUSED. `runs` are
-        the releases in which an operator, (domain, name), has the fate: (first, last) positions of consecutive ones.
+        The fates are REWRITTEN (other operators replace the operator), FALLBACK (another runtime runs it) and REFUSED.
+        `runs` are the releases with this fate, as pairs (first, last) of their positions. Operators are (domain, name).
         Releases whose operators, or whose opsets, are not known are skipped. `name` is the runtime.
         """
         facts = self._facts[name]
@@ -319,10 +320,11 @@ class Fates:
         return fates
 
     def _is_expressed(self, key: Key, runtime: Runtime, can_be_made: Callable[[Key], bool]) -> bool:
-        """Return whether other operators can replace an operator at the runtime's newest opset.
+        """Return whether a runtime can run the operators that replace an operator at the runtime's newest opset.
 
-        For each operator that is always part of the replacement, `can_be_made` must return True: the runtime runs the
-        operator, or other operators can replace it. Operators that only some nodes need are not checked.
+        `key` is the operator that is replaced, (domain, name); if nothing replaces it, the result is False.
+        `can_be_made` returns whether the runtime can run an operator, directly or replaced by others. Operators that
+        only some nodes need are not checked.
         """
         newest = self._registry.domains[key[0]]
         highest = runtime.opsets.get(key[0], (None, None))[1]

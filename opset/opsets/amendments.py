@@ -156,5 +156,5 @@ def schema_as_read(schema: OpSchema) -> OpSchema:
     types = dict(schema.types)
     for amendment in amendments_of(schema):
         for name, lost in amendment.lost.items():
-            types[name] += tuple(type_ for type_ in _tensor_types(lost) if type_ not in types[name])
+            types[name] += _tensor_types(lost)
     return schema if types == schema.types else replace(schema, types=types)

@@ -45,9 +45,9 @@ class Transition:
 
     @cached_property
     def undeclared_keys(self) -> tuple[str, ...]:
-        """The sorted keys, such as "inputs", at which the `change:` block contradicts the difference of the signatures.
+        """The sorted keys, such as "inputs", at which the `change:` block misstates how the signatures differ.
 
-        The block declares the difference wrongly or not at all, or declares one that does not exist.
+        A key that is missing, or that the block has without a difference, counts, too.
         """
         computed, declared = (
             {key: json.dumps(part, sort_keys=True) for key, part in difference.items()}

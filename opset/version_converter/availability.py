@@ -241,9 +241,12 @@ class Availability:
 
         For example, ("float16", "float"). The pairs come in this order:
 
-        - the casts that the runtime makes itself, unless `is_wrong`: it has a kernel then, which computes otherwise;
+        - the casts that the runtime makes itself;
         - the pairs that the operator declares (`emulate`);
         - an integer type with int32 or int64, if the operator declares a floating-point type for it.
+
+        `is_wrong` says that the runtime has a kernel for the node, but computes it wrongly. The runtime's casts are
+        then left out, as it does not make them.
         """
         if not is_wrong:
             yield from ((element, other) for element, other in self.runtime.casts.items() if " " not in other)
@@ -354,10 +357,9 @@ class Availability:
     ) -> Lack | None:
         """Return why a runtime cannot run a node by its operator's function body; None if no reason is known.
 
-        Only the type of the node's first input counts. The reason is that a node of the body reads this input first,
-        and that all kernels of that node's operator reject the type. An operator without kernels is no reason. The
-        result is None if the type is unknown, or if a body computes it in a wider type. `opset` is the opset that the
-        model imports.
+        Only the element type of the node's first input counts. The reason names an operator in the body that reads this
+        input, and of which no kernel takes the type. Operators without any kernel are not looked at. The result is
+        None if the type is unknown, or if a body casts it to a wider type. `opset` is the opset that the model imports.
         """
         element = facts.element(node.input[0]) if node.input and node.input[0] else None
         if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):
@@ -495,8 +497,8 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
 def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple[int, ...]:
     """Return the positions of inputs that must become constants to avoid a fault; () if constants do not avoid it.
 
-    The fault lists these inputs in `computed` and in `known`. It occurs only if one of them is no constant, although
-    its elements are known before the model runs.
+    The fault lists these inputs in `computed` and in `known`. It occurs only if one of them is computed by nodes. The
+    elements of these inputs are known before the model runs, so that constants can replace them.
     """
     names = fault.computed & fault.known
     formals = formals_of(schema.inputs, len(node.input)) if names else ()
@@ -576,10 +578,11 @@ def _compare(
 ) -> bool | None:
     """Return whether a comparison of a fault holds for a node; None if it depends on values that are not known.
 
-    For example, `scales[0] != 1` compares an element of an input, and `output_padding >= strides` compares attributes.
-    A comparison of attributes holds if it holds for the elements at one position. An attribute that the node leaves out
-    has its default. If the attribute has no default, its elements are 1 on the right side of the comparison; on the
-    left side, the result is False. `read` has the names of the node's input values, by the schema's input names.
+    For example, `scales[0] != 1` compares an element of an input. `output_padding >= strides` compares two attributes:
+    it holds if any element of `output_padding` is at least the element of `strides` at the same position.
+
+    An attribute that the node leaves out has its default. Without a default, its elements count as 1 on the right side;
+    on the left side, the result is False. `read` has the names of the node's input values, by the schema's input names.
     """
     sign = _SIGNS[comparison.sign]
     if comparison.at is not None:
@@ -601,9 +604,10 @@ def _compare(
 def _numbers(side: str | float, stated: Mapping[str, Any], schema: OpSchema) -> list[float] | None:
     """Return the numbers on one side of a comparison; None if they are known only when a function is called.
 
-    `side` is a number, which is repeated, or the name of an attribute. `stated` has the attributes that the node
-    states, by name; any other attribute has its default. The result is [] for an attribute without a default. It is
-    None if the attribute refers to an attribute of the function around the node.
+    `side` is the name of an attribute, or a number. A number is repeated, to be compared with every element of the
+    other side. `stated` has the attributes that the node states, by name; any other attribute has its default. The
+    result is [] for an attribute without a default. It is None if the attribute refers to an attribute of the function
+    around the node.
     """
     if not isinstance(side, str):
         return [side] * _MOST_PLACES

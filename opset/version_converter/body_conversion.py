@@ -179,8 +179,7 @@ class BodyConversion:
     def _route_of(self, operator: Operator) -> Route:
         """Return whether all nodes of an operator in this body stay, are checked, converted or refused.
 
-        An unknown operator is refused. A known one that the user wants to be lowered is converted: its verdict is
-        CONVERT, and `until` of the change is 0.
+        An unknown operator is refused. A known operator that the user wants to be lowered is converted.
         """
         context = self._context
         route = context.routes.route(*operator, self.versions, context.opsets)
@@ -288,8 +287,8 @@ class BodyConversion:
         """Add a template of the nodes that replace the node at `index` to `templates`, for later nodes like it.
 
         The key is the result of `form_of`: the node's operator, attributes, types, shapes and small constants. Nothing
-        is added if the new nodes depend on more than that. The node must be the one that was lowered last. `counts` are
-        the availability's counts before the node was lowered. The template keeps what the lowering added to the counts.
+        is added if the new nodes depend on more than that. The node must be the one that was lowered last. `counts` is
+        a copy of the availability's `counts` from before the node was lowered.
         """
         looked_up = self._facts.looked_up or ()
         if not self._facts.large_read and (form := form_of(self.body, index, self._facts)) is not None:

@@ -184,9 +184,9 @@ class _BodySplicing:
     def _cast_like(self, name: str, like: str) -> str:
         """Return the model's name for the value `name` of the body, cast to the element type of the value `like`.
 
-        `like` has to be an input of the body. A constant that is not yet in the model in its own type is written in the
-        type of `like`, without a Cast, unless an element is out of range. Raises Refusal C203 if the type of `like` is
-        unknown.
+        A constant that is not in the model yet is written in that type. Any other value gets a Cast, and so does a
+        constant with an element that is out of the type's range. `like` has to be an input of the body. Raises Refusal
+        C203 if the type of `like` is unknown.
         """
         element = self.elements.get(like)
         if element is None:

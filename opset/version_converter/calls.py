@@ -132,8 +132,8 @@ def _operators_in(function: Body, index: ModelIndex) -> dict[str, set[str]]:
 def _imports_of(index: ModelIndex, chosen: Iterable[FunctionKey]) -> dict[str, int]:
     """Return the opset versions, by domain, that the model has to import once the chosen functions are inlined.
 
-    A domain that the model imports keeps its version. Any other domain gets the version that the first function, by
-    name, imports.
+    A domain that the model imports keeps its version. Any other domain gets the version that a chosen function imports;
+    of several functions, the first by name counts.
     """
     imports = dict(index.opsets)
     for key in sorted(chosen):
@@ -334,9 +334,9 @@ def _remove_uncalled(
 ) -> None:
     """Remove the chosen functions and functions that are no longer called, and correct the opset imports.
 
-    Other functions that were never called stay. Imports are added for the domains of new nodes. Imports of domains
-    without schemas that only removed functions had are dropped. `inlining.removed` gets the keys of the removed
-    functions.
+    A function that had no calls from the beginning stays, unless it is chosen. Imports are added for the domains of new
+    nodes. The import of a user's domain is dropped if no function is left in it, and no node uses it.
+    `inlining.removed` gets the keys of the removed functions.
 
     Args:
         proto: The ModelProto, in which calls are replaced already.

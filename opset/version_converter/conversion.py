@@ -275,6 +275,10 @@ def _convert_to(
         from opset.version_converter.availability import notes_on_operators
 
         start.notes += notes_on_operators(target.runtime)
+    if samples:
+        from opset.version_converter.opset_choice import notes_on_misfits
+
+        start.notes += notes_on_misfits(samples, task.registry)
     availability = _availability_of(task)
     is_at_target = has_target(index, target)
     if is_at_target and availability is not None:
@@ -507,9 +511,9 @@ def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[M
 
 
 def _notes_of_kept(index: ModelIndex, availability: Availability | None, registry: Registry) -> Iterator[str]:
-    """Yield the notes on nodes that a runtime gets as they are; nothing if no runtime with known operators is targeted.
+    """Yield the notes for the user on nodes that stay as they are; nothing if `availability` is None.
 
-    They are those of `availability`, then one for each domain of which nothing is known.
+    The notes of `availability` come first, then one note for each domain without schemas.
     """
     if availability is not None:
         from opset.version_converter.availability import notes_on_domains
@@ -539,8 +543,8 @@ def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int |
     """Return a conversion without converted nodes, with the versions before and after, and the first notes.
 
     The notes are those of the index and of the target, then one for each domain of the target that the model does not
-    import. Notes on domains are left out if the target has a `max_ir`. If `dims` has numbers, the last note says that
-    the conversion is valid for these sizes alone. The IR version is the model's, before and after.
+    import. For a release of onnx or of a runtime, notes on domains are left out. If `dims` has numbers, the last note
+    says that the conversion is valid for these sizes alone. The IR version is the model's, before and after.
     """
     after = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
     ir_version = index.proto.ir_version

@@ -124,9 +124,9 @@ class Crossing:
     def cross_transitions(self, index: int, change: VersionChange) -> list[Any] | None:
         """Return the nodes that replace the node at `index` of the body, None if it stays as it is.
 
-        A node crosses all transitions from its version of the operator to the target's. At some opsets, an operator has
-        an older version in some releases of onnx. The node is then first read as one of the older version, if the older
-        version has all attributes of the node. If it is refused, it is read as one of the newer version.
+        A node crosses all transitions from its version of the operator to the target's. Some releases of onnx may have
+        an older version of the operator at the same opset. If that version has all attributes of the node, the node is
+        first converted from the older version. If this is refused, the node is converted from the newer version.
 
         `change` has the node's operator, and its versions before and after. A replaced node is added to the actions of
         the conversion. Raises Refusal if no nodes at the target compute the same, BudgetExceeded if the budget is used
@@ -258,12 +258,12 @@ class Crossing:
         return nodes
 
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
-        """Return the nodes after the first transition that changes a node, None if the node may stay.
+        """Return the nodes that replace a node after the first transition that changes it, None if the node may stay.
 
         A transition leads from one version of the operator to the next. If the user does not want the operator, or the
         runtime lacks it, the node is lowered instead. If no transition changes the node, but the runtime does not run
-        it, nodes that the runtime runs are returned. The name of the step, such as "Softmax 11 -> 13", is added to
-        `crossed`.
+        it, nodes in its place are returned. `crossed` gets the name of the step that made them, such as "Softmax 11 ->
+        13".
 
         Raises Refusal if a transition or the target's release of onnx refuses the node, or if nothing can replace it.
         """
@@ -356,7 +356,7 @@ class Crossing:
         - an older version;
         - wider types.
 
-        If `_widens` is set, a node of the given model skips the lowering, the Cast and the older version.
+        If `_widens` is set, a lowering, the Cast and an older version are not tried for nodes of the given model.
 
         Args:
             pending: The node.
@@ -628,9 +628,9 @@ class Crossing:
     def _adapt(self, step: RouteStep, op: Builder, node: Node, versions: Mapping[str, int]) -> Result:
         """Convert a node by the adapters of a transition; return the name or names of the new outputs.
 
-        The derived adapter is used if there is no written one, or if the written one returns None. The result is None
-        if the node may stay. `versions` are the opsets of the body by domain. Raises Refusal C103 if a node that may be
-        rewritten does not fit its own version, and any Refusal of the adapter; BudgetExceeded if the budget is used up.
+        The adapter derived from the signatures is used if there is no written one, or if that returns None. The result
+        is None if the node may stay. `versions` are the opsets of the body by domain. Raises Refusal if the node is not
+        valid (C103), or if the adapter refuses it; BudgetExceeded if the budget is used up.
         """
         context = self._context
         if step.adapter is not None or step.derived.rewrites:

@@ -77,7 +77,7 @@ class Counterpart(NamedTuple):
         return number if number == value else None
 
     def _choice(self, word: str) -> str:
-        """Return the source version's choice that is `word` in other upper and lower case, else `word` itself."""
+        """Return the legal value in the source version that equals `word` but for case; `word` itself if none does."""
         return next((choice for choice in self.source.choices if choice.lower() == word.lower()), word)
 
     @property
@@ -267,8 +267,8 @@ def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange,
     Args:
         before: The attribute in the older version.
         after: The attribute in the newer version.
-        facet: Its `values` have the newer value for each older value that is replaced. If the older version is the
-            target, each newer value is replaced by its older value. A newer value that is legal in both versions stays.
+        facet: What the `change:` block says of the attribute. Its `values` map older values to newer ones. Towards the
+            older version, the mapping is reversed, without newer values that the older version also has.
         upwards: Whether the older version is the source.
     """
     if upwards:
@@ -293,11 +293,11 @@ def _is_convertible(pair: Counterpart) -> bool:
 def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | None:
     """Return (name before, name after, value to state) for nodes that leave an attribute out.
 
-    The value is the source's default as the target version writes it, or `old` if the source has no default. `old` is
-    the meaning of an absent attribute that the `change:` block declares, None if it declares none.
+    The value is the default of the source version, as the target version writes it: "FLOAT" for 1. If the source has no
+    default, the value is `old`: what an absent attribute means, as the `change:` block declares.
 
-    Returns None if the target's default means the same, so that nodes need not state it. Also returns None if the
-    target has no value with this meaning.
+    Returns None if the target has the same default, so that nodes need not state it. Also returns None if the value is
+    not declared, or if the target version cannot express it.
     """
     if not _is_convertible(pair):
         return None

@@ -259,7 +259,7 @@ class ValueFacts:
     def _facts_defining(self, name: str) -> ValueFacts | None:
         """Return the facts of the body that defines a value, this one or one around it; None if no body does.
 
-        If `looked_up` is a set, the name is added to it, as one about which facts were read.
+        The name is added to `looked_up`, unless that is None.
         """
         if self.looked_up is not None:
             self.looked_up.add(name)
@@ -331,8 +331,9 @@ class ValueFacts:
     def _constant_of_node(self, node: Any) -> Constant | None:
         """Return the elements of a Constant node.
 
-        Returns None for a tensor of more than MAX_CONSTANT elements, for a sparse tensor, and if the value refers to an
-        attribute of the function around.
+        The result is None for a sparse tensor, for a tensor of more than MAX_CONSTANT elements or of an unknown element
+        type, and if the value refers to an attribute of the function around. A list, such as `value_ints`, may have any
+        length. Raises BudgetExceeded if reading a tensor uses up the budget.
         """
         if len(node.attribute) != 1 or node.attribute[0].ref_attr_name:
             return None
@@ -378,8 +379,8 @@ class ValueFacts:
     def type(self, name: str) -> str | None:
         """Return the type of a value as text, such as "tensor(float)"; None if it is not known.
 
-        It is the type that the model states, or else the inferred one. In a function, stated types do not count if
-        inference knows all calls; the result is None if the calls give different types.
+        It is the type that the model states, or else the inferred one. In a function whose calls are all known, only
+        the inferred type counts: None if the calls give different types.
         """
         if name in self._types and self.looked_up is None:
             return self._types[name]
@@ -548,9 +549,8 @@ class ValueFacts:
     def _infer_type(self, name: str) -> Type | None:
         """Return the inferred type of a value that this body defines, None if it is unknown; it is cached.
 
-        A value of the given model is inferred with the whole model. The output of a new node is inferred from this node
-        alone, with the types and small constants of its inputs. If inference does not know all runs of this body, calls
-        of a function or executions of a subgraph, the outputs of all its nodes are inferred in this second way.
+        Most values are inferred with the whole model. If `_node_alone` returns a node for the value, the type is
+        inferred from the types and small constants of this node's inputs.
         """
         if name not in self._full_types:
             if self._node_alone(name) is None:
@@ -562,9 +562,9 @@ class ValueFacts:
     def _node_alone(self, name: str) -> tuple[Any, int] | None:
         """Return (node, opset) for the node that computes a value, if the node is inferred apart from the model.
 
-        New nodes are inferred apart. So are all nodes of this body if inference does not know all its calls or
-        executions. Returns None for any other node, and if no node of this body computes the value. `opset` is the
-        opset of the node's domain.
+        Nodes that the conversion has added are inferred apart. If inference does not know every call or execution of
+        this body, all nodes of the body are inferred apart. Returns None for any other node, and if no node of this
+        body computes the value. `opset` is the opset of the node's domain.
         """
         node, version = self._producer(name)
         if node is None or (version is None and self._inference.knows_all_runs(self.body)):

@@ -23,9 +23,9 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
     """Set the IR version of a converted ModelProto; return a refusal C301 for each feature that needs a higher version.
 
     - If the target requests a version, it is set. Features that need a higher version are refused.
-    - In any other case, the version stays, or is lowered to the one that came with the target's opset. If the model
-      uses a feature that needs a higher version, that version is set. Features that need more than the target's highest
-      version are refused.
+    - In any other case, the version is lowered if the target's opset came with a lower one. If the model uses a feature
+      that needs a higher version, that version is set. Features that need more than the target's highest version are
+      refused.
 
     Annotations, which older readers skip, are not refused. Functions are rewritten if that avoids a feature, and
     initializers become graph inputs if a version below 4 is demanded.
@@ -142,9 +142,9 @@ def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
 def _features(proto: Any, all_bodies: list[Body], above: int, before: int) -> Iterator[Feature]:
     """Yield the features of the IR that a ModelProto uses and that need an IR version above `above`; some are repeated.
 
-    A feature needs the version that introduced it, but never more than `before`, the IR version of the given model:
-    readers of that version accepted the model. Exceptions are annotations, and features of version 4 and below, which
-    always need the version that introduced them. `all_bodies` are the graphs and functions of the model.
+    An annotation, or a feature that came with version 4 or below, needs the version that introduced it. Any other
+    feature needs at most `before`, the IR version of the given model, as readers of that version accepted the model.
+    `all_bodies` are the graphs and functions of the model.
     """
     # A feature that a model has before its IR version needs no higher one: some exporters write ZipMap at 3.
     # Adapters add initializers at most, which are no inputs from version 4 on.

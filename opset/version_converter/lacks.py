@@ -133,8 +133,8 @@ def lack_of_types(
 def computed_as(element: str, runtime: Runtime | None, allowed: frozenset[str] | None) -> str:
     """Return the element type in which a runtime computes values of type `element`.
 
-    It is `element` itself if `runtime` is None, or if `allowed` contains it or is None (all types). Else it is the type
-    to which the runtime casts `element`, or `element` if the runtime does not cast it.
+    If `allowed` contains `element`, the result is `element`. If not, it is the type to which the runtime casts
+    `element`, if it does so. `allowed` is None for all types. Without a runtime, nothing is cast.
     """
     return element if runtime is None or allowed is None or element in allowed else runtime.cast_of(element)
 

@@ -21,15 +21,22 @@ from opset.version_converter.trials import availability_at
 class Sample(NamedTuple):
     """One node that stands for all nodes of a model with its operator, types and attributes; `nodes` is their number.
 
-    `opset` is the version of the node's domain. `facts` are the facts about the values of the node's body.
+    `opset` is the version of the node's domain. `facts` are the facts about the values of the node's body. `body` and
+    `position` are where the node is.
     """
 
-    node: Any
+    body: Body
+    position: int
     op_type: str
     domain: str
     opset: int
     facts: ValueFacts
     nodes: int
+
+    @property
+    def node(self) -> Any:
+        """The NodeProto."""
+        return self.body.nodes[self.position]
 
 
 def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sample]:
@@ -53,10 +60,29 @@ def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sa
             stated = tuple([each.SerializeToString() for each in attributes if not each.HasField("g")])
             number = numbers.setdefault((operator, function, types, stated), len(samples))
             if number == len(samples):
-                samples.append(Sample(body.nodes[position], op_type, domain, known.versions.get(domain, 0), known, 0))
+                samples.append(Sample(body, position, op_type, domain, known.versions.get(domain, 0), known, 0))
                 counts.append(0)
             counts[number] += 1
     return [sample._replace(nodes=count) for sample, count in zip(samples, counts, strict=True)]
+
+
+def notes_on_misfits(samples: Iterable[Sample], registry: Registry) -> list[str]:
+    """Return a note with the first node whose inputs have types that its operator does not take, and how many others.
+
+    The result is [] if there are none. Nodes are compared at the opsets of the model.
+    """
+    notes: list[str] = []
+    count = 0
+    for sample in samples:
+        schema = registry.schema(sample.op_type, sample.opset, sample.domain)
+        calls = [] if schema is None else sample.facts.types(sample.node.input[: schema.max_input])
+        misfits = [misfit for types in calls if schema for misfit in type_misfits(schema, types, bare_optionals=True)]
+        for misfit in misfits[:1]:
+            place = sample.body.location(sample.position)
+            notes.append(f"the model is not valid: {place}: {misfit.what} ({misfit.why}), I202")
+            count += sample.nodes
+    others = f", and {count - 1:,} more" if count > 1 else ""
+    return [f"{note}{others}; opset check shows all" for note in notes[:1]]
 
 
 def count_lacking(

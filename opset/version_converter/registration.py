@@ -71,8 +71,8 @@ def lower(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], 
 def in_place(adapter: Adapter) -> Adapter:
     """Mark a lowering whose nodes are right at every opset that has its operator, and return it.
 
-    If a runtime lacks the operator, the nodes are then written for the opset of the node. Otherwise the node first goes
-    down to the first version of its operator, which may lack types.
+    If a runtime lacks the operator, a marked lowering writes its nodes for the opset of the node. Without the mark, the
+    node first goes down to the first version of its operator, which may lack types.
     """
     vars(adapter)["in_place"] = True
     return adapter

@@ -563,8 +563,8 @@ class Builder:
     def const(self, values: Any, element: str = "", dims: Sequence[int] | None = None) -> str:
         """Add a constant and return the name of its value: a vector for a list or tuple, a scalar for a single value.
 
-        `dims` states another shape. `element` is the element type, such as "int32". By default it is float, bool or
-        string, in this order, if one of the values has this Python type, else int64. Raises BudgetExceeded if the
+        `dims` states another shape. `element` is the element type, such as "int32". By default it follows from the
+        Python values: float, bool, string or int64; integers beside a float become floats. Raises BudgetExceeded if the
         elements use up the budget.
         """
         flat = list(values) if isinstance(values, (list, tuple)) else [values]
@@ -656,9 +656,8 @@ class Builder:
         """Add a copy of the node with something changed; return the name of its output, or a tuple for several.
 
         The copy is written for the version to which the node is converted. Documentation, metadata, device
-        configurations and unknown fields are copied. So is the name, unless an earlier new node has it. If no new node
-        reads an input of the replaced node, the adapter need not call `release` for this input. Raises Refusal C201 if
-        the operator does not exist at this version, BudgetExceeded if the budget is used up.
+        configurations and unknown fields are copied. So is the name, unless an earlier new node has it. Raises Refusal
+        C201 if the operator does not exist at this version, BudgetExceeded if the budget is used up.
 
         Args:
             node: The node.

@@ -165,8 +165,8 @@ class Routes:
         """Return the route of an operator that does not exist at `version`, the opset in which its nodes are written.
 
         The verdict is REFUSE: with the refusal C102 if a later version has the operator, else C101. Operators of
-        onnxruntime that exporters write without a domain are an exception. Their verdict is PASS, so that nodes stay,
-        if onnxruntime still accepts the operator at `final`, the target's opset, or if the standard has it later.
+        onnxruntime that exporters write without a domain are an exception: their nodes stay (PASS) if onnxruntime
+        accepts the operator at `final`, the target's opset. They also stay if a later opset has the operator.
         """
         change = VersionChange(domain, op_type, 0, 0)
         schemas = self.registry.versions(op_type, domain)
@@ -340,9 +340,9 @@ class Routes:
     def _find_lowering_in_place(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by others of the same opset, `version`; None if there is none.
 
-        `first` is the operator's first version. If its since_version is 1, or if it is marked by `in_place`, a lowering
-        written in Python is preferred to the function body; else only the function body counts. Raises SchemaError S233
-        to S236 if a function body in a user's domain has faults.
+        `first` is the operator's first version. If it has a lowering written in Python, the step is this lowering,
+        which must be marked by `in_place` or belong to version 1. If it has none, the step is that of the function
+        body. Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
         """
         since = first.since_version
         hook = self._adapters.find("lower", source.domain, source.name, since, source.family)

@@ -71,9 +71,9 @@ def stack_sequences(index: ModelIndex, inference: LazyInference, budget: Budget)
 def _find_filled(index: ModelIndex, body: Body, inference: LazyInference, budget: Budget) -> Iterator[_FilledSequence]:
     """Yield the sequences that a Loop fills with tensors which surely all have the same shape.
 
-    Each begins empty; each iteration appends one tensor at its end, and nothing else in the loop reads it. Nothing is
-    yielded if `body` is not a Loop's. Shapes that are not known count as the same if the sequence is concatenated
-    behind the loop in a way that fails for different shapes.
+    Each sequence begins empty; each iteration appends one tensor at its end, and nothing else in the loop reads it. The
+    shapes are the same if inference shows it, or if a node behind the loop concatenates the sequence and would fail for
+    different shapes. Nothing is yielded if `body` is not a Loop's.
 
     Raises BudgetExceeded if the budget is used up.
     """

@@ -209,9 +209,10 @@ def _version_groups(proto: Any, domain: str, registry: Registry) -> list[Version
 
 
 def _refusals_at(model: Model, domain: str, version: int, registry: Registry, limits: Limits | None) -> FindingList:
-    """Return the refusals of a conversion to `version` of a domain; the model must import that version.
+    """Return the refusals of a conversion to `version` of a domain, which the model must already import.
 
-    Refusals of nodes of other domains are left out.
+    Such a conversion changes nothing: it refuses each node that is not valid at its opset. Refusals of nodes of other
+    domains are left out. Raises ConversionError C401 if the budget is used up.
     """
     conversion = _try_version(model, domain, version, registry, limits)
     others = {

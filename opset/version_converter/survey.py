@@ -200,7 +200,7 @@ class Survey:
         from opset.version_converter.opset_choice import Sample  # most conversions need no runtime
 
         return [
-            Sample(body.nodes[each.node], *operator, facts.versions.get(operator[1], 0), facts, len(each.members))
+            Sample(body, each.node, *operator, facts.versions.get(operator[1], 0), facts, len(each.members))
             for body, facts in self.facts.items()
             for each in self.forms[body]
             if not holds_tensor(operator := body.operators[each.node], body.attributes[each.node])
@@ -219,12 +219,12 @@ class Survey:
 
         One node of each form is converted, in place of all nodes like it. For a runtime, the opset nearest to the
         model's own is tried first, then others. The first result without refusals is returned, or else the one with the
-        fewest refused nodes. If all results have refusals, a model of at most WHOLE nodes may then be converted as a
-        whole. A model with functions always is.
+        fewest refused nodes. If all results have refusals, a model of at most WHOLE nodes may be converted as a
+        whole. A model with functions is always converted as a whole.
 
         Raises:
-            BudgetExceeded: The model has more than MOST_FORMS different nodes, or functions and more than WHOLE nodes,
-                or a conversion needs more steps or memory than its budget allows.
+            BudgetExceeded: A conversion needs more steps or memory than its budget allows, the model has more than
+                MOST_FORMS different nodes, or a model with functions has more than WHOLE nodes.
         """
         size = sum(len(body.nodes) for body in self.index.bodies)
         if self.index.functions:
@@ -423,9 +423,10 @@ class Survey:
                         )
 
     def _find_later_attribute(self, node: Any, domain: str, opset: int, routes: Routes) -> str:
-        """Return why a node is not one of the release that `routes` are for: an attribute that came later; else "".
+        """Return the message that a release of onnx lacks an attribute of a node; "" if it has all of them.
 
-        Only operators count of which a later release added a version to the same opset.
+        `routes` are those of the release. Only an operator that has a newer version at the same opset in a later
+        release is checked.
         """
         later, schema = (
             each.schema_in_force(node.op_type, domain, opset) for each in (routes_of(self.registry), routes)

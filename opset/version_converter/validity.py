@@ -108,11 +108,11 @@ class Validity:
                 fit.forms.add(form)
 
     def _check_conditions(self, fit: Fit, version: int, body: Body, index: int) -> None:
-        """Raise Refusal C103 if the node at `index` breaks a declared constraint by its attributes, or absent inputs.
+        """Raise Refusal C103 if the node at `index` breaks a declared constraint, whatever shapes its inputs have.
 
-        An attribute counts as unknown if it refers to an attribute of a function, or if the operator's attributes may
-        be large (`fit.small` is False). Nothing is raised if runtimes accept nodes of the operator that break
-        constraints, at the opset `version` of ai.onnx.
+        The value of an attribute counts as unknown if it refers to an attribute of a function. All values do if the
+        operator's attributes may be large (`fit.small` is False). Some operators are not checked: those with illegal
+        values that runtimes accept at `version`, the opset of ai.onnx.
         """
         schema, attributes = fit.schema, body.attributes[index]
         values = {each.name: attribute_value(each) for each in attributes if fit.small and not each.ref_attr_name}

@@ -254,9 +254,9 @@ def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]
 def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema) -> bool:
     """Return whether the runtime loads `trial` with one element type replaced in all inputs and outputs.
 
-    The element type that is replaced is that of the first input with the type constraint `parameter`. The new one is
-    the element type of this input in `other`, a copy of `trial`. The result is False if no input has this constraint,
-    or if the element types are the same.
+    `other` is a copy of `trial` in which the type constraint `parameter` has another type. The old element type of this
+    constraint becomes the new one everywhere. The result is False if no input has the constraint, or if the element
+    types are the same.
     """
     places = enumerate(_type_constraints(schema.inputs, len(trial.inputs)))
     position = next((at for at, name in places if name == parameter and trial.inputs[at].type), None)

@@ -357,6 +357,25 @@ def test_ranges_of_large_steps(check, to):
         check(node, 11, to, {"l": feeds["l"]}, {"s": feeds["s"], "d": feeds["d"]}, expect=expect)
 
 
+def test_ranges_whose_span_needs_more_than_64_bits(check, refused):
+    """Where it is known, they are counted exactly, also those with more elements than are written as one constant."""
+    node, least, largest, feeds = (
+        make_node("Range", ["s", "l", "d"], ["y"]),
+        -(2**63),
+        2**63 - 1,
+        {"x": np.zeros(1, "f")},
+    )
+    for bound in [
+        (least, largest, 2**62),
+        (largest, least, 3),
+        (largest, least, -(2**46)),
+        (-(2**62) - 9, 2**62, 2**46),
+    ]:
+        held = dict(zip("sld", map(np.array, bound), strict=True))
+        check(node, 11, 10, feeds, held, expect=[np.array([*range(*bound)], np.int64)])
+    refused(node, 11, 10, {"d": held.pop("d")}, "C204", held)
+
+
 BFLOAT16 = TensorProto.BFLOAT16
 
 

@@ -68,7 +68,19 @@ def test_no_attribute_holds_a_bound_of_double_or_one_of_a_run(check):
     check(clip("low", "high"), 11, 7, {"x": x}, limits, expect=[limited(x, 0.1, 1e300)])
     x, low = values(np.float32), np.float32(-1)
     after = check(clip("low"), 13, 8, {"x": x, "low": np.array(low)}, expect=[limited(x, low, MAX[np.float32])])
-    assert [node.op_type for node in after.graph.node if node.op_type != "Constant"] == ["Max", "Min"]
+    assert [node.op_type for node in after.graph.node if node.op_type in ("Max", "Min", "Where")] == ["Max", "Min"]
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize(("low", "high"), [(math.nan, 2.0), (-1.0, math.nan), (math.nan, math.nan)])
+@pytest.mark.parametrize("to", [10, 8, 7])
+def test_a_bound_that_is_nan_limits_nothing(check, kind, constant, low, high, to):
+    x = values(kind)
+    bounds = {"low": np.array(low, kind), "high": np.array(high, kind)}
+    feeds, constants = ({"x": x}, bounds) if constant else ({"x": x, **bounds}, {})
+    low, high = (-math.inf if math.isnan(low) else low), (math.inf if math.isnan(high) else high)
+    check(clip("low", "high"), 13, to, feeds, constants, expect=[limited(x, low, high)])
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])

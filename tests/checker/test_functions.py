@@ -153,6 +153,18 @@ CAST = LEAK.replace("LeakyRelu <alpha: float = @k>", "Cast <to: int = @k>").repl
         (LEAK, {f"{CALL}.overload": "g"}, [("G405", PLACE)]),
         (LEAK, {f"{F}.overload": "g"}, [("G405", PLACE)]),
         (LEAK, {f"{F}.overload": "g", f"{CALL}.overload": "g"}, []),
+        (  # each call is looked at, whatever the one before it names
+            LEAK,
+            {
+                "graph.node": [
+                    {**node("f", ["x"], ["t"], "d"), "overload": "g"},
+                    node("Neg", ["t"], ["u"]),
+                    {**node("f", ["u"], ["v"], "d"), "overload": "g"},
+                    node("f", ["v", "v"], ["y"], "d"),
+                ]
+            },
+            [("G405", PLACE), ("G405", PLACE.replace("0", "2")), ("G321", PLACE.replace("0", "3"))],
+        ),
         (
             NESTED,
             {"graph.node[0]": node("Relu", ["x"], ["y"]), "graph.node[0].overload": "g"},

@@ -347,6 +347,15 @@ def test_what_is_a_warning(text, edits, expected):
     assert found(text, edits, ("W201", "W203", "W204", "W207")) == expected
 
 
+def test_a_check_fails_by_errors_alone():
+    warned = edited(RELU, {"graph.value_info": [value("gone", 1, 2)]})
+    assert opset.check_model(warned) is None
+    wrong = edited(RELU, {"graph.value_info": [value("gone", 1, 2)], "graph.name": None})
+    with pytest.raises(opset.CheckError) as caught:
+        opset.check_model(wrong)
+    assert [each.code for each in caught.value.findings] == ["G201"]
+
+
 def test_names_that_are_not_utf8_are_shown():
     before, _, after = edited(BRANCHES, {f"{BRANCH}.name": "spam"}).SerializeToString().partition(b"spam")
     assert opset.check(before + b"sp\xffm" + after, select=("G2", "W2"), full=False)

@@ -90,6 +90,20 @@ def test_flags_of_functions_are_their_own():
     assert found(text, ["W3"]) == []
 
 
+@pytest.mark.parametrize(
+    ("attributes", "codes"),
+    [
+        ('mode = "max"', []),
+        ('mode = "MUX"', ["G327"]),
+        ("mode = 3", ["G325"]),  # whose value is none that could be compared with the choices
+        ('mode = 3, coordinate_transformation_mode = "none"', ["G325", "G327"]),
+    ],
+)
+def test_a_value_is_compared_with_the_choices_if_it_has_the_type(attributes, codes):
+    text = '<ir_version: 8, opset_import: ["": 17]> main (float[1, 1, 4, 4] x, float[1, 4] r, int64[1] b) => (y) { %s }'
+    assert found(text % f"y = RoiAlign <{attributes}> (x, r, b)", ["G3"]) == codes
+
+
 @pytest.mark.parametrize(("version", "outputs", "most"), [(9, "y, m", 5), (9, "y, m, v", 5), (15, "y, m", 3)])
 def test_a_batch_normalization_has_all_outputs_or_one(version, outputs, most):
     text = (

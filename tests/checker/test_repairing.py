@@ -150,9 +150,10 @@ MENDED = {
     ),
     "scalar axes that are read elsewhere": (
         "W302",
-        HEAD + "main (float[3] x) => (float[1, 3] y, int64 z) <int64 a = {0}> { y = Unsqueeze (x, a) z = Neg (a) }",
-        HEAD + "main (float[3] x) => (float[1, 3] y, int64 z) <int64 a = {0}, int64[1] a_1 = {0}> "
-        "{ y = Unsqueeze (x, a_1) z = Neg (a) }",
+        HEAD + "main (float[3] x) => (float[1, 3] y, int64 z) <int64 a = {0}, int64 b = {4}> "
+        "{ y = Unsqueeze (x, a) z = Add (a, b) }",
+        HEAD + "main (float[3] x) => (float[1, 3] y, int64 z) <int64 a = {0}, int64 b = {4}, int64[1] a_1 = {0}> "
+        "{ y = Unsqueeze (x, a_1) z = Add (a, b) }",
     ),
     "scalar axes in a Constant that is read elsewhere": (
         "W302",
@@ -387,6 +388,20 @@ def test_an_output_that_a_graph_inside_takes_from_around_counts_as_read():
     for name, mended in (("s", 0), ("x", 1)):
         model = message(BRANCHES % f"{inside % name} s = Neg (t) p = Neg (s)")
         assert len(repaired(model, ignore=["G203", "G216"])[0].mended) == mended
+
+
+def test_each_output_is_computed_that_identity_takes():
+    given = message(
+        '<ir_version: 8, opset_import: ["": 13]> main (bool c, float[2] x) => (seq(float[2]) y, float[2] z, float[2] w)'
+        "{ s = SequenceConstruct (x) r = Neg (x) y, z, w = If (c) <then_branch = a () => (seq(float[2]) s, float[2] r,"
+        " float[2] r) {}, else_branch = b () => (seq(float[2]) n, float[2] p, float[2] q)"
+        " { n = SequenceConstruct (x) p = Neg (x) q = Neg (x) }> }"
+    )
+    found, made = repaired(given, select=["G216"])
+    assert [each.message.partition(" is")[0] for each in found.mended] == ["the output 'r'"] * 2
+    branch = made.graph.node[2].attribute[0].g
+    assert [each.name for each in branch.output] == ["s", "r_1", "r_1"]
+    assert [(each.op_type, [*each.input], [*each.output]) for each in branch.node] == [("Identity", ["r"], ["r_1"])]
 
 
 @pytest.mark.parametrize("condition", ["bool c", "bool c = {1}"])

@@ -54,6 +54,7 @@ LONG = 20_000
         (tensor(dims=[0], float_data=[1]), ["M206"]),
         (tensor(dims=[], float_data=[1]), []),
         (tensor(dims=[-1], float_data=[1]), ["M206"]),
+        (tensor(dims=[2, -1, -1], raw_data=bytes(8)), ["M206"]),
         (tensor(dims=[1 << 40, 1 << 40], float_data=[1]), ["M206"]),
         (tensor(0, float_data=[1, 2, 3]), ["G501"]),
         (tensor(raw_data=bytes(11)), ["M206"]),

@@ -95,6 +95,7 @@ def test_schemas_and_targets_are_those_of_the_folder_above(project):
     ("text", "said"),
     [
         ("[tool.opset.convert]\npaln = true", "did you mean plan?"),
+        ("[tool.opset.convert]\ninput = 'small.onnx'", "help    opset convert --help lists them"),
         ("[tool.opset.conver]\nplan = true", "did you mean convert"),
         ("[tool.opset.convert]\nplan = 1", "plan is neither true nor false"),
         ("[tool.opset.convert]\nplan = 1.5", "help    write true or false, without quotes"),

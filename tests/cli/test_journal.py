@@ -178,6 +178,15 @@ def test_a_model_is_passed_over_if_nothing_that_its_report_follows_from_changed(
     assert ("1 of them was in out.jsonl already" in again.stdout) == passed_over
 
 
+def test_a_model_is_passed_over_whichever_others_a_call_has(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        Path(f"{name}.onnxtxt").write_text(MODEL % "Relu")
+    for models, said in (("a", "no findings"), ("a b", "1 of them was"), ("b a", "2 of them were")):
+        names = [f"{name}.onnxtxt" for name in models.split()]
+        assert said in run("check", *names, "--report", "out.jsonl").stdout
+
+
 def test_a_second_model_from_stdin_is_never_passed_over(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.onnxtxt").write_text(MODEL % "Relu")

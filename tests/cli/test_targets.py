@@ -158,6 +158,13 @@ def test_all_of_a_release_is_shown(folder):
         "versions": {"lowest": 1, "highest": 11}, "types": {"T": ["float"]}, "input_ranks": [4], "values": {},
         "constant_inputs": ["W"], "attributes": {"group": 1, "auto_pad": ["NOTSET", "VALID"]},
     }  # fmt: skip
+    assert "\n  operators   1 of ai.onnx, 1 of com.acme\n" in shown("acme-npu==1.9")
+    later = {**RIGHT, "operators": {**RIGHT["operators"], "com.acme": {"Scale": [{"since": "1.10"}]}}}
+    (folder / "acme.yaml").write_text(json.dumps(later))
+    assert "\n  operators   1 of ai.onnx\n" in shown("acme-npu==1.9")
+    assert [json.loads(shown(f"acme-npu=={name}", "--format", "json"))["source"] for name in ("1.9", "1.10")] == [
+        "its table; a page", "its table"
+    ]  # fmt: skip
     assert shown("acme-npu").splitlines() == [
         "acme-npu: the NPU of ACME; also npu, acme:npu",
         "  release  opsets                               IR version  how         operators",
@@ -166,6 +173,12 @@ def test_all_of_a_release_is_shown(folder):
         "  2.0      -                                    -           derived     no",
         "  note: later ones were not read",
     ]
+
+
+def test_a_release_may_state_its_source_alone(folder):
+    (folder / "acme.yaml").write_text(json.dumps({key: each for key, each in RIGHT.items() if key != "source"}))
+    for release, source in (("1.9", "a page"), ("1.10", "")):
+        assert run_json("targets", "show", f"acme-npu=={release}", "--target", "acme.yaml")["source"] == source
 
 
 def test_a_runtime_with_the_kernels_of_another(folder):

@@ -694,6 +694,14 @@ def test_lint_runs_code_beside_what_a_call_names_unless_it_forbids_it(own, path,
     assert ("was not run" in result.stderr) is (option is None and not runs)
 
 
+def test_lint_of_one_domain_leaves_adapters_of_others_alone(own, folder):
+    other = own.parent.parent / "com.other"
+    other.mkdir()
+    (other / "adapters.py").write_text("raise SystemExit('this was run')")
+    assert "this was run" not in run("lint", "schemas/com.example").output
+    assert "this was run" in run("lint", "schemas").output
+
+
 def test_nothing_is_locked_if_findings_were_left_out(own, folder, monkeypatch):
     (own.parent / "Abc.yaml").write_text(GOOD.replace("Twice", "Abc"))
     later = folder / "later" / "com.later"

@@ -47,6 +47,24 @@ def test_a_release_has_parts_for_each_domain_that_changed(name, expected):
     assert [part["title"] for part in page.page["parts"]] == expected
 
 
+def test_domains_that_no_release_has_are_not_listed_with_the_releases():
+    site = Site(REGISTRY, Paths(REGISTRY, [ML, "com.acme", ""]), Convertibility(REGISTRY), {})
+    *_, listed = index_pages._release_pages(site)
+    assert listed.page["parts"][0]["table"]["head"] == ["Release", "IR version", ML, "ai.onnx"]
+
+
+def test_the_page_of_a_type_has_a_part_for_each_domain():
+    site = Site(REGISTRY, Paths(REGISTRY, [ML, ""]), Convertibility(REGISTRY), {})
+    operators = [
+        index_pages.OperatorEntry(domain, name, REGISTRY.versions(name, domain), "")
+        for domain, name in ((ML, "Binarizer"), ("", "Abs"))
+    ]
+    pages = {each.path: each.page for each in index_pages._type_pages(site, operators)}
+    parts = pages["types/double.html"]["parts"]
+    names = [[row["cells"][0]["links"][0]["name"] for row in each["table"]["rows"]] for each in parts]
+    assert [each["title"] for each in parts] == [ML, "ai.onnx"] and names == [["Binarizer"], ["Abs"]]
+
+
 def test_each_type_that_operators_take_has_a_page():
     site = Site(REGISTRY, Paths(REGISTRY, [""]), Convertibility(REGISTRY), {})
     names = ["Not", "RegexFullMatch"]

@@ -24,7 +24,7 @@ from opset.docgen.body import (
     body_picture,
     replacement_pictures,
 )
-from opset.docgen.picture import LABEL, SMALL, Box, Diagram, Edge, column_count, picture, stylesheet
+from opset.docgen.picture import LABEL, SMALL, Box, Diagram, Edge, _points_and_lines, column_count, picture, stylesheet
 from opset.opsets.registry import default_registry
 from opset.schemas.model import FunctionBody, Parameter
 
@@ -251,6 +251,14 @@ def test_numbers_of_element_types_are_their_names(name, operator, text):
     node.attribute[0].ref_attr_name = "b"
     assert _attribute_text(node, node.attribute[0]) == "@b"
     assert _attribute_text(node, helper.make_attribute(name, 0)) == "0"
+
+
+def test_a_box_that_needs_nothing_is_just_above_the_first_box_that_uses_it():
+    boxes = [Box(name, (), "", "node") for name in "abcdef"]
+    edges = [Edge(*each) for each in ((0, 1, "a"), (1, 2, "b"), (2, 3, "c"), (4, 3, "e"), (5, 2, "f"), (5, 3, "f"))]
+    points, lines = _points_and_lines(Diagram("it", boxes, edges))
+    assert [each.layer for each in points] == [0, 1, 2, 3, 2, 1, 2]  # the last is where the line of f passes
+    assert len(lines) == 7 and sorted(len(each.above) for each in points) == [0, 0, 0, 1, 1, 2, 3]
 
 
 def test_lines_and_names_are_cut_to_a_box():

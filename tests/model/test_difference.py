@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,6 +55,12 @@ def test_a_block_is_no_larger_than_what_differs():
     assert [*changed_blocks("rKra", "rKrb")] == [(3, 4, 3, 4)]
     assert [*changed_blocks("ab", "ab")] == [] and [*changed_blocks("", "a")] == [(0, 0, 0, 1)]
     assert [*changed_blocks("aXbYc", "aZbYWc")] == [(1, 2, 1, 2), (4, 4, 4, 5)]
+
+
+@pytest.mark.parametrize(("old", "new"), [("axyb", "xyabxy"), ("xyabxy", "axyb")])
+def test_lines_that_occur_once_decide_what_is_the_same(old, new):
+    blocks = [*changed_blocks(old, new)]
+    assert all("a" not in old[start:stop] and "b" not in old[start:stop] for start, stop, _, _ in blocks)
 
 
 def test_hunks_have_three_lines_around_and_are_joined_when_they_meet():

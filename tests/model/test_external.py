@@ -406,10 +406,12 @@ def test_it_may_be_linked(path, tmp_path, monkeypatch):
 
 def test_one_file_by_two_names_is_copied_once(tmp_path):
     (tmp_path / "out").mkdir()
-    path = write(tmp_path / "in", tensor("a", 4, location="weights"), tensor("b", 4, location="./weights"))
+    locations = {"a": "weights", "b": "./weights", "c": "more"}
+    path = write(tmp_path / "in", *[tensor(name, 4, location=each) for name, each in locations.items()])
+    (path.parent / "more").write_bytes(DATA)
     load(path).save(tmp_path / "out" / "copy.onnx", external="copy")
     assert payloads(load(tmp_path / "out" / "copy.onnx")) == payloads(load(path))
-    assert listing(tmp_path / "out") == ["copy.onnx", "weights"]
+    assert listing(tmp_path / "out") == ["copy.onnx", "more", "weights"]
 
 
 def test_taking_the_data_from_a_tensor_leaves_what_is_not_ours(path):

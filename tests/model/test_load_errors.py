@@ -342,6 +342,8 @@ def test_groups_are_skipped_whole():
     loaded = load(content)
     assert loaded.proto.graph.name == "g"
     assert loaded.SerializeToString() == content
+    data = source.BytesSource(b"\x9b\x06\x0b\x0c\x9c\x06\x08\x01")
+    assert [(each.number, each.start, each.end) for each in wire.fields(data, 0, 8)] == [(99, 0, 6), (1, 7, 8)]
     loaded.proto.producer_name = "touched"
     theirs = onnx.ModelProto.FromString(content)
     theirs.producer_name = "touched"

@@ -60,8 +60,8 @@ def test_a_reference_that_may_be_missing_does_not_hide_a_default():
 def test_values_of_subgraphs_get_new_names_and_capture_by_the_new_names():
     function = """F <k> (a, n) => (o) {
         t = Neg (a)
-        o = If (n) <then_branch = g () => (float[N] u) <float[N] t2> { x = Op <p: int = @k> (t)  t2 = Abs (x)
-                                                                      u = Add (t2, a) },
+        o = If (n) <then_branch = g () => (float[N] u) <float[N] t2, float[N] t, float q> {
+                        x = Op <p: int = @k> (t)  t2 = Abs (x)  u = Add (t2, a) },
                     else_branch = h () => (t) <float w = {1}> { v = Identity (w) }>
     }"""
     made = splice(function, "y = d.F <k = 5> (x, c)", "t = Neg (x)  y = Relu (t)").nodes
@@ -74,7 +74,7 @@ def test_values_of_subgraphs_get_new_names_and_capture_by_the_new_names():
     ]
     assert then.node[0].attribute[0].i == 5
     assert then.output[0].name == "y__u" and not then.output[0].type.tensor_type.shape.dim[0].dim_param
-    assert then.value_info[0].name == "y__t2"
+    assert [value.name for value in then.value_info] == ["y__t2"]
     assert other.output[0].name == "y__t" and other.initializer[0].name == other.node[0].input[0] == "y__w"
 
 

@@ -203,6 +203,7 @@ def test_a_value_of_a_test_is_computed_as_its_module_is_collected(code, monkeypa
 
 def test_a_function_with_a_cache_runs_once(monkeypatch):
     for decorator, once in (("@cache", True), ("@functools.lru_cache(maxsize=1)", True), ("@cached_property", False)):
+        module._lines_run_again.cache_clear()
         text = f"{decorator}\ndef found():\n    return max(1, 2)\n".encode()
         monkeypatch.setattr(module, "_lines", lambda file, text=text: text.splitlines(keepends=True))
         assert {each.runs_once for each in mutants("opset/found.py")} == {once}

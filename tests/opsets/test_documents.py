@@ -162,6 +162,50 @@ def test_what_a_document_declares_goes_out_again(tmp_path):
     )
 
 
+DATED = """operator: Turn
+family: acme
+versions:
+- since: 3
+  doc: it
+  types: {T: [float, double]}
+  inputs: [{name: X, type: T, doc: it}]
+  outputs: [{name: Y, type: T, doc: it}]
+  change: {types: {T: [+double]}, adapters: {up: derived, down: derived}}
+- {since: 1, like: 3, types: {T: [float]}}
+special_cases:
+- always
+- {text: new, since: 3}
+- {text: old, until: 1}
+implementations:
+  acme:
+  - {text: all, tested: "1", examples: [always, new]}
+  - {text: none, tested: "1", examples: [new]}
+  onnxruntime:
+  - {text: late, tested: "1.31", since: 3}
+examples:
+- {name: always, since: 1, inputs: [{float: [1]}], outputs: [{float: [1]}]}
+- {name: new, since: 3, inputs: [{float: [2]}], outputs: [{float: [2]}]}
+- {name: old, since: 1, until: 1, inputs: [{float: [3]}], outputs: [{float: [3]}]}
+"""
+
+
+def test_an_older_operator_set_has_what_held_then(tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    (tmp_path / "com.acme/Turn.yaml").write_text(DATED)
+    parts = []
+    for version in (1, 3):
+        (operator,) = get_operator_set("com.acme", version, schemas=[tmp_path]).operators
+        plain = operator.root.plain()
+        names = [each.name for each in operator.examples]
+        parts.append((len(operator.schemas), names, plain["special_cases"], plain["implementations"]))
+    none = {"text": "none", "tested": "1"}
+    old = {"acme": [{"text": "all", "tested": "1", "examples": ["always"]}, none]}
+    assert parts[0] == (1, ["always", "old"], ["always", {"text": "old", "until": 1}], old)
+    versions, names, cases, notes = parts[1]
+    assert (versions, names, len(cases)) == (2, ["always", "new", "old"], 3)
+    assert notes["acme"][1] == {**none, "examples": ["new"]} and [*notes] == ["acme", "onnxruntime"]
+
+
 def test_the_newest_version_is_taken_and_others_are_refused():
     assert get_operator_set("ai.onnx.ml").version == default_registry().domains["ai.onnx.ml"]
     for domain, version in (("com.nowhere", None), ("", 0), ("", 10_000)):
@@ -328,6 +372,7 @@ def test_types_and_defaults_of_functions_are_told(foreign):
     kinds = {name: attribute.type for name, attribute in scaled.attributes.items() if name in held}
     assert kinds == {"a": "floats", "b": "ints", "c": "string", "d": "strings", "e": "int"}
     assert [scaled.attributes["alpha"].default, scaled.attributes["beta"].default] == [pytest.approx(0.1), None]
+    assert scaled.function[0].where == (("beta", "given"),)  # alpha always has a value
     defaults = {name: scaled.attributes[name].default for name in held}
     assert {name: list(each) if isinstance(each, tuple) else each for name, each in defaults.items()} == held
 

@@ -1,7 +1,10 @@
 """The grammar of constraints: what is read of patterns and conditions, and why others cannot be read."""
 
+from dataclasses import replace
+
 import pytest
 
+from opset.opsets.registry import get_schema
 from opset.schemas.constraints.grammar import (
     MAX_LENGTH,
     Expression,
@@ -15,6 +18,8 @@ from opset.schemas.constraints.grammar import (
     ranked_input,
     terms_of,
 )
+from opset.schemas.constraints.wording import conditions_text
+from opset.schemas.model import Attribute
 
 
 def number(value):
@@ -182,3 +187,11 @@ def test_what_cannot_be_read_is_told(parse, text, why):
     with pytest.raises(ValueError) as caught:
         parse(text)
     assert str(caught.value) == why
+
+
+def test_a_condition_on_a_list_is_one_on_each_of_its_elements():
+    schema = get_schema("Transpose")
+    (condition,) = [each for each in schema.conditions if each.kind == "values"]
+    assert conditions_text([condition], schema) == "0 <= each of perm < len(perm)"
+    single = replace(schema, attributes={"perm": Attribute("perm", "int")})
+    assert conditions_text([condition], single) == "0 <= perm < len(perm)"

@@ -427,7 +427,15 @@ def test_s241_a_released_version_is_not_in_the_lock(tmp_path):
     assert (finding.code, finding.place.rpartition(":")[0]) == ("S241", f"{tmp_path}/com.acme/Scale.yaml:19")
     assert finding.why == "version 2 of com.acme is released, since the lock has it"
     assert finding.help.endswith("lock it: opset lint --lock; if it is new, give it a version above 2")
-    lock["com.acme"]["Scale"] = {"1": "0" * 64}
+    lock["com.acme"] = {"Other": {"1": "0" * 64}}  # version 2 may be new, version 1 is not
+    (tmp_path / "lock.json").write_text(json.dumps(lock))
+    write(tmp_path, TEXT.replace("Scale", "Tail"), "Tail")
+    assert [each.message.partition(" is")[0] for each in lint([tmp_path]) if each.code == "S241"] == [
+        "Scale 1",
+        "Tail 1",
+    ]
+    (tmp_path / "com.acme" / "Tail.yaml").unlink()
+    lock["com.acme"] = {"Scale": {"1": "0" * 64}}
     (tmp_path / "lock.json").write_text(json.dumps(lock))
     assert codes(lint([tmp_path])) == ["S203"]  # version 2 may be new
     target = folder_of_domains(tmp_path)

@@ -2,10 +2,27 @@
 
 import pytest
 
-from opset.schemas.model import Example, ExampleValue, FunctionBody, OpSchema, Parameter, example_versions, is_random
+from opset.schemas.model import (
+    Example,
+    ExampleValue,
+    FunctionBody,
+    OpSchema,
+    Parameter,
+    example_versions,
+    is_old_value,
+    is_random,
+)
 from opset.schemas.names import domain_name, near_miss, normalize_domain
 
 MANY = 2**31 - 1
+
+
+@pytest.mark.parametrize(
+    ("value", "old", "equal"),
+    [([], 1, True), ([1, 1], 1, True), ((1, 2), 1, False), (1, 1, False), (1, 0, True), (2, 0, False)],
+)
+def test_the_value_with_which_nothing_changes_may_be_a_list_of_any_length(value, old, equal):
+    assert is_old_value(value, {"all": 1} if old else 1) is equal
 
 
 def parameters(*options, least=1):

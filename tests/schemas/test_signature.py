@@ -1,5 +1,7 @@
 """Whether a node fits its schema: arity, types, attributes, and the values that attributes declare to be legal."""
 
+from dataclasses import replace
+
 import pytest
 
 from opset.opsets.registry import get_schema
@@ -141,6 +143,9 @@ def test_values_of_choices_and_types_as_words():
     ]
     assert signature.data_types(TWO, TWO.attributes["to"]) == {"float", "int64", "int8"}
     assert signature.data_types(TWO, Attribute("to", "int", kind="data_type")) == set()
+    sequences = schema_of(Attribute("to", "int", kind="data_type", choices=("T",)))
+    sequences = replace(sequences, types={"T": ("seq(tensor(int8))", "tensor(float)", "optional(string)")})
+    assert signature.data_types(sequences, sequences.attributes["to"]) == {"int8", "float"}
     assert [each.name for each in signature.declared_attributes(TWO)] == ["m", "axis", "to"]
     assert [each.name for each in TWO.attributes.values() if signature.needs_ranks(each)] == ["axis"]
     assert signature.needs_ranks(Attribute("a", "int", range="0 <= x < rank(Y)"))

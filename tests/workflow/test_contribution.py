@@ -25,8 +25,9 @@ from opset.workflow.contribution.checklist import (
     checks,
     markdown_lines,
 )
-from opset.workflow.contribution.checks import check_attributes, check_version_number
+from opset.workflow.contribution.checks import check_attributes, check_rank, check_version_number
 from opset.workflow.contribution.reviewed_version import MISSING, NOT_APPLICABLE, OPEN, PASSED
+from opset.workflow.examples.runner import InferenceGap
 from tests.cli.commands import run, run_json
 from tests.test_docs import ROOT
 
@@ -286,6 +287,22 @@ def test_a_type_that_the_kernel_does_not_compute_is_missing(folder):
     assert missing.state == "missing" and missing.place.endswith("Thin.yaml:24:8")
     assert missing.why.startswith("the kernel does not compute tensor(float16): ")
     assert passed.why == "2 types in examples, 0 with examples cast to them"
+
+
+def test_sizes_that_are_not_known_are_no_missing_rank():
+    gaps = [InferenceGap("Thin", 2, name, "open", known) for name, known in (("one", "float[?]"), ("two", "float"))]
+    report = SimpleNamespace(gaps=gaps[:1], passed={"inference": 2})
+    version = SimpleNamespace(
+        examples=[Example("one", 2), Example("two", 2)],
+        test_part=lambda name: report,
+        example_place=lambda example: f"at {example.name}",
+        place_of=lambda field: f"at {field}",
+    )
+    assert [(each.state, each.place) for each in check_rank(version)] == [(PASSED, "at shape")]
+    report.gaps = gaps
+    assert [(each.state, each.place) for each in check_rank(version)] == [(OPEN, "at two")]
+    report.gaps, report.passed = [], {"inference": 0}
+    assert [each.state for each in check_rank(version)] == [NOT_APPLICABLE]
 
 
 def test_a_kernel_of_no_operator_is_no_fault_of_another(folder):

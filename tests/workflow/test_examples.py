@@ -974,6 +974,8 @@ def test_under_which_versions_functions_are_called():
         11
     }
     assert _versions_in_use("kernel", versions, [14]) == set()
+    ruled = [replace(versions[0], shape=""), replace(versions[1], shape="X"), replace(versions[2], shape="")]
+    assert _versions_in_use("infer", ruled, [1, 11, 13]) == {1, 13} and _versions_in_use("kernel", ruled, [11]) == {11}
     assert _versions_in_use("up", versions, []) == {
         each.since_version for each in versions if each.change and each.change.up == "written"
     }

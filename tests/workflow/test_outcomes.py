@@ -4,6 +4,7 @@ import ast
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 
@@ -243,6 +244,12 @@ def test_forms_of_an_example_in_which_less_is_known():
         ["Unknown"],
     ]
     assert len({str(form(each)[0]) for each in varied_forms(relu, one)} - {"[(1, None)]"}) > 6
+    mixed = replace(relu, types={"T": ("seq(tensor(float))", "tensor(double)", "optional(tensor(float))")})
+    assert [form(each)[0] for each in varied_forms(mixed, one)][4:] == [[(11, [2])]]
+    where = default_registry().schema("Where", 16)
+    three = example._replace(inputs=(ExampleValue("tensor(bool)", [True], (1,)), values[0], values[0]))
+    unknown = [[each == "Unknown" for each in form(each)[0]] for each in varied_forms(where, three)]
+    assert [unknown[number] for number in (3, 7, 11)] == [[True, False, False], *[[False, True, True]] * 2]
     cast = default_registry().schema("Cast", 21)
     found = [form(each)[0] for each in varied_forms(cast, one)][4 : 4 + len(cast.types["T1"]) + 2]
     # Each type of T1 as that of the input; those that older versions lack, as that of a constant, too.

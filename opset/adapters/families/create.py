@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from opset.adapters.building.positions import integers_below, sizes_of, vector_along
 from opset.adapters.building.shared import BFLOAT16, SMALL_FLOATS, cast, float32, negative_mask
@@ -134,11 +135,16 @@ def range_27_down(op: Builder, node: Node) -> Result:
     return op.Cast(wide, to=NUMBERS[element])
 
 
+WIDE_RANGE = "`limit` less `start` has more than 64 bits"
+
+
 @lower("Range", since=11)
+@refuses("C204", WIDE_RANGE)
 def range_lowered(op: Builder, node: Node) -> Result:
     """Count the elements, and multiply their positions by the step; a range of known numbers is a constant.
 
-    If the limit less the start does not fit into 64 bits, it wraps around, as it does in runtimes.
+    If the limit less the start does not fit into 64 bits, it is refused where both are known. Otherwise, the difference
+    wraps around, as it does in runtimes.
     """
     element = node.need_element(0)
     bounds = [node.constant(index) for index in range(3)]
@@ -156,25 +162,35 @@ def range_lowered(op: Builder, node: Node) -> Result:
         positions = op.Cast(integers_below(op, _at_least_zero(op, count)), to=NUMBERS[element])
         return op.Add(op.Mul(positions, node.input(2)), node.input(0))
     first, last, step = (cast(op, x, element, "int64") for x in node.inputs)
-    span = last if start == 0 else op.Sub(last, first)
-    if delta == 1:
-        count = span
-    elif delta is not None and 1 < delta <= 2**31:
-        # A span that overflows so would give 2**32 elements.
-        count = op.Div(op.Add(span, op.const(delta - 1)), step)
-    elif delta == -1:
-        count = op.Sub(first, last)
+    if start is not None and limit is not None and not -(2**63) <= limit - start < 2**63:
+        if not delta:
+            raise Refusal("C204", WIDE_RANGE, "state 'delta' as a constant, or compute the numbers otherwise")
+        count = str(op.const(min(max(-((start - limit) // delta), 0), 2**63 - 1)))
     else:
-        # The steps to the last element, which is before the limit, and one.
-        sign = op.Sign(span)
-        one = sign if delta is not None and delta > 0 else op.Mul(sign, op.Sign(step))
-        count = op.Add(op.Div(op.Sub(span, sign), step), one)
-    values = integers_below(op, _at_least_zero(op, count))
+        count = _at_least_zero(op, _count_of_range(op, (first, last, step), start, delta))
+    values = integers_below(op, count)
     if delta != 1:
         values = op.Mul(values, step)
     if start != 0:
         values = op.Add(values, first)
     return cast(op, values, "int64", element)
+
+
+def _count_of_range(op: Builder, bounds: Sequence[str], start: int | None, delta: int | None) -> str:
+    """Return how many elements a range of int64 has, at most 0 if none; an unknown `start` or `delta` is None."""
+    first, last, step = bounds
+    if delta == -1:
+        return str(op.Sub(first, last))
+    span = last if start == 0 else str(op.Sub(last, first))
+    if delta == 1:
+        return span
+    if delta is not None and 1 < delta <= 2**31:
+        # A span that overflows so would give 2**32 elements.
+        return str(op.Div(op.Add(span, op.const(delta - 1)), step))
+    # The steps to the last element, which is before the limit, and one.
+    sign = op.Sign(span)
+    one = sign if delta is not None and delta > 0 else op.Mul(sign, op.Sign(step))
+    return str(op.Add(op.Div(op.Sub(span, sign), step), one))
 
 
 def _at_least_zero(op: Builder, count: str) -> str:

@@ -63,10 +63,10 @@ def clip_11_up(op: Builder, node: Node) -> Result:
 def clip_11_down(op: Builder, node: Node) -> Result:
     """Write constant bounds that float holds as attributes; otherwise, compute the definition of Clip by Max and Min.
 
-    They also do so for a `min` above `max`, which was not defined.
+    They also do so for a `min` above `max`, which was not defined. A bound that is NaN limits nothing.
     """
     element = node.need_element(0)
-    bounds = [_bound_of(node, index, sign * LARGEST[element]) for _, index, sign in SIDES]
+    bounds = [_bound_of(node, index, sign * LARGEST[element], sign * math.inf) for _, index, sign in SIDES]
     stated: dict[str, Any] = {
         name: value
         for (name, index, _), value in zip(SIDES, bounds, strict=True)
@@ -74,16 +74,30 @@ def clip_11_down(op: Builder, node: Node) -> Result:
     }
     if all(float32(value) == value for value in bounds) and bounds[0] <= bounds[1]:
         return op.copy(node, inputs=[node.input(0)], **stated)
-    lowest, highest = (node.input(index) or op.const(sign * LARGEST[element], element) for _, index, sign in SIDES)
+    lowest, highest = (
+        _name_of_bound(op, node, index, bound, sign * math.inf)
+        for (_, index, sign), bound in zip(SIDES, bounds, strict=True)
+    )
     return op.Min(op.Max(node.input(0), lowest), highest)
 
 
-def _bound_of(node: Node, index: int, absent: float) -> float:
-    """Return a bound, NaN if it is not constant; `absent` is its value if there is no input."""
+def _bound_of(node: Node, index: int, absent: float, infinity: float) -> float:
+    """Return a bound, NaN if it is not constant; `absent` is its value if there is none, `infinity` if it is NaN."""
     if not node.input(index):
         return absent
     constant = node.constant(index)
-    return float(constant.values[0]) if constant is not None and len(constant.values) == 1 else math.nan
+    if constant is None or len(constant.values) != 1:
+        return math.nan
+    bound = float(constant.values[0])
+    return infinity if math.isnan(bound) else bound
+
+
+def _name_of_bound(op: Builder, node: Node, index: int, bound: float, infinity: float) -> str:
+    """Return the name of a bound, or `infinity` if it is NaN: that limits nothing, where Max and Min would give NaN."""
+    element = node.need_element(0)
+    if math.isnan(bound):
+        return str(op.Where(op.IsNaN(node.input(index)), op.const(infinity, element), node.input(index)))
+    return str(op.const(bound, element))
 
 
 @down("Clip", since=12)

@@ -22,15 +22,14 @@ def list_initializers(context: CheckContext) -> Iterator[Mend]:
 
     Models that state no IR version stay. Yields a Mend for each graph.
     """
-    for body in context.bodies:
-        if context.ir_version and any(True for _ in check_initializers_listed(body, context)):
-            listed = {*body.input_names()}
-            missing = [each for each in body.proto.initializer if each.name and each.name not in listed]
-            for tensor in missing:
-                list_as_input(body.proto, tensor)
-            if missing:
-                names = listing([tensor.name for tensor in missing])
-                yield Mend("G208", f"initializers are listed as inputs: {names}", body.label)
+    for body in context.bodies if context.ir_version else ():
+        listed = {*body.input_names()}
+        missing = [each for each in body.proto.initializer if each.name and each.name not in listed]
+        for tensor in missing:
+            list_as_input(body.proto, tensor)
+        if missing:
+            names = listing([tensor.name for tensor in missing])
+            yield Mend("G208", f"initializers are listed as inputs: {names}", body.label)
 
 
 @CHECKER.fix("G101 G214 W202")

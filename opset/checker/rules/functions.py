@@ -76,7 +76,7 @@ def check_operators_of_functions(context: CheckContext) -> Iterator[Finding]:
     """
     imports = context.imports(context.main)
     for (domain, name, overload), body in context.functions.items():
-        may_be_either = not overload and domain in imports and _is_text((name, domain))
+        may_be_either = not overload and domain in imports
         since = _since(name, domain, imports[domain], default_registry()) if may_be_either else None
         if since is not None:
             message = f"{domain_name(domain)} has an operator {quote(name)}, too, since version {since}"
@@ -153,7 +153,7 @@ def check_compatibility(context: CheckContext) -> Iterator[Finding]:
         moved = {domain for domain, version in own.items() if versions[domain] != version}
         first: dict[Operator, int] = {}
         for index, operator in enumerate(body.operators if moved else ()):
-            if operator[1] in moved and _is_text(operator):
+            if operator[1] in moved:
                 first.setdefault(operator, index)
         for (name, domain), index in first.items():
             here, there = (_since(name, domain, each[domain], context.registry) for each in (own, versions))
@@ -253,7 +253,7 @@ def _is_required(attribute: Any, operator: Operator, versions: Mapping[str, int]
     The result is False if the operator or the attribute is not known.
     """
     name, domain = operator
-    if not _is_text(operator) or domain not in versions:
+    if domain not in versions:
         return False
     schema = context.registry.schema(name, versions[domain], domain)
     return schema is not None and attribute in schema.attributes and schema.attributes[attribute].required
@@ -299,8 +299,3 @@ def _since(name: str, domain: str, version: int, registry: Registry) -> int | No
     """Return the since_version of an operator at a version of its domain, None if it does not exist or is not known."""
     schema = registry.schema(name, version, domain) if domain in registry.domains else None
     return None if schema is None else schema.since_version
-
-
-def _is_text(operator: Operator) -> bool:
-    """Return whether the name and domain of an operator are text; names that are not valid UTF-8 are bytes."""
-    return all(isinstance(word, str) for word in operator)

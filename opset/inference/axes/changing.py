@@ -141,8 +141,7 @@ def resize(
 
     Returns:
         Three values: the resized model, or `model` itself if no size changes; the numbers for variables, by name; and a
-            line of text for each change of a node. The numbers may have names that are not in the model; the caller has
-            to report these.
+            line of text for each change of a node. Whether the model has these variables is for the caller to check.
 
     Raises:
         UsageError: U103 if a new size is not valid, a size of 0 is to change, a variable is to have another name, or an
@@ -220,7 +219,7 @@ def _check_sizes(
 
     Args:
         sizes: the new sizes, by name of the old size: "x.0", or the name of a variable.
-        rest: the part of `sizes` that is meant for variables: names that are neither in `known` nor axes of outputs.
+        rest: the part of `sizes` that is meant for variables.
         known: the axes whose sizes the model states as numbers, by name.
         variables: the names of sizes that are variables.
         params: the dim_params of axes, by name of the axis.

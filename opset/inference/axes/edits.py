@@ -124,7 +124,7 @@ class Edits:
             dtype: the element type of a constant, None for int64.
 
         Raises:
-            Blocked: the new size is a variable, and an element is neither a number nor a multiple of it.
+            Blocked: an element is still symbolic after the new size is put in, and is no integer multiple of it.
         """
         sizes = [self.with_new_size(size) for size in elements]
         key = (tuple(sizes), dtype)

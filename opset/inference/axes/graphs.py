@@ -172,9 +172,9 @@ def _body(tracking: Pass, index: int) -> Any:
 def _initial_places(tracking: Pass, index: int, call: Call, positions: Sequence[int]) -> list[Place | None]:
     """Return the place of the resized axis in each initial state of a loop, None for a state without it.
 
-    A state without the axis may stay as it is, or be repeated along an axis whose slices are equal; an empty sequence
-    may have the axis anywhere. `tracking.choose` decides. For a state that is repeated, the node is changed. Raises
-    Blocked if a state holds sizes that depend on the axis.
+    A state without the axis may stay as it is. It may also be repeated along an axis whose slices are equal: the node
+    is then changed. An empty sequence may have the axis anywhere. `tracking.choose` decides between several
+    possibilities. Raises Blocked if a state holds sizes that depend on the axis.
 
     Args:
         tracking: the pass over the graph that the node is in.

@@ -190,8 +190,9 @@ class AxisStep:
     def set_elements(self, index: int, elements: Sequence[Size], why: str) -> None:
         """Change the node: its integer input at `index` gets these elements, which may depend on the new size.
 
-        `why` becomes part of a note for the user. Raises Blocked if the new size is a variable, and an element is
-        neither a number nor a multiple of it.
+        If the new size is a number, it is put in first. The input becomes a new initializer; if an element is still
+        symbolic, new nodes compute the input at run time. `why` becomes part of a note for the user. Raises Blocked if
+        a symbolic element is no integer multiple of the new size.
         """
         name = self._tracking.edits.vector(self.call.names[index], elements, self.call.dtype(index))
         self._tracking.edits.replace(self._index, index, name, self._name(index), why)

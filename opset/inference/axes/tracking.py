@@ -63,7 +63,8 @@ class Tracking:
             before: the size of the axis in the model.
             after: the variable that stands for its new size.
             edits: collects the changes.
-            told: for each decision between places, the position of the place to take; later decisions take the first.
+            told: for each decision in order, the position of the place to take among its candidates. After the last of
+                these decisions, the first candidate is taken.
         """
         self._engine = engine
         self._parent: Tracking | None = None
@@ -328,7 +329,8 @@ def follow(make: Callable[[Sequence[int]], Tracking], accept: Callable[[Tracking
     Args:
         make: makes a pass with the given decisions: for each, the position of the candidate to take.
         accept: raises TrackingStopped if the outputs of a pass are not wanted.
-        limit: the greatest number of passes until the first success, and for each other candidate.
+        limit: the greatest number of passes until the first success. Each candidate that is tried later has as many
+            passes again; if none of these succeeds, it does not contradict the first success.
 
     Raises:
         TrackingStopped: no pass succeeds, or two succeed with the axis at different places of an output.
@@ -358,9 +360,8 @@ def _search(
 ) -> tuple[tuple[Tracking, list[int]] | None, TrackingStopped | None]:
     """Return the first pass that succeeds, with its decisions, and the error of the failed pass that came farthest.
 
-    The last decision is varied first, like the last digit of a counter. A pass that `accept` refuses came farther than
-    any pass that stopped at a node. The first result is None if no pass succeeds within `limit` passes, the second if
-    no pass failed.
+    The last decision is varied first, like the last digit of a counter. The first result is None if no pass succeeds
+    within `limit` passes. The error is None if no pass failed.
 
     Args:
         make: makes a pass with the given decisions, each the position of the candidate to take.

@@ -122,8 +122,8 @@ SIZES = Algebra(equal, at_most, less, apply_to_sizes, Dim)
 def check_declared_constraints(call: Call) -> None:
     """Raise Violation if a node certainly breaks a constraint that its operator's YAML declares for its inputs.
 
-    If it breaks none, `call` stores what follows from the constraints: more precise shapes of inputs, which
-    `call.shape` then returns, and the sizes of names in declared shapes, such as "N", for `call.size` and `call.run`.
+    If it breaks none, `call` stores what follows from the constraints: `call.shape` then returns more precise shapes of
+    inputs. `call.size` and `call.run` return the sizes that names in declared shapes, such as "N", stand for.
     """
     plan = plan_of(call.schema)
     if plan is None:

@@ -134,8 +134,7 @@ def round_to_type(element: Element, type_: str | None) -> Element:
     """Return a number as a value of an element type such as "float16"; integer types cut off the fraction.
 
     The result is None if the number is None or text, or does not fit. It is also None for a type other than integers of
-    8 to 64 bits, float, float16, double and bool. A symbolic size is returned unchanged, even for float types, which
-    hold all integers only up to a limit.
+    8 to 64 bits, float, float16, double and bool. A symbolic size is returned unchanged.
     """
     if isinstance(element, Dim) or element is None:
         return element

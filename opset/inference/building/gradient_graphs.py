@@ -29,8 +29,8 @@ def is_gradient(node: Any) -> bool:
 def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Body:
     """Return the part of a graph that the Gradient node at `index` differentiates, as a graph of its own.
 
-    Its inputs are the values `xs` and `zs`. Its nodes are copies of the nodes on the paths from them to `y`. Its
-    outputs are `y` and every other value that these nodes read or compute.
+    Its inputs are the values that the attributes `xs` and `zs` name. Its nodes are copies of the nodes on the paths
+    from these inputs to the value `y`. Its outputs are `y` and every other value that these nodes read or compute.
 
     Args:
         body: the graph or function with the node.
@@ -38,8 +38,8 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
         attributes: the AttributeProtos of the node, by name.
 
     Raises:
-        RunError: R202 if `xs`, `zs` or `y` do not name values of the graph or a graph around it, `xs` and `zs` name a
-            value twice, or `y` depends on its own gradient; R201 if the part has a Gradient node itself.
+        RunError: R202 if an attribute names a value that does not exist; R202 if `xs` and `zs` name a value twice; R202
+            if `y` depends on its own gradient; R201 if the part has a Gradient node itself.
     """
     place = body.location(index)
     xs, zs = (
@@ -103,7 +103,7 @@ def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[
 def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str) -> list[int]:
     """Return, in order, the indices of the nodes on the paths from the values `inputs` to the value `y`.
 
-    `gradient` is the index of the Gradient node; each later node counts as depending on `inputs`.
+    `gradient` is the index of the Gradient node. A later node that `y` depends on is always included.
     """
     reads = [names_read([node]) - {""} for node in nodes]
     dependent = set(inputs)

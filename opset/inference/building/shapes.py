@@ -109,9 +109,9 @@ def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None
 def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None], shape: Sequence[Size]) -> None:
     """Set the one unknown size of a Reshape's output: the number of elements divided by the product of the other sizes.
 
-    If no size is unknown, the one symbolic size in `wanted` is computed in the same way, and set if the division
-    certainly leaves no remainder. Nothing is set if there are several unknown or symbolic sizes to compute, or if one
-    of the other sizes may be 0.
+    If no size is unknown, a single symbolic size in `wanted`, such as N in [N, 4], is computed in the same way. It is
+    set only if the division certainly leaves no remainder. Nothing is set if several sizes would have to be computed,
+    or if one of the other sizes may be 0.
 
     Args:
         sizes: the output shape, changed in place; 0 and -1 are replaced by the sizes that they mean.

@@ -218,7 +218,7 @@ def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
     """Set in a TypeProto, in place, the parts that it leaves open and that `type_` knows.
 
     A number in `type_` also replaces a dim_param. Parts that contradict `type_`, such as a shape of another rank, are
-    replaced with `overwrite`, and else stay. Denotations stay.
+    replaced only if `overwrite` is True. Denotations stay.
     """
     while type_.kind in _LAYERS:
         field = {"seq": "sequence_type", "optional": "optional_type", "map": "map_type"}[type_.kind]

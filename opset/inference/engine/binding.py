@@ -120,10 +120,10 @@ def _solve(size: Dim, number: int) -> tuple[str, int | None] | None:
 
 
 def open_dim_names(model: Model) -> set[str]:
-    """Return the names that `bind_dims` takes for the sizes of a model's inputs that are no numbers.
+    """Return the names by which `bind_dims` can give numbers to sizes of a model's inputs.
 
-    They are the dim_params, the variables in a dim_param such as "2*N", and "x.0" for the first size of input x if it
-    has no dim_param. Inputs of training graphs are included.
+    They are the dim_params, the variables in a dim_param such as "2*N", and "x.0" for the first size of input x if this
+    size is neither a number nor a dim_param. Inputs of training graphs are included.
     """
     values = [value for graph in root_graphs(model.proto) for value in graph.input]
     names = (dim.dim_param or name for name, dim in _open_dims(values))

@@ -101,8 +101,7 @@ class ConstantElements:
             hook: the data function of its operator.
             types: the inferred types of the outputs.
             followed: the indices of the inputs whose elements were computed by nodes or passed in, not read from
-                weights. If there are none, elements of float types are computed only if all inputs have at most
-                MAX_FLOATS elements.
+                weights. Without such inputs, floats are computed only if each input has at most MAX_FLOATS elements.
 
         Raises:
             Exception: any error of a wrong data function that a user registered.

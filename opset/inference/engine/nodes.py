@@ -213,8 +213,8 @@ class NodeInference:
     def _infer_constant(self, scope: Scope, index: int, schema: OpSchema | None) -> Outcome | None:
         """Return the output type of a Constant with the attribute `value`, and store the tensor in `scope.tensors`.
 
-        If types are checked, the Outcome has a problem for a type that `schema` does not allow. Returns None for a
-        Constant without a tensor in `value`, or with several attributes of the schema.
+        If types are checked, the Outcome has a problem for a type that `schema` does not allow. Returns None if `value`
+        holds no tensor, or if the node sets more than one attribute that `schema` declares.
 
         Args:
             scope: the graph that the node is in.
@@ -376,8 +376,8 @@ def _memo_of(
 
     Args:
         inference: how the operator is inferred; it holds the Memos.
-        identities: (attributes, outputs, followed inputs, the id of each input type). If all input types are known, the
-            Memo is also stored under this key, which is compared faster than the types.
+        identities: (attributes, outputs, followed inputs, the id of each input type), the key of a faster second table.
+            The Memo is stored in it if all input types are known.
         names: the names of the inputs, "" for one that is left out.
         inputs: the types of the inputs, None if unknown.
     """

@@ -125,9 +125,12 @@ def types_tied_by_signature(
 ) -> list[Type | None]:
     """Return the types of a node's inputs; an unknown type is taken from the operator's signature.
 
-    The signature shows the type of an input if it allows only one type, or if an input or output of known tensor type
-    has the same type constraint, such as T, and no other one contradicts it. A type that the signature shows has an
-    unknown shape. The type is None if the signature does not show it either.
+    The signature shows the type of an input in two cases:
+
+    - only one type is allowed for the input;
+    - another input or output with the same type constraint, such as T, is a known tensor, and no two of them differ.
+
+    The shape of such a type is unknown. A type that the signature does not show stays None.
 
     Args:
         schema: the operator.
@@ -193,8 +196,9 @@ def complete_results(
 def _result_as_type(result: Any, base: Type | None) -> Type:
     """Return a rule's result, a Type or a shape, as a Type.
 
-    `base` is the type of the output by the signature, None if unknown; parts that the result leaves open are taken from
-    it if both are of one kind, such as tensors. Raises TypeError if an entry of the shape is no size.
+    `base` is the type of the output by the operator's signature, None if unknown. Parts that the result leaves open are
+    taken from `base`, but not from a `base` of another kind, such as a sequence for a tensor. Raises TypeError if an
+    entry of the shape is no size.
     """
     if not isinstance(result, Type):
         shape = tuple(map(_as_size, result))

@@ -15,8 +15,8 @@ def number_variables(types: Sequence[Type | None], data: Sequence[Constant | Non
     """Return ((types, elements), names): types and elements with variables renamed to $0, $1, …
 
     `names[0]` is the former name of $0, and so on, in the order in which the variables appear. `types` and `data`, the
-    elements, may have None for unknown ones. Two calls of a function are the same but for names if their first results
-    are equal.
+    elements, may have None for unknown ones. Two calls of a function that differ only in the names of variables have
+    equal (types, elements).
     """
     names: list[str] = []
     seen: set[str] = set()

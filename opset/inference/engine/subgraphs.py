@@ -86,8 +86,8 @@ class SubgraphInference:
         with the types that the rule passes and the graph states. If a passed and a stated type contradict each other,
         `conflicts` of the new scope has the reason. An earlier scope of the subgraph is removed from `scope`.
 
-        A subgraph of IR version 3 lists its initializers as inputs. If the rule passes fewer types than there are
-        inputs, the initializers are not among the returned names. Raises BudgetExceeded if the budget is used up.
+        A subgraph of IR version 3 lists its initializers as inputs. They are left out of the names if the rule passes
+        no types for them. Raises BudgetExceeded if the budget is used up.
         """
         around = scope.body
         node = around.nodes[index]
@@ -129,8 +129,8 @@ class SubgraphInference:
         Args:
             inner: the scope of the subgraph.
             value: the ValueInfoProto of the input.
-            index: the index at which `request` has the type and elements of the input; an index out of range if it has
-                none.
+            index: the position of the input in the lists of `request`. If the rule does not pass the input, the
+                position is beyond the end of the lists.
             request: the types and elements that the rule passes.
         """
         name = value.name

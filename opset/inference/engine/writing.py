@@ -140,8 +140,8 @@ def _rewrite_function(function: Any, calls: Sequence[Scope], engine: Engine) -> 
     """Replace, in place, the types stated in a FunctionProto and its subgraphs by types that hold in every call.
 
     A type is replaced only if it is stated for a value that a node computes. In the new type, only sizes that are
-    numbers are stated. If the calls have no type in common, a stated type that contradicts one of the calls is removed;
-    any other stays.
+    numbers are stated. If the calls have no type in common, such as a tensor in one call and a sequence in another, a
+    stated type that contradicts a call is removed.
 
     Args:
         function: the FunctionProto.

@@ -20,8 +20,9 @@ MaybeSize = Size | None
 def attention_23(call: Call) -> list[Any]:
     """Return the shapes of Y, present key, present value and scores (qk_matmul_output).
 
-    A size is None if it is unknown. If none of the ranks of Q, K and V is known, the shape of Y is None, and the reason
-    is added to `call.doubts`. From version 25 on, a node with the attribute `q_num_heads` then counts as one of rank 3.
+    A size is None if it is unknown. The rank of Y is the rank of Q, K or V. From version 25 on, the attribute
+    `q_num_heads` also shows a rank of 3. If the rank is unknown, the shape of Y is None, and the reason is added to
+    `call.doubts`.
 
     Raises Violation C5 if the mask does not fit. From version 25 on, raises Violation C10 if the node has only one of
     the present outputs, or a present key beside the input `nonpad_kv_seqlen`.

@@ -339,9 +339,8 @@ def _drop_lost_parts(type_: Type | None, before: Type | None, after: Type | None
     """Return `type_` with None in place of each size that is known in `before`, but unknown in `after`.
 
     `before` and `after` are the types of a state before and after an iteration. If they are [2, 3] and [2, ?], the type
-    [4, 5] becomes [4, ?]. If the ranks of the three types are not equal, the rank becomes unknown.
-
-    If `type_` is None, or only `after` is None, the result is None.
+    [4, 5] becomes [4, ?]. If the iteration loses or changes the rank, the rank of the result is unknown. If it loses
+    the whole type (`after` is None), the result is None.
     """
     if type_ is None or before is None or before == after:
         return type_
@@ -411,11 +410,13 @@ def _count_iterations(call: Call) -> tuple[Size | None, int]:
 def _limit_iterations(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
     """Return how often a Loop with a condition runs, None if unknown, and how often it certainly runs at least.
 
-    The condition is taken to be true before the first iteration. The body returns it for the next one:
+    The condition is taken to be true before the first iteration. It is computed by the body for the next iteration:
 
     - always true: the Loop runs `most` times, and at least `least` times;
     - always false: it runs at most once;
-    - unknown: it runs once if M is 1, else the number is unknown, and only one iteration can be certain.
+    - unknown: it runs once if M is 1. For any other M, the number is unknown.
+
+    If the condition is not always true, at most one iteration is certain.
 
     Args:
         condition: the body's first output, which decides whether there is another iteration; None if its elements are

@@ -234,8 +234,7 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
 def _nonzero_flags(call: Call) -> list[bool] | None:
     """Return whether each element of the first input is nonzero, as a list; None if this is unknown for an element.
 
-    Callers have to check that `call.elements(0)` is not None; the list would be empty, as for an input without
-    elements.
+    If no elements are known (`call.elements(0)` is None), the list is empty.
     """
     flags = []
     for element in call.elements(0) or ():
@@ -443,9 +442,9 @@ def unique_11(call: Call) -> list[Shape | None]:
     The node keeps each different item of X once. With the attribute `axis`, the items are slices along this axis, else
     elements. The size of inverse_indices is the number of items in X, None if unknown.
 
-    The size of indices and counts, and of Y along `axis`, is the number of different items: 0 or 1 if X has so many
-    items, else None. If the rank is unknown and the node has `axis`, the shape of Y is None, and the reason is added to
-    `call.doubts`.
+    The size of indices and counts is the number of different items, and so is the size of Y along `axis`. This number
+    is known only if X has no item, or a single one; otherwise, it is None. With `axis`, an unknown rank of X makes the
+    shape of Y None, and the reason is added to `call.doubts`.
     """
     shape = call.shape(0)
     axis = call.attribute("axis")

@@ -135,7 +135,11 @@ def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size]
 
 @data("Slice")
 def slice_1_data(call: Call) -> Any:
-    """Return the elements of the slice in row-major order, or None if the input or a bound is unknown or symbolic."""
+    """Return the elements of the slice in row-major order, as they are in the input: unknown and symbolic ones, too.
+
+    The result is None if the input is unknown, if an axis, bound or step is unknown or symbolic, or if the slice has
+    more than MAX_DATA elements.
+    """
     constant = call.constant(0)
     if constant is None:
         return None
@@ -203,8 +207,8 @@ def _sizes_of_parts(call: Call, whole: Size) -> Sizes:
 def _sizes_of_version_1(call: Call) -> Sizes | None:
     """Return the sizes that the second input of Split 1 states; each is None if it is unknown or no whole number.
 
-    The input may be of a float type: 2.0 is the size 2. The result itself is None if the elements are unknown, and
-    their number is unknown, too, or above MAX_RANK.
+    The input may be of a float type: 2.0 is the size 2. If not even the number of sizes is known, the result itself is
+    None.
     """
     elements = call.elements(1)
     if elements is None:
@@ -242,9 +246,9 @@ def split_1_data(call: Call) -> Any:
 def pad_11(call: Call) -> Shape:
     """Return the input's shape with the pads in the second input added; a size is None if its pads are unknown.
 
-    A negative pad removes elements. If the node pads only some `axes`, and these are unknown, all sizes are None. If
-    the rank is unknown, it is half the number of pads; Unknown is raised if this number is unknown, too, or if the node
-    has the input `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
+    A negative pad removes elements. If the padded axes are unknown, all sizes are None. If the rank is unknown, half
+    the number of pads gives it, and all sizes are None. Raises Unknown if the pads do not show the rank either, as in a
+    node with the input `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
     """
     return _pad_sizes(call, call.sizes(1))
 
@@ -273,8 +277,8 @@ def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
     """Return the first input's sizes padded by `pads`; all are None if the pads or the padded axes are unknown.
 
     `pads` has the padding before each padded axis, then the padding after each; a negative one removes elements. If the
-    rank is unknown, it is half the number of pads, and all sizes are None; Unknown is raised if `pads` is None, or if
-    the node has the input `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
+    rank is unknown, half the number of pads gives it, and all sizes are None. Raises Unknown if the pads do not show
+    the rank either, as in a node with the input `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
     """
     shape = call.shape(0)
     mode = call.attribute("mode")

@@ -58,7 +58,7 @@ def _clip_elements(call: Call, low: Any, high: Any) -> Any:
     type_ = call.dtype(0)
 
     def limit(element: Any) -> Element:
-        # Clip makes infinities finite even without bounds, and NaN in an element or a bound is NaN: not followed.
+        # Clip makes infinities finite even without bounds, and NaN compares with nothing: neither is followed.
         """Return the element limited to the range and rounded to the element type, or None if it is not followed."""
         if any(isinstance(number, float) and not math.isfinite(number) for number in (element, low, high)):
             return None
@@ -75,7 +75,7 @@ def _clip_elements(call: Call, low: Any, high: Any) -> Any:
 def _limit_element(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, end: float) -> Any:
     """Return the larger or the smaller of `element` and `bound`, as `plain` and `symbolic` say.
 
-    If the element is symbolic, a bound from `start` to `end` has no effect, since it is so far from 0. Raises
+    A symbolic element is returned unchanged if `bound` is a number from `start` to `end`, which no size reaches. Raises
     ValueError for a fraction beside a symbolic size.
 
     Args:
@@ -83,8 +83,8 @@ def _limit_element(element: Any, bound: Any, plain: Any, symbolic: Any, start: f
         bound: a number or symbolic size.
         plain: `max` or `min`, called for two numbers.
         symbolic: `maximum` or `minimum`, called if element or bound is symbolic.
-        start: the least bound without effect: minus infinity for `max`.
-        end: the greatest bound without effect: infinity for `min`.
+        start: minus infinity for `max`, a very large number for `min`.
+        end: a very low number for `max`, infinity for `min`.
     """
     if not isinstance(element, Dim) and not isinstance(bound, Dim):
         return plain(element, bound)

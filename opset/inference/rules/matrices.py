@@ -19,8 +19,8 @@ def matmul(call: Call, output: int, left: int, right: int, *quantization: int) -
         output: the index of the output; it is not used.
         left: the index of A.
         right: the index of B.
-        quantization: the indices of up to three scales or zero points: of A, of B, and of the product. Each has one
-            element; or else, there is one for each row of A, column of B, or row of the product.
+        quantization: the indices of up to three scales or zero points: of A (one element, or one for each row), of B
+            (one element, or one for each column), and of the product (one element, or one for each row).
 
     Raises:
         Unknown: the rank of A or B is unknown.

@@ -183,7 +183,6 @@ def fields(source: Source, start: int, end: int, depth: int = 0, least: int = 0)
             groups.append(number)
             if depth + len(groups) > MAX_MESSAGE_DEPTH:
                 raise WireError("M104", tag_start, _DEEPER)
-            continue
         elif wire == END_GROUP:
             position = content
             if not groups or groups.pop() != number:

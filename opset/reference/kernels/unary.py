@@ -85,17 +85,25 @@ def is_inf_10(x: Array, *, detect_negative: int, detect_positive: int) -> Array:
 @kernel("Clip", since=11)
 def clip_11(x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
     """Return min(upper, max(x, lower)); an absent bound is the last finite value of the type."""
-    lowest, highest = _finite_range(x.dtype)
-    # numpy converts bfloat16 to float32, which changes no value.
-    limited = np.clip(x, lowest if lower is None else lower, highest if upper is None else upper)
-    return limited.astype(x.dtype, copy=False)
+    return _limit(x, lower, upper)
 
 
 @kernel("Clip")
 def clip_1(x: Array, *, min: float | None, max: float | None) -> Array:
     """Return x limited by the attributes; an absent bound is the last finite value of the type."""
-    lowest, highest = _finite_range(x.dtype)
-    return np.clip(x, lowest if min is None else x.dtype.type(min), highest if max is None else x.dtype.type(max))
+    return _limit(x, *(None if bound is None else x.dtype.type(bound) for bound in (min, max)))
+
+
+def _limit(x: Array, lower: Any, upper: Any) -> Array:
+    """Return min(upper, max(x, lower)); a bound that is NaN limits nothing, as every comparison with it is false."""
+    bounds = []
+    for bound, absent, infinity in zip((lower, upper), _finite_range(x.dtype), (-np.inf, np.inf), strict=True):
+        if bound is None:
+            bounds.append(absent)
+        else:
+            bounds.append(x.dtype.type(infinity) if x.dtype.kind not in "iu" and np.isnan(bound) else bound)
+    # numpy converts bfloat16 to float32, which changes no value.
+    return np.clip(x, *bounds).astype(x.dtype, copy=False)
 
 
 @functools.cache

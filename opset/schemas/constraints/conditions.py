@@ -70,8 +70,8 @@ def _label_order(label: str) -> tuple[int, str]:
 def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, str]:
     """Return the texts of all constraints of a version by label, such as {"C1": "axis >= 0"}, sorted by label.
 
-    `stated` are the texts that the YAML states, by label. For any other constraint, the text is derived from its
-    conditions, and from the legal values of attributes that name the constraint.
+    `stated` are the texts that the YAML states, by label. The text of any other constraint is made from its conditions
+    and from the legal values of attributes that have its label.
     """
     made: dict[str, list[str]] = {}
     for attribute in schema.attributes.values():
@@ -162,7 +162,7 @@ class ConditionReader(Fields):
         """Return the entries of a `where` mapping as pairs, such as ("mode", "linear") or ("rank(X)", "2").
 
         An entry is left out, with a finding, if its name is unknown, its condition is malformed, or its attribute is a
-        list. An entry whose condition contains a name, such as ">= rank(X)", is returned, but is a finding, too.
+        list. For a condition that contains a name, such as ">= rank(X)", a finding is added, and the entry is returned.
         """
         premises: list[tuple[str, str]] = []
         for name, each in self.mapping(node).items():

@@ -116,7 +116,8 @@ def combine(function: Callable[..., Any], values: Sequence[Any], algebra: Algebr
 def decide(results: Iterable[bool | None], decisive: bool) -> bool | None:
     """Return `any(results)` if `decisive` is True, `all(results)` if it is False; None if the answer is undecided.
 
-    A result of None is undecided. The answer is undecided if it depends on such a result.
+    A result of None is undecided: it may be True or False. For example, `any` of True and None is True, but `any` of
+    False and None is undecided.
     """
     is_undecided = False
     for result in results:

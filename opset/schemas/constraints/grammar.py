@@ -179,8 +179,8 @@ def _comparisons_in(condition: Expression) -> Iterator[Expression]:
 def name_first_input(tree: Any, first: str = "") -> Any:
     """Return a tree with `rank(first)` in place of each `rank` without an input.
 
-    `first` is the name of the operator's first input. If it is "", the tree is for any operator: `rank("")` stands for
-    the rank of the first input. A value that is no Expression is returned unchanged.
+    `first` is the name of the operator's first input, "" if the operator is not known. A value that is no Expression is
+    returned unchanged.
     """
     if not isinstance(tree, Expression):
         return tree

@@ -291,8 +291,8 @@ class Match:
     def _check_shape(self, check: Check, index: int) -> None:
         """Raise Violation if the shape of the input at `index` certainly fits no pattern of a check.
 
-        An unknown shape passes. If only one pattern may fit, the sizes of its names are stored, such as {"N": 3}. If
-        several patterns may fit, sizes are stored for the first of them, provided that it certainly fits.
+        An unknown shape passes. Otherwise, the sizes of the names in the pattern that fits are stored, as in {"N": 3}.
+        If it is undecided which one of several patterns fits, nothing is stored.
         """
         shape, bound = self.shapes[index], (self.sizes, self.runs)
         if shape is None:
@@ -315,7 +315,7 @@ class Match:
         """Yield whether a shape fits a pattern: first one result for the rank, then results for the sizes.
 
         A result is None if it is undecided. Iterating also stores the sizes that names in the pattern stand for, in
-        `self.sizes` and `self.runs`. A size that the shape lacks counts as the default in the pattern.
+        `self.sizes` and `self.runs`. If the shape has no size for `C=1`, the default 1 is used.
         """
         before, after = pattern.before, pattern.after
         end = len(shape) - len(after)

@@ -95,8 +95,7 @@ def type_misfits(
         schema: The operator version.
         inputs: The types of the node's inputs: "tensor(float)", "" for an absent value, None if unknown.
         outputs: The types of the node's outputs in the same form.
-        bare_optionals: Whether a value of type T may stand for an `optional(T)`. If so, inputs and outputs whose type
-            constraint allows an optional type may also differ in type.
+        bare_optionals: Whether a value of type T may stand for an `optional(T)`.
     """
     bound: dict[str, tuple[str, str]] = {}
     for word, formals, given in (("input", schema.inputs, inputs), ("output", schema.outputs, outputs)):

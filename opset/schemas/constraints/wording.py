@@ -51,8 +51,8 @@ def conditions_text(conditions: Iterable[Condition], schema: OpSchema) -> str:
 def range_sentence(text: str, subject: str, first: str) -> str:
     """Return the range of an attribute as a sentence about it: "-rank(X) <= axis < rank(X)".
 
-    `text` is the range, such as "-rank <= x < rank". `subject` is the name of the attribute. `first` is the name of the
-    first input: `rank` alone stands for its rank.
+    `text` is the range, such as "-rank <= x < rank". `subject` is the name of the attribute, such as "axis". `first` is
+    the name of the operator's first input, such as "X".
     """
     condition = name_first_input(parse_condition(text), first)
     parts = condition.operands if condition.operator == "and" else (condition,)

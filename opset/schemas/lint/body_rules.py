@@ -127,8 +127,7 @@ def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions)
     skipped. `versions` returns the versions of an operator by domain and name.
     """
     absent = {name for name, form in use.body.where if form == "absent"}
-    optional = {each.name for each in use.schema.inputs if each.option != SINGLE}
-    optional -= {name for name, form in use.body.where if form == "given"}
+    optional = {each.name for each in use.schema.inputs if each.option != SINGLE} - dict(use.body.where).keys()
     newest = standard_index()["newest"][""]
     if use.body.opset > newest:
         message = f"the body of opset {use.body.opset} serves no model: the newest opset is {newest}"
@@ -142,13 +141,13 @@ def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions)
 
 
 def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: Versions) -> Iterator[tuple[str, str]]:
-    """Yield (message, help) for each respect in which a node of a body does not fit its operator.
+    """Yield (message, help) for each fault of a node in a function body, such as a missing input.
 
-    An example is a missing input. An empty help stands for the general help of S235.
+    A node with a subgraph is a fault, since bodies may not have one. So is a node of a domain that is neither ai.onnx
+    nor the domain of the body. An empty help stands for the general help of S235.
 
-    A node with a subgraph is not allowed in a body, and has one message, which says so. This also holds for a node of
-    a domain other than ai.onnx and the body's own. `inputs` are the names of the node's inputs; an input that may be
-    left out is "". `versions` returns the versions of an operator by domain and name.
+    `inputs` are the names of the node's inputs; an input that may be left out is "". `versions` returns the versions of
+    an operator by domain and name.
     """
     name, domain = node.op_type, normalize_domain(node.domain)
     if domain not in ("", use.schema.domain):
@@ -220,8 +219,8 @@ def check_order_of_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
     """Yield a finding S237 for function bodies that are in a wrong order, repeated or never used.
 
     The bodies of a version have to be sorted by opset, highest first. A body is repeated if an earlier one is for the
-    same nodes and opset. A body is never used if, at its opset or before, a newer version of the operator
-    takes over, or a body above it that is for the same nodes.
+    same nodes and opset. A body is never used if a newer version of the operator, or another body for the same nodes,
+    takes its place at all opsets.
     """
     operator = bodies.operator
     for schema in operator.schemas:

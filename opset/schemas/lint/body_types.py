@@ -35,10 +35,10 @@ def check_body_types(bodies: OperatorBodies) -> Iterator[Finding]:
 
 
 def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> Iterator[tuple[str, str]]:
-    """Yield (type, reason) for each input type of a version that a node of `body` does not allow.
+    """Yield (type, reason) for each input type of a version, such as "tensor(float)", that its `body` cannot take.
 
-    A type is written as "tensor(float)". If the body has `types`, only these are tried. A body that cannot be read
-    yields nothing. `versions` returns the versions of an operator by domain and name.
+    A reason is text such as "Add 14 does not allow tensor(bool) as A". If the body has `types`, only these are tried. A
+    body that cannot be read yields nothing. `versions` returns the versions of an operator by domain and name.
     """
     constraints = {each.type for each in schema.inputs}
     for constraint in sorted(constraints & schema.types.keys()):

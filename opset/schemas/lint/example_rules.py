@@ -83,8 +83,8 @@ def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[F
 def check_example_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S240 for each kind of type, such as signed integers, that a version adds and no example shows.
 
-    In the first version, all types are new. Skipped are operators without examples, versions with a subgraph (they only
-    pass values to it and back), and deprecated versions.
+    In the first version, all types are new. Operators without examples, versions with a subgraph, and deprecated
+    versions are skipped.
     """
     before: dict[int, OpSchema | None] = {step.new.since_version: step.old for step in operator.transitions}
     for schema in operator.schemas if operator.examples and operator.gaps is not None else ():

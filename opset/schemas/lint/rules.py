@@ -432,9 +432,9 @@ def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Ite
 def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S229 for each wrong entry of `emulate` in a `change:` block, such as {bfloat16: float}.
 
-    The entry says that bfloat16 came with the version, and can be computed by casts to float. It is wrong if
-    bfloat16 is new for no input or output. It is also wrong if an input or output that newly allows bfloat16 did not
-    allow float before.
+    The entry says that bfloat16 came with the version, and can be computed by casts to float. It is wrong if bfloat16
+    is new for no input or output. It is also wrong if bfloat16 is new for an input or output that did not allow float
+    in the version before.
     """
     for step in operator.transitions:
         for element, wider in step.change.emulate.items():

@@ -183,9 +183,8 @@ class Changes(TypeFields):
             node: Its entry in the `change:` block.
             attribute: The attribute as the newer version has it, None if the newer version does not have it.
             up: How the adapter to the newer version is made: "derived", "written" or "impossible: REASON".
-                Unless it is "written", a missing `old` of a new attribute is replaced by the attribute's default.
-            declared: Gets the AttributeChange, by the attribute's name. An entry with none of the other keys adds
-                nothing, unless its attribute is new.
+                If a new attribute has no `old`, its default is used, unless `up` is "written".
+            declared: Gets the AttributeChange, by the attribute's name.
         """
         fields = self.mapping(node, ATTRIBUTE_CHANGE_KEYS)
         came = "added" in fields

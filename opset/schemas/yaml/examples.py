@@ -259,9 +259,9 @@ class Examples(Likeness):
     def attribute(self, node: YamlNode, type_: str) -> Any:
         """Return the value of an attribute from its YAML node; `type_` is the type of the attribute, such as "ints".
 
-        A tensor is an ExampleValue, a graph its text, a type_proto its text such as "tensor(float)"; a list of these,
-        or of numbers or strings, is a list. If the YAML is wrong, a finding is added, and a substitute such as 0, "" or
-        None returned.
+        A tensor is an ExampleValue. A graph is text, and so is a type, such as "tensor(float)". For a type of several
+        values, such as "ints", the result is a list. If the YAML is wrong, a finding is added, and a substitute such as
+        0, "" or None is returned.
         """
         if type_.endswith("s"):
             return [self.attribute(each, type_[:-1]) for each in self.items(node)]

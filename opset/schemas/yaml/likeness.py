@@ -59,8 +59,8 @@ class Likeness(Fields):
     ) -> dict[str, YamlNode]:
         """Return the keys in `fields`, and the keys that only `other` has.
 
-        A key that is null in `fields` is left out; finding S107 is added if `other` has no such key to inherit. The
-        size of the inherited keys is charged to the budget. Raises SchemaError if the budget is used up.
+        A key that is null in `fields` is left out. If `other` does not have this key, a finding S107 is added. The size
+        of the inherited keys is charged to the budget. Raises SchemaError if the budget is used up.
 
         Args:
             fields: The keys of a version or example in YAML, `like` included.

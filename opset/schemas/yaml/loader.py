@@ -514,13 +514,12 @@ class _Reading(Attributes, Changes, Likeness):
     def version(self, node: YamlNode, name: str, family: str, newer: dict[int, dict[str, YamlNode]]) -> _Version | None:
         """Return one version of the operator; None if it has no legal `since`.
 
-        Faults are added as findings. If the version has faults, its number is added to these sets:
+        Faults are added as findings. Faulty function bodies are left out. For other faults, the number of the version
+        is added to a set:
 
         - `self.unchanged` for faults in `change:`;
-        - `self.unclear` if the only faults are unknown type names that further type sets may declare;
-        - `self.broken` for any other faults.
-
-        If there are faults in `function`, only the function bodies are left out.
+        - `self.unclear` if there are only unknown type names, which further type sets may declare;
+        - `self.broken` for all other faults.
 
         Args:
             node: The YAML node of the version.
@@ -674,13 +673,12 @@ class _Reading(Attributes, Changes, Likeness):
     ) -> None:
         """Add a special case or note to each version from `since` to `until`, which are keys in `fields`.
 
-        Both ends are included. If a key is missing, there is no bound; the same holds for an unknown version, which is
-        a finding. If a version already has an item with the text `key`, a finding is added, and the new item replaces
-        the old one.
+        Both ends are included. A missing key sets no bound. A key with an unknown version sets no bound either, and is
+        a finding. If a version already has an item with the text `key`, the item is replaced, with a finding.
 
         Args:
             item: The special case or note.
-            key: The text by which equal items are found.
+            key: The text that identifies the item.
             found: The items of all versions, by since_version and `key`; the item is added to it.
             fields: The keys of the item in YAML.
             node: The YAML node of the item.

@@ -169,9 +169,9 @@ def _entries(key: str, value: dict[str, Any]) -> list[str]:
 def entry_lines(key: str, value: Any, indent: str = "  ") -> list[str]:
     """Return the YAML lines of one key of a version, or of one key in a `change:` block, indented by `indent`.
 
-    If `indent` is two spaces, the key is one of a version, and its layout depends on the key: prose is folded, each
-    parameter is an item of a list, and most other keys are in flow style. If `indent` is longer, the key is in a
-    `change:` block: text is prose, and any other value is in flow style.
+    The indentation of a version's key is two spaces. Its layout depends on the key: prose is folded, each parameter is
+    an item of a list, and most other keys are in flow style. With more spaces, text is prose, and any other value is in
+    flow style.
     """
     lines = _BLOCKS.get(key, _entry)(key, value) if value and len(indent) == 2 else _nested_lines(key, value, indent)
     return [line.replace(_HELD, " ") for line in lines]

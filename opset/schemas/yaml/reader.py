@@ -178,7 +178,8 @@ def read(data: bytes, findings: Findings, loader: Any = None, most: int = MAX_SI
 def _help_with_blanks(text: str, mark: Any) -> str:
     """Return the advice to indent with blanks if a line at an error begins with a tab or the like; else "".
 
-    `mark` is the place of the error in `text`, as PyYAML states it, or None. Its line and the line before are checked.
+    `mark` is the place of the error in `text`, as PyYAML states it, or None. The line of the error and the line before
+    it are checked.
     """
     lines = text.splitlines()[max(mark.line - 1, 0) : mark.line + 1] if mark else []
     for line in lines:
@@ -257,8 +258,8 @@ def _attach(
 ) -> tuple[YamlNode, YamlNode | None]:
     """Add a node to its parent, as an item of a list or as the value of `key`.
 
-    A node that is itself a key is only checked: if it is no text, too long or duplicate, a finding is added. The value
-    of a duplicate key is dropped.
+    If `node` is itself a key, it is not added. A finding is added if the key is no text, too long or duplicate. The
+    value of a duplicate key is dropped.
 
     Args:
         parent: The list or mapping.

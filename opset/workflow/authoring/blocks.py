@@ -78,10 +78,10 @@ def _is_outside(line: str, column: int) -> bool:
 
 
 def key_lines(version: VersionLines, lines: list[str], key: str) -> list[str]:
-    """Return the lines of a key of a version, with its value; `lines` are the lines of the file.
+    """Return the lines of one key of a version, such as "inputs", with its value.
 
-    The first key stands behind the dash of the version; in its line, spaces replace the dash. Raises KeyError if the
-    version does not have the key.
+    `lines` are the lines of the file. The dash before the first key of a version becomes a space. Raises KeyError if
+    the version does not have the key.
     """
     start, end = version.keys[key]
     block = lines[start:end]

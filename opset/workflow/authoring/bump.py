@@ -273,8 +273,8 @@ def _newest_lines(operator: Operator, lines: list[str]) -> VersionLines:
 def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callable[[Operator], bool]) -> None:
     """Raise UsageError U103 if an edited file cannot be read, or if the edit changed more than it should.
 
-    `data` are the bytes of the edited file. `same` is called with the operator that is read from them, and returns
-    whether everything else is the same.
+    `operator` is the operator before the edit, and `data` are the bytes of the edited file. The function `same` takes
+    the operator that is read from these bytes. It returns False if the edit changed too much.
     """
     try:
         kept = same(parse_operator(data, operator.path, sets))
@@ -291,10 +291,9 @@ def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callabl
 def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """Return an operator's file, as bytes, with all changes of its newest version written into the `change:` block.
 
-    If the block is then complete, two more things are done. Guidance for the author is removed. The version before is
-    shortened: it gets the key `like` with the number of the newest version, and loses keys that are equal in that one.
-
-    The operator must have at least two versions. Raises UsageError U103 if comments or the layout would be lost.
+    The operator must have at least two versions. Once the block is complete, guidance for the author is removed from
+    the file. The second newest version then takes over equal keys from the newest one, by the key `like`. Raises
+    UsageError U103 if comments or the layout would be lost.
     """
     step = operator.transitions[-1]
     change = step.change

@@ -58,8 +58,8 @@ def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each constraint whose checked conditions changed, or that only one version checks.
 
     Only constraints that both versions have under the same label are compared. If only the newer version checks the
-    constraint, the finding is a warning. Nothing is yielded if one version has conditions for the constraint, and the
-    other has an attribute whose declaration checks it.
+    constraint, the finding is a warning. Nothing is yielded for a constraint that is checked by conditions in one
+    version, and by the declaration of an attribute in the other.
     """
     for label in pair.new.docs.constraints:
         old, new = _condition_texts(pair.old, label), _condition_texts(pair.new, label)
@@ -122,8 +122,8 @@ def _is_declared_by_attribute(version: Version, label: str) -> bool:
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
     """Return the new labels under which `other` has the constraint `label` of `version`; [] if there are none.
 
-    It is the same constraint if its text and its checked conditions are equal. If `other` has the same text under
-    `label` itself, the result is [], whatever the conditions.
+    A constraint is the same if its text and its checked conditions are equal. If the text of `label` is the same in
+    both versions, the result is [].
     """
     text = version.docs.constraints[label]
     if other.docs.constraints.get(label) == text:
@@ -394,10 +394,9 @@ def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | No
     """Return (older example, newer example, versions) for each pair of examples with the same inputs and attributes.
 
     The newer example is None if no newer one fits. `versions` lists the operator versions at which the pair was found.
-    A version is left out if only one state has it, or if its examples did not change.
+    Versions that only one state has are left out, and so are versions whose examples did not change.
 
-    If several newer examples fit, the one with the older example's name is chosen. Without that name, it is the first
-    one with the same result. If none of the first COMPARED has the same result, it is the first one.
+    If several newer examples fit, one with the same name is preferred, then one with the same result.
     """
     matches: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
     for since, old in operators.old.versions.items():

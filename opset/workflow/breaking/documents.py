@@ -43,16 +43,15 @@ MAX_DEPTH = 64
 def file_state(path: Path, new: State) -> tuple[State, bool]:
     """Return (state, whether the file is YAML) for a file with the older state: JSON of many operators, or YAML of one.
 
-    JSON is told by its first character, "{". Its operators of domains that the newer state lacks are left out, unless
-    none would remain.
+    The file is JSON if its first character is "{". Operators of domains that only the JSON has are left out. If none
+    would remain, all are kept.
 
     Args:
         path: JSON of `opset docs`, or YAML of an operator.
         new: The newer state.
 
     Raises:
-        ComparisonError: B192 if the file cannot be read or has faults. B193 if the JSON has no operators, or if the
-            operator in the YAML is not in the newer state, or its domain cannot be told.
+        ComparisonError: B192 if the file cannot be read or has faults, B193 if it has no operator to compare.
     """
     try:
         data = file_bytes(path, MAX_BYTES)

@@ -42,8 +42,8 @@ def _domain_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
 def _operator_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for each operator that only the older state has; operators of removed domains are left out.
 
-    If a new operator of the domain has the same signature and version, the finding says that the old operator seems to
-    have the new one's name now.
+    If the domain has a new operator with the same signature and version, the finding says that the old one was probably
+    renamed.
     """
     for key, operator in comparison.old.operators.items():
         if key in comparison.new.operators or key[0] not in comparison.new.domains:

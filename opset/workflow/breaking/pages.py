@@ -71,8 +71,8 @@ def _report_text(rule: Rule[Any]) -> str:
 def _good_text(fixture: dict[str, str]) -> str:
     """Return the good example of a rule's page; `fixture` has the texts of the rule by key.
 
-    If there is no text "version", the example is the text "shown". Otherwise, it is the text "version", followed by the
-    lines that the text "bad", a diff, keeps or adds.
+    If there is a text "version", the example is this text, followed by the lines of the diff "bad" that are not
+    removed. Otherwise, it is the text "shown".
     """
     if "version" not in fixture:
         return fixture["shown"]

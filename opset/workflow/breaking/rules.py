@@ -271,9 +271,8 @@ class StateComparison:
     def is_in_development(self, finding: Break) -> bool:
         """Return whether a finding is about a version that is not released yet, so that it may be edited or removed.
 
-        Such a version is in the old state, but not in its lock. For a finding about a whole operator (version 0), the
-        result is True if none of the operator's versions is released. The result is False if not `locked`, or if the
-        old state lacks the operator or version.
+        Such a version is in the old state, but not in its lock. A finding about a whole operator (version 0) counts if
+        all versions of the operator are unreleased. Without `locked`, the result is False.
         """
         key = finding.domain, finding.operator
         old = self.old.operators.get(key)

@@ -182,7 +182,7 @@ def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each changed property of an attribute that decides its legal values: choices, range or kind.
 
     Only attributes that both versions have are compared; one that was renamed counts as the same. The order of choices
-    does not count. If an input's type constraint T is called T1 now, "T" among the choices may become "T1", too.
+    does not count. A choice that names a type constraint may follow when the constraint gets a new name.
     """
     back = {new: old for old, new in pair.renamed_attributes.items()}
     for name, new in pair.new.schema.attributes.items():
@@ -282,11 +282,10 @@ def _change_word(fewer: bool, more: bool) -> str:
 
 
 def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
-    """Return those numbers near some bounds that the range `text` allows, as a set of (number, rank).
+    """Return which numbers near some bounds the range `text` allows, as a set of (number, rank).
 
     The bounds are those of `both`, the older and the newer range. Each bound is tried, and the numbers 0.5 below and
-    0.5 above it. A bound may depend on the rank of an input, as in rank(X) - 1, so all is tried at every rank below
-    MOST_RANK.
+    0.5 above it. A bound may depend on the rank of an input, as in rank(X) - 1. Every rank below MOST_RANK is tried.
     """
     comparisons = parse_range(text)
     bounds = [comparison.operands[0] for one in both for comparison in parse_range(one)]
@@ -306,7 +305,7 @@ def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
 def _type_added(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each type constraint of both versions that allows types that it did not allow before.
 
-    A constraint is left out if only other inputs and outputs than before use its name.
+    A constraint is left out if the versions use its name for entirely different inputs and outputs.
     """
     yield from _type_findings(pair, "+", "allows {} as well")
 
@@ -320,8 +319,8 @@ def _type_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleFinding]:
     """Yield a finding for each type constraint of both versions that gained types (`sign` is "+") or lost types ("-").
 
-    A constraint is left out if only other inputs and outputs than before use its name. `message` is the end of the
-    finding's message, with {} in place of the types.
+    A constraint is left out if the versions use its name for entirely different inputs and outputs. `message` is the
+    end of the finding's message, with {} in place of the types.
     """
     for name, tokens in pair.difference.get("types", {}).items():
         types = [each[1:] for each in tokens if each[0] == sign] if isinstance(tokens, list) else []
@@ -357,9 +356,8 @@ def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
 def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield findings on inputs and outputs whose types must be equal now and could differ before, or the reverse.
 
-    Types must be equal if they name the same type constraint. Each finding names an input or output, and all later ones
-    that must have its type now, or all that no longer must. Inputs and outputs of only one version are left out. Pairs
-    whose types cannot differ, such as two inputs that allow only float, are left out, too.
+    Types must be equal if they name the same type constraint. Inputs and outputs of only one version are left out.
+    Pairs whose types cannot differ, such as two inputs that allow only float, are left out, too.
     """
     old, new = _parameters(pair)
     both = [key for key in new if key in old]
@@ -383,8 +381,8 @@ def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
 def _type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each input or output whose type constraint has another name now, but allows the same types.
 
-    Nothing is yielded for the new name if another input or output still uses the old one. Each type constraint that was
-    added or removed, and that no input or output uses, yields a finding, too.
+    An input or output is left out if another one keeps the old name. A type constraint that was added or removed, but
+    that no input or output uses, yields a finding, too.
     """
     old, new = pair.old.schema.types, pair.new.schema.types
     before_all, after_all = _parameters(pair)

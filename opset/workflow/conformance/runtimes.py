@@ -278,9 +278,9 @@ class _WorkerRunner:
     def _handle_failure(self, answer: Answer) -> Answer | None:
         """End the worker, and return `answer`, its failure on the present case.
 
-        If the worker crashed after it had run other cases, these may have caused the crash. The case is then run a
-        second time, in a new worker, and the result is None. Raises UsageError T224 if no worker of this runner ever
-        had its runtime.
+        An earlier case may be the cause of a crash. If the worker had run one, the present case is run a second time,
+        in a new worker, and the result is None. Raises UsageError T224 if no worker of this runner could import the
+        runtime.
         """
         assert self._process is not None
         self._process.end()

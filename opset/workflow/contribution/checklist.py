@@ -105,9 +105,8 @@ def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None)
 def _apply_statement(check: Rule[Evidence], evidence: Evidence, text: str) -> Evidence:
     """Return a copy of evidence in the state "stated", with the author's text as its reason.
 
-    Only missing or open evidence is replaced in this way; any other is returned unchanged. `check` is the rule that
-    yielded the evidence. Raises UsageError U103 if the evidence is missing and a statement is not enough for this rule:
-    files or examples have to show it.
+    Evidence in any state except "missing" and "to state" is returned unchanged. `check` is the rule that yielded the
+    evidence. Some rules accept only files or examples. Raises UsageError U103 if such a rule's evidence is missing.
     """
     if evidence.state == MISSING and check.requires != STATEMENT:
         message = f"the point {check.code} cannot be stated"

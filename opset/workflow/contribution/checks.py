@@ -66,7 +66,7 @@ def _quotation(finding: Finding) -> Evidence:
 def check_function_body(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield one piece of evidence: PASSED if the version has a function body, else OPEN, for the author to state.
 
-    An operator that other operators can express needs one, but only a person can see whether they can.
+    An operator needs a function body if other operators can express it, which only a person can see.
     """
     if version.schema.function:
         count = len(version.schema.function)
@@ -384,12 +384,12 @@ def _conversion_results(
     """Yield evidence of whether examples of `source`, converted to the version `target`, give the same outputs.
 
     - MISSING for each example whose outputs change or cannot be computed, or on which an adapter fails;
-    - PASSED once, if any example keeps its outputs;
-    - if no example is converted, and no adapter fails, one piece of evidence: NOT_APPLICABLE if the adapter is declared
-      impossible, else MISSING.
+    - PASSED once, if any example keeps its outputs.
 
-    Refused conversions are only counted in the reason. `declared` is how the `change:` block says that the adapter is
-    made: "derived", "written" or "impossible: REASON".
+    An example whose conversion is refused yields nothing. If no example yields evidence, there is one piece:
+    NOT_APPLICABLE if the adapter is declared impossible, else MISSING.
+
+    `declared` is how the `change:` block says that the adapter is made: "derived", "written" or "impossible: REASON".
     """
     way = f"{source.since_version} -> {target.since_version}"
     same: list[Example] = []

@@ -76,8 +76,8 @@ def check_uses(version: ReviewedVersion) -> Iterator[Evidence]:
 def _unused_attributes(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
     """Yield (message, path:line:column) for each attribute that no example sets, and each choice that no example uses.
 
-    An example that breaks no constraint and leaves an attribute out uses its default. Nothing is yielded for choices of
-    element types, or for an unset attribute that a `change:` block declares as ignored.
+    An example that breaks no constraint and leaves an attribute out uses its default. Choices of element types are left
+    out. Attributes that a `change:` block declares as ignored may be unset.
     """
     steps = version.operator.transitions
     ignored = {name for step in steps for name, each in step.change.attributes.items() if each.ignored}

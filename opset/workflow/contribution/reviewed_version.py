@@ -209,8 +209,8 @@ class ReviewedVersion:
         """Return evidence in the state MISSING: there is no Python function, such as a kernel, for the reason `why`.
 
         `layer` is the kind of function: kernels, inference functions or adapters. `place` is path:line:column in the
-        YAML, and `help` says what to do. If the domain's file of this kind is not trusted, and so was not run, the
-        evidence says this instead, and how to trust the file.
+        YAML, and `help` says what to do. If the domain's Python file was not run because it is not trusted, the
+        evidence says so instead of `why` and `help`.
         """
         left_out = Lookup(layer, self.registry).left_out(self.schema.domain)
         return Evidence(MISSING, left_out or why, place, TRUST if left_out else help)

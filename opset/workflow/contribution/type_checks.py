@@ -112,9 +112,9 @@ def _example_of_type(version: ReviewedVersion, indices: Iterable[int], type_: st
 def _try_type(version: ReviewedVersion, indices: Sequence[int], type_: str) -> CastResult:
     """Run the kernel on examples cast to a type, and return the CastResult: whether it computes the type rightly.
 
-    The inputs at `indices` of each example with outputs are cast. Examples that cannot be cast are left out. If an
-    output that should have the type has another one, this is a fault, and no further example is tried. Wrong values are
-    a fault only if no example gives the right ones.
+    The inputs at `indices` of each example with outputs are cast. Examples that cannot be cast are left out. An output
+    that should have the type, but has another one, is a fault. Wrong values are a fault only if no example gives right
+    values.
     """
     refused = wrong = ""
     computed = compared = False
@@ -147,13 +147,13 @@ def _compare_with_cast(
 ) -> tuple[str, bool]:
     """Return (how outputs in a new type differ from those in the old type, whether any could be compared).
 
-    The kernel computes the values of `cast` in the old type, for comparison with `outputs`. The text is "" if they
-    agree. The result is ("", False) in these cases:
+    The kernel computes the values of `cast` in the old type, and the result is compared with `outputs`. The text is ""
+    if all outputs agree. The result is ("", False) in these cases:
 
     - the outputs are random;
     - the old type cannot confirm the new one, as integers cannot confirm floats;
     - the kernel fails in the old type;
-    - an output differs, but no cast input has its type constraint.
+    - an output differs whose type the cast does not concern.
 
     Args:
         version: The version under review.
@@ -217,9 +217,12 @@ def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[
 def _cast_example(version: ReviewedVersion, example: Example, indices: Sequence[int], type_: str) -> Example | None:
     """Return a copy of an example with some inputs cast to a type, such as "tensor(int8)"; None if it cannot be cast.
 
-    The inputs at `indices` are cast, with all inputs of the same type constraint. Outputs with this constraint get the
-    type, too, but keep their elements. An example can be cast only if these inputs are tensors of numbers. It cannot be
-    cast to text, or with a graph as an attribute.
+    `indices` are the positions of the inputs with one type constraint; these inputs are cast. Outputs with this
+    constraint get the type, too, but keep their elements. An example cannot be cast in these cases:
+
+    - one of these inputs is no tensor of numbers, or all are left out;
+    - the type is text;
+    - the example has an attribute that is a graph.
     """
     element = type_[7:-1]
     constraint = version.schema.inputs[min(indices)].type

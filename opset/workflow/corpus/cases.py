@@ -83,8 +83,8 @@ def pick_cases(
         operators: All versions of each operator.
         every_version: Whether an example is run at every version for which it holds. If not, it is run only at the
             first.
-        wanted: The only versions at which examples of an operator are run, by (domain, name) of the operator. An
-            example is run at each of them for which it holds. For other operators, `every_version` decides.
+        wanted: The only versions at which examples of an operator are run, by (domain, name) of the operator. For an
+            operator that is no key, `every_version` decides.
     """
     picks = []
     labels = _domain_labels(registry)

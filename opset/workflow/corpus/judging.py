@@ -121,9 +121,9 @@ class Judge:
     def _expressions(self, schema: OpSchema, example: Example) -> Iterator[tuple[str, Conversion]]:
         """Yield (name, conversion) for each function body of a version, oldest first.
 
-        The conversion replaces the node in the example's model by the body, at the first opset of the body. If this
-        fails, the conversion has no model, and a second pair follows, for the last opset of the body. If the version
-        has no bodies, its lowering to other operators is yielded instead, or nothing if it has none.
+        The conversion replaces the node in the example's model by the body, at the first opset of the body. A
+        conversion that fails has no model. It is followed by a second pair for the last opset of the body. If the
+        version has no bodies, its lowering to other operators is yielded instead.
         """
         runner = self._runner
         opsets = {schema.domain: schema.since_version}

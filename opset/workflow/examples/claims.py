@@ -252,9 +252,9 @@ class ClaimTests:
     ) -> str:
         """Return how `results` differ from an example's outputs and so contradict a claim; "" if the claim may hold.
 
-        The claim is about the value of an attribute or input at the newer version. If the results differ, but the
-        outputs are right without this value or with another value, the claim is wrong. If the outputs are never right,
-        something other than the claim may be wrong, and the result is "".
+        The claim is about the value of an attribute or input at the newer version. A difference contradicts the claim
+        only if another value, or no value, gives the right outputs. Otherwise, something else may be wrong, and the
+        result is "".
 
         Args:
             example: Example of the older version.
@@ -403,7 +403,7 @@ def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
 
     An example that holds at both versions confirms the claim. An example of only one version is computed by the kernel
     of the other version; other outputs contradict the claim. Such an example is left out if the other version lacks one
-    of its attributes, or has another default of an attribute that the example does not set.
+    of its attributes, or has other defaults.
     """
     tests = claim.tests
     against = []
@@ -470,9 +470,10 @@ def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
 def check_old(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `old: value`: with this value, the newer version computes what the older one did.
 
-    Each example of the older version is converted to the newer one, gets the value for the attribute, and must give the
-    same outputs. Examples that set the attribute in the older version are not used. The result notes a doubt if
-    every other value gives the same outputs, too. If the attribute has `only_for`, there is no such note.
+    Each example of the older version is converted to the newer one, and gets the value for the attribute. If its
+    outputs then differ, this contradicts the claim only if another value gives the right ones. Examples that set the
+    attribute in the older version are not used. The result notes a doubt if every other value gives the same outputs,
+    too. If the attribute has `only_for`, there is no such note.
     """
     tests = claim.tests
     name = claim.name
@@ -504,9 +505,10 @@ def check_old(claim: Claim) -> Iterator[ClaimResult]:
 def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `renamed` (an attribute has a new name) or `values` (its values have new names).
 
-    Each example of the older version that sets the attribute is converted to the newer one. The attribute then gets the
-    new name, and the new name of its value. The outputs must be the same as before. A doubt remains about values that
-    no example has.
+    Each example of the older version that sets the attribute is converted to the newer one. The converted node then
+    gets the attribute under its new name, with the new name of the value if there is one. If its outputs differ from
+    the example's, this contradicts the claim only if another value gives the right ones. Examples that cannot be
+    converted or run are left out. A doubt remains about values that no example has.
     """
     tests = claim.tests
     name = claim.name
@@ -554,8 +556,9 @@ def check_input(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `input: name`, that an attribute became the input of this name.
 
     Each example of the older version has a value of the attribute: its own or the default. The example is converted to
-    the newer version, and gets this value as the input. It must give the same outputs. Examples are not used if they
-    have no value, or if the input is no constant after the conversion.
+    the newer version, and gets this value as the input. If its outputs then differ, this contradicts the claim only if
+    another value gives the right ones. Examples are not used if they have no value, if they cannot be converted or run,
+    or if the input is no constant after the conversion.
     """
     tests = claim.tests
     name = claim.name

@@ -54,7 +54,11 @@ def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example,
 
 
 def why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) -> str:
-    """Return why the kernel of a version does not compute the outputs that an example states; "" if it does."""
+    """Return why the kernel or function body of a version does not compute the outputs of an example; "" if it does.
+
+    If it fails or gives other outputs, the text says only that it does not compute the example. Raises BudgetExceeded
+    if the runner's budget is used up.
+    """
     if why := runner.why_not_computed(schema):
         return why
     try:
@@ -71,7 +75,7 @@ def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> lis
     example holds, these are added:
 
     - the operator's first version and its last version;
-    - the number below the first version, such as 0, if a conversion to it replaces the operator by other operators.
+    - the number below the first version, if the operator can be replaced by other operators.
     """
     numbers = [each.since_version for each in runner.registry.versions(schema.name, schema.domain)]
     at = numbers.index(schema.since_version)
@@ -126,10 +130,11 @@ def _check_conversion(
 
 
 def convert_example(runner: ExampleRunner, schema: OpSchema, example: Example, target: int) -> tuple[Any, Conversion]:
-    """Return the ModelProto of an example, and its conversion to the opset `target`, 0 for other operators.
+    """Return the ModelProto of an example, and its conversion to the opset `target`.
 
-    If the conversion is refused since values of inputs are not known, the inputs are constants in another try. Raises
-    BudgetExceeded if the runner's budget is used up.
+    If `target` is 0, the operator is replaced by other operators. If the conversion is refused because it needs values
+    of inputs, it is tried a second time, with the inputs as constants. Raises BudgetExceeded if the runner's budget is
+    used up.
     """
     model = model_of(schema, example)
     converted = conversion(runner, model, schema, target)
@@ -211,7 +216,8 @@ def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, t
     """Return a text that says how, and in which lines, the adapters between two versions are declared.
 
     An example for one adapter is "schemas/com.acme/Thin.yaml:12 says 'down: written'". Several are joined by "; ", the
-    lowest version first. If `target` is 0, which stands for other operators, the result is "".
+    lowest version first. A `target` of 0 stands for a conversion that replaces the operator by other operators; then
+    the result is "".
     """
     if not target:
         return ""
@@ -277,7 +283,7 @@ def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
     - the opset before the next version of the operator, if the operator is of ai.onnx and there is a next version;
     - otherwise the newest opset.
 
-    If the operator is of ai.onnx, and a body begins before the version itself, the opset before the version is added.
+    A body of an operator of ai.onnx may begin before the version itself: then the opset before the version is added.
     The version must have a body.
     """
     last = RELEASES[-1].opset
@@ -300,8 +306,8 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
     If there is no kernel, bodies are compared with the outputs that the example states. The test then fails with T112
     if no body can replace the node.
 
-    An example that breaks a constraint is tested by `_check_refusal` if there is no kernel; with a kernel, nothing is
-    counted. For a version without bodies, nothing is counted, either.
+    No test is counted if the version has no bodies. An example that breaks a constraint is tested only if there is no
+    kernel, by `_check_refusal`.
     """
     if not schema.function:
         return

@@ -245,8 +245,7 @@ def disagreement(type_: Type | None, value: Structure, sizes: dict[str, int], bi
         type_: Inferred type; None, if nothing is known, contradicts nothing.
         value: Type and shape of the value, as `structure_of` returns them; None for a value that is left out.
         sizes: The numbers for which dim_params stand, by name.
-        bind: Whether dim_params are added to `sizes`. A size that is only a dim_param, without a number yet, then gets
-            the value's size as its number.
+        bind: Whether new dim_params are added to `sizes`, with the value's size as their number.
     """
     if type_ is None:
         return ""

@@ -245,8 +245,8 @@ def plain_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
 def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
     """Yield ModelProtos of an example in which less is known about its inputs, then in which inputs have other types.
 
-    - For each input: without its values, then with names for its sizes, then without its shape, then of unknown type,
-      as then are other values with its type constraint, which would show the type.
+    - For each input: without its values, then with names for its sizes, then without its shape, then of unknown type.
+      All inputs with the same type constraint are of unknown type together.
     - If there are several inputs: once with only the element types of all inputs.
     - For each type constraint and each of its tensor types: with this type for all inputs of the constraint. Types that
       cannot hold the values are left out.
@@ -271,7 +271,10 @@ def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
 
 
 def _names_of_one_type(schema: OpSchema, names: Sequence[str], name: str) -> list[str]:
-    """Return those of the inputs "input_0", "input_1", … called `names` that have the type constraint of `name`."""
+    """Return the names of inputs that have the same type constraint as the input `name`.
+
+    `names` are the inputs to choose from: "input_0", "input_1" and so on.
+    """
     formals = schema.inputs
     constraints = {each: formals[min(int(each[len("input_") :]), len(formals) - 1)].type for each in names}
     return [each for each in names if constraints[each] == constraints[name]]

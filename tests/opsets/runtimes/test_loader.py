@@ -135,6 +135,13 @@ def test_all_that_may_stand_in_a_file():
     ]
 
 
+def test_releases_share_the_kernels_that_they_have_in_common():
+    table = make_table(load(edited(("operators", "ai.onnx", "Abs"), [{}, {"since": "1.10"}])))
+    first, second, third = (table.kernels("Abs", "", row.release) for row in table.releases)
+    assert (len(first), len(second), third) == (1, 2, ())  # the third lists no operators
+    assert first[0] is second[0]
+
+
 TWICE = [
     (("releases",), {}), ((*ROW, "opset"), [7, "8"]), (CONV[:-1], {}), (("kernels_of",), "tract"),
     (("match",), "name"), (("match",), "opset"),
@@ -155,6 +162,11 @@ def test_faults_of_form_are_found_by_the_loader_and_by_the_json_schema(path, val
         load(document)
     hold_codes(caught, path, value, code)
     assert not VALIDATOR.is_valid(document)
+
+
+def test_the_type_that_stands_twice_is_named():
+    with pytest.raises(SchemaError, match="the type 'int8' stands here twice"):
+        load(edited((*CONV, "types", "T"), ["float", "int8", "bool", "int8"]))
 
 
 @pytest.mark.parametrize(("path", "value", "code"), MEANINGS)

@@ -151,6 +151,7 @@ def test_files_that_do_not_go_together(tmp_path):
         "there is no runtime": [NPU.format(fallback="onnxruntime")],
         "known already": [NPU.format(fallback="tract").replace("npu", "tensorrt")],
         "a runtime 'npu' is known already": [NPU.format(fallback="tract")] * 2,
+        "'onnxruntime-cpu' is known": [NPU.format(fallback="onnxruntime-cuda").replace("npu", "onnxruntime-cpu")],
         "leads back to it": [NPU.format(fallback="other"), NPU.format(fallback="npu").replace(": npu", ": other", 1)],
     }
     for message, given in texts.items():
@@ -158,11 +159,43 @@ def test_files_that_do_not_go_together(tmp_path):
             find_runtime("npu==1.0", files(tmp_path, *given))
         assert message in str(caught.value)
         assert caught.value.code == {"there": "S107", "leads": "S105"}.get(message[:5], "S106")
-        assert caught.value.place.startswith(str(tmp_path))
+        assert all(each.place.startswith(str(tmp_path)) for each in caught.value.findings)
     wrong = files(tmp_path, "runtime: a\n", "runtime: b\n")
     with pytest.raises(SchemaError) as caught:
         find_runtime("npu==1.0", wrong)
     assert [each.place.partition(":")[0] for each in caught.value.finding_list] == [str(each) for each in wrong]
+
+
+GROWING = """runtime: npu
+match: range
+%s
+releases:
+- {release: "1", opset: [7, 15], how: documented}
+- {release: "2", opset: [7, 15], how: documented}
+operators: {ai.onnx: {Relu: [{}], Conv: [{}, {since: "2"}]}}
+faults: {ai.onnx: {Relu: [{result: fails, gives: x}], Conv: [{result: fails, gives: x, since: "2"}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "kernels", "faults", "alike"),
+    [
+        ("", [], [], True),
+        ("", ["Relu", "Abs"], ["Relu", "Abs"], True),
+        ("", ["Relu", "Conv"], ["Relu"], False),
+        ("", ["Relu"], ["Relu", "Conv"], False),
+        ("casts: {double: float}", ["Relu"], ["Relu"], True),
+        ("casts: {double: float, int64: int32 before 2}", ["Relu"], ["Relu"], False),
+        ("fallback: tract", ["Relu"], ["Relu"], True),
+    ],
+)
+def test_releases_answer_alike_if_all_that_was_asked_is_the_same(tmp_path, more, kernels, faults, alike):
+    first, second = releases_of("npu", files(tmp_path, GROWING % more))
+    for operator in kernels:
+        first.kernels(operator)
+    for operator in faults:
+        first.faults(operator)
+    assert first.answers_alike(second) is alike
 
 
 @pytest.mark.parametrize("name", ["tensorrt", "onnxruntime:cuda", "onnxruntime-web:webgpu", "triton", "windows-ml"])

@@ -146,6 +146,13 @@ def test_an_input_is_compared_with_itself_if_an_output_or_attribute_has_its_name
     old, new = (edited("B157", {}, doc="Same.", inputs={"X": text}, **same) for text in ("Small.", "Not small."))
     (found,) = compare(old, new, rules=["B157"]).findings
     assert (found.message, found.severity) == ("the text of X was edited", "WARN")
+    new = edited("B157", {}, doc="The same.", inputs={"X": "Not small."}, **same)  # two texts, of which one says else
+    (found,) = compare(old, new, rules=["B157"]).findings
+    assert (found.message, found.severity) == ("the text of the version, X was edited", "WARN")
+    new = edited("B157", {}, doc="The same.", inputs={"X": "Small."}, **same)
+    assert [each.severity for each in compare(old, new, rules=["B157"]).findings] == ["INFO"]
+    new = edited("B157", {}, doc="The one same.", inputs={"X": "Small."}, **same)  # of two words one is decisive
+    assert [each.severity for each in compare(old, new, rules=["B157"]).findings] == ["WARN"]
     assert not compare(old, old, rules=["B157"]).findings
 
 

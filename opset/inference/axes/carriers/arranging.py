@@ -169,7 +169,7 @@ def concat(step: AxisStep) -> Place:
 
 
 def repeat_others(step: AxisStep, place: Place, indices: Sequence[int]) -> None:
-    """Repeat each input at `indices` that lacks the resized axis along `place`, so that all of them have it there.
+    """Repeat inputs that lack the resized axis, so that all inputs at `indices` have the axis at `place`.
 
     The node is changed to read the output of a new Expand. Raises Blocked if the axis at `place` is merged with others,
     or if an input cannot be repeated.
@@ -273,10 +273,11 @@ def constant_of_shape(step: AxisStep) -> Place | None:
 def tile(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Tile.
 
-    It is the place in the data; Blocked is raised if the data is repeated there. If the data lacks the axis, but is
-    repeated once for each slice, the result is the axis along which it is repeated. The result is None if neither data
-    nor repeats depend on the axis. Raises Blocked for any other repeats that depend on the axis, and for versions
-    before 6.
+    If the data has the axis, the result is the place in the data. Data without the axis may be repeated once for each
+    slice. The result is then the axis along which the data is repeated. The result is None if neither data nor repeats
+    depend on the resized axis.
+
+    Raises Blocked if the slices are repeated, if repeats depend on the axis in another way, or for versions before 6.
     """
     step.require_shared(1)
     if step.call.version < 6:

@@ -25,9 +25,8 @@ def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place:
     """Return the Place of the resized axis (such as the batch) in the shape to which inputs of a node broadcast.
 
     At least one of the inputs at `indices` has the resized axis. An input without the axis must have size 1 or no
-    dimension there. It may also have the old size there if its slices are certainly equal, and the resized axis is not
-    merged with others: the node is then changed to read only the first slice. Raises Blocked for any other input, or if
-    two inputs have the resized axis in different places.
+    dimension there. If it has the old size there, and its slices are certainly equal, the node is changed to read only
+    the first slice. Raises Blocked for any other input, or if two inputs have the resized axis in different places.
     """
     rank = max(len(step.shape(index)) for index in indices)
     found = {
@@ -70,8 +69,8 @@ def broadcasting(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Add, Where and the like.
 
     An input without the axis may be cut to one slice if its slices are certainly equal. Raises Blocked if they may
-    differ, or if two inputs have the axis in different places. In early versions of the operators, Blocked is raised
-    unless each input without the axis is a scalar.
+    differ, or if two inputs have the axis in different places. In early versions of the operators, Blocked is also
+    raised if an input without the axis is no scalar.
     """
     name = step.call.schema.name
     others = [index for index in range(step.count) if step.place(index) is None]
@@ -134,9 +133,13 @@ def loss(step: AxisStep) -> Sequence[Place | None]:
     """Return the Places of the resized axis in the losses and log-probabilities of SoftmaxCrossEntropyLoss.
 
     The losses have the axis in the place of the labels, the log-probabilities in the place of the scores.
-    NegativeLogLikelihoodLoss has only the losses. Raises Blocked if the losses are reduced, if the axis counts the
-    classes, or if the weights have it. Raises Blocked, too, if scores and labels do not both have the axis, or have it
-    in places that do not correspond.
+    NegativeLogLikelihoodLoss has only the losses. Raises Blocked in these cases:
+
+    - the losses are reduced;
+    - the axis counts the classes;
+    - the weights have the axis;
+    - only the scores or only the labels have the axis;
+    - scores and labels have the axis in different places.
     """
     step.require_shared(2)
     scores, labels = step.place(0), step.place(1)

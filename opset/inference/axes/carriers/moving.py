@@ -20,9 +20,12 @@ def slice_(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Slice, or None if the data lacks it.
 
     If the end along the axis is the old size, it is changed to the largest integer, so that the node takes all slices
-    at any size. Raises Blocked if the node takes only a part of the axis, or may do so: an end of 1 at the old size 1
-    may mean the first slice or all slices. Raises Blocked, too, if starts, ends, axes or steps are unknown or have the
-    resized axis, or if an end along another axis depends on it.
+    at any size. Raises Blocked in these cases:
+
+    - the node takes only a part of the axis;
+    - the end and the old size are both 1, which may mean the first slice or all slices;
+    - an end along another axis depends on the resized axis;
+    - starts, ends, axes or steps are unknown, or have the resized axis.
     """
     step.require_shared(1, 2, 3, 4)
     place = step.place(0)

@@ -12,8 +12,7 @@ def matmul(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of MatMul, MatMulInteger or QLinearMatMul.
 
     The axis may be an axis of stacked matrices, the rows of the left factor, or the columns of the right factor. If
-    only one factor has it as an axis of stacked matrices, the other factor may have several matrices there if they are
-    equal: only the first is then read.
+    a factor lacks the axis, but has several equal matrices stacked there, the node is changed to read only the first.
 
     Raises Blocked if the product sums over the axis, or if the shape of a scale or zero point is neither () nor (1,).
     If both factors have the axis, it must be the same axis of stacked matrices; else, Blocked is raised.
