@@ -752,6 +752,8 @@ PLAIN = [
                           " e = Concat<axis=0>(a, b, c, d) q = Cast<to=7>(e)"), f"float[{told}, ?]")
       for name, told in (("Less", "0, 1, 0"), ("LessOrEqual", "0, 1, 1"), ("Greater", "1, 0, 0"),
                          ("GreaterOrEqual", "1, 0, 1"), ("Equal", "0, 0, 1"))),
+    (13, "(float[N,3] x, int64[1] k) => (float[] y) { s = Shape(x) t = ReduceSum(s, k) y = ConstantOfShape(t) }",
+     "float[?]"),
     *((13, f"""(float[N,3] x) => (float[] y) {{ s = Shape(x) f = Cast<to=1>(s) t = {name}(f) c = Cast<to=7>(t)
         y = ConstantOfShape(c) }}""", f"float[{told}]")
       for name, told in (("ReduceSum", "N + 3"), ("ReduceProd", "3*N"))),
