@@ -666,7 +666,7 @@ def _operator_data(key: Key) -> Data:
 
 
 def _sort_key(key: Key) -> tuple[str, str]:
-    """Return (name, domain) for an operator, (domain, name): a key to sort by name first."""
+    """Return (name, domain), by which operators are sorted by name first; `key` is (domain, name)."""
     return key[1], key[0]
 
 

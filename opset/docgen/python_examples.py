@@ -274,10 +274,10 @@ def _is_json(text: str) -> bool:
 
 
 def _json_value(value: ExampleValue) -> Any:
-    """Return the elements of a tensor as nested lists, or as one value for a scalar; None if JSON cannot hold them.
+    """Return the elements of a tensor as nested lists, or as one value for a scalar; None if it cannot be given so.
 
-    None is also returned for an empty tensor, for complex numbers, and for values that are no tensors. The same holds
-    if the example does not state each element.
+    None is returned for an empty tensor, for complex numbers, and for values that are no tensors. None is also returned
+    if the example does not state each element. NaN and infinities are returned, although JSON has none.
     """
     content, shape = value.content, _shape_of(value)
     if not value.type.startswith("tensor(") or "complex" in value.type or content is None or not all(shape):

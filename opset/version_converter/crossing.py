@@ -176,11 +176,11 @@ class Crossing:
     ) -> list[Any] | None:
         """Return nodes that compute in wider types in place of the node at `index`, None if it stays as it is.
 
-        It is called after nodes of other operators were refused. If wider types are refused, too, a node that the
-        runtime computes wrongly may stay. Raises Refusal C209 with all reasons if all of this fails.
+        If wider types are refused, the result may have nodes that the runtime computes wrongly. Raises Refusal C209
+        with all reasons if such nodes are refused, too.
 
         Args:
-            first: The refusal of nodes of other operators.
+            first: The refusal that came before, of nodes of other operators in place of the node.
             start: The opset of the node.
             node: Its NodeProto.
             index: Its index in the body.

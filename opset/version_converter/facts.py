@@ -235,8 +235,8 @@ class ValueFacts:
             if node is not None:
                 if home.body.subgraphs and any(True for _ in subgraphs(node)):
                     return []
-                new = {read for read in node.input if read} - seen
-                seen |= new
+                new = [read for read in reversed(node.input) if read and read not in seen]
+                seen.update(new)
                 pending += new
             elif current in home._tensors:
                 if home._overridable and current in home._inputs:

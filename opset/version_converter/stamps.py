@@ -204,7 +204,7 @@ def _version_groups(proto: Any, domain: str, registry: Registry) -> list[Version
         for quirk in quirks.QUIRKS if not domain else ():
             if name in quirk.operators:
                 starts |= {quirk.first, quirk.last + 1}
-    ordered = sorted(each for each in starts if 1 <= each <= newest)
+    ordered = sorted(each for each in starts if each <= newest)
     return [VersionRange(first, after - 1) for first, after in zip(ordered, (*ordered[1:], newest + 1), strict=True)]
 
 

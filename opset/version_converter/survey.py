@@ -344,9 +344,10 @@ class Survey:
     def _form_conversions(
         self, conversion: Conversion, target: Target, routes: Routes, availability: Availability | None
     ) -> list[FormsConversion]:
-        """Return a FormsConversion for each body, in the order of the index; nothing is converted yet.
+        """Return a FormsConversion for each body of the model, in the order of `self.index.bodies`.
 
-        When it converts, a FormsConversion adds its refusals and counts to `conversion`.
+        A FormsConversion converts one node of each form, that is, one of all nodes that convert alike. It is returned
+        before it converts anything. Later, it adds refusals and counts to `conversion`.
         """
         budget, versions = self._budget(), versions_of_bodies(self.index)
         messages: dict[Body, Any] = {body: _Additions(body) for body in self.index.bodies}

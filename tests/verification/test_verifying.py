@@ -562,6 +562,18 @@ def test_the_first_difference_is_beyond_the_tolerance_that_is_given():
     assert opset.verify(one, other, rtol=5, seeds=1).first_difference is None
 
 
+def test_the_first_difference_is_beyond_the_greatest_tolerance_of_the_outputs():
+    """Numbers of 16 bits may differ by more than those of 32."""
+    text = (
+        HEAD
+        + """(float x) => (float16 z, float y) <float v = {{{}}}, float w = {{{}}}> {{
+        a = Mul (x, v) z = Cast <to = 10> (a) y = Mul (a, w) }}"""
+    )
+    found = opset.verify(model(text.format(1, 1)), model(text.format(1.0001, 3)), seeds=1)
+    assert [each.verdict for each in found.outputs] == ["same", "different"]
+    assert found.first_difference.value == "y"
+
+
 class FixedRoundings:
     """The roundings of a model, as they were counted."""
 

@@ -214,6 +214,17 @@ def test_what_cannot_be_inlined(function, why):
     assert [each.code for each in caught.value.findings] == ["C501"] * (1 + ("inputs" in why))
 
 
+def test_a_function_that_stays_may_import_what_it_wants():
+    head = 'ir_version: 10, opset_import: ["": 18, "d": 1, "other": 1]'
+    kept = '<domain: "d", opset_import: ["other": 2]> Kept (a) => (b) { b = other.Op (a) }'
+    before = model("{ t = d.Scale (x)  y = d.Kept (t) }", kept, SCALE, head=head)
+    assert [each.name for each in opset.inline_functions(before, ["Scale"]).functions] == ["Kept"]
+    before = model("{ t = d.Scale (x)  y = d.Kept (t) }", kept, SCALE.replace("LeakyRelu", "other.Op"), head=head)
+    with pytest.raises(ConversionError, match="does not import it") as caught:
+        opset.inline_functions(before, ["Scale"])
+    assert [each.place for each in caught.value.findings] == ["function 'd.Scale'"]
+
+
 def test_training_graphs_and_annotations():
     proto = parse_model(f"<{IMPORTS}> main (float[1, 3] x) => (float[1, 3] y) {{ y = d.Scale (x) }} {SCALE}")
     proto.training_info.add().algorithm.CopyFrom(proto.graph)

@@ -77,9 +77,9 @@ class Edits:
         return self._labels[index]
 
     def with_new_size(self, size: Size) -> Size:
-        """Return a size in which the variable for the new size is replaced by the new number.
+        """Return `size`, such as 2 * N, with the new number of the resized axis in place of its variable N.
 
-        It is returned unchanged if the new size is to be a variable of the model.
+        `size` is returned unchanged if the resized axis gets no number, but a size that nodes read at run time.
         """
         if self._source.number is None:
             return size

@@ -76,10 +76,10 @@ def _sum(elements: Sequence[Any], type_: str | None) -> Element:
 
 
 def _product(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the product of whole elements, or None if it may be rounded in the element type `type_`.
+    """Return the product of whole numbers, or None if it may be rounded in the element type `type_`.
 
-    It is never rounded in an integer type. In a float type, it may be rounded if the product of the numbers other than
-    0 is above 2**24 in absolute value. Raises ValueError for a fraction.
+    A product of integers is never rounded. A product in float16, float or double may be rounded if it is above 2**24 in
+    absolute value, with zeros left out of it. Raises ValueError if a number is a fraction.
     """
     sizes = [as_size(element) for element in elements]
     if type_ in _FLOATS and math.prod(max(abs(size), 1) for size in sizes if isinstance(size, int)) > _EXACT:

@@ -57,11 +57,14 @@ def _resolves_to(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, pla
 
 
 def _replace_stated_shape(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> None:
-    """Change the shape that a Reshape states: its output gets the resized axis at `place`, whatever the new size is.
+    """Change the constant shape of a Reshape so that its output keeps the resized axis at `place` with any new size.
 
-    The size at `place` becomes 0, -1 or a multiple of the new size. `wanted` is the shape that the Reshape states now.
-    With `zero_is_zero`, a 0 in it means the size 0, and not the input's size. Raises Blocked if none of these works, or
-    if the node cannot state the shape.
+    The size at `place` becomes 0, -1 or the size that the output has after the change. A -1 elsewhere may become the
+    size that it stood for.
+
+    `wanted` is the present shape. `zero_is_zero` says whether a 0 in it means the size 0 instead of the input's size.
+
+    Raises Blocked if none of these sizes works, or if the new shape cannot be written into the model.
     """
     after = step.output_after(place)
     was = step.output_shape()
