@@ -716,10 +716,11 @@ def test_large_data_that_only_one_model_has_or_of_other_length_differs(tmp_path)
 
 
 def outside(folder, data):
-    """Write a model into a folder with two tensors in one file of data beside it, and one of the same place again."""
+    """Write a model into a folder with two tensors in one file of data beside it, and one of the same place."""
     folder.mkdir()
     message = model("(float[2] x) => (float[2] y)")
-    for name, offset in (("a", 0), ("b", 4), ("again", 0)):
+    message.graph.initializer.add(name="inside", data_type=2, dims=[4], raw_data=b"abcd")
+    for name, offset in (("a", 0), ("again", 0), ("b", 4)):
         tensor = message.graph.initializer.add(name=name, data_type=2, dims=[4])
         external.set_reference(tensor, "weights", offset, 4)
     if data:

@@ -334,9 +334,11 @@ def test_an_output_that_is_left_out_is_no_absent_input():
     clips = "a = Clip (x, , h)  b = Clip (w, , h)"
     old = text % f"h, , , n = Unique (x)  {clips}  y = Neg (a)  z = Neg (b)"
     new = text % f"h, , i, n = Unique (x)  {clips}  y = Neg (b)  z = Neg (a)"
-    assert [(change, place) for change, _, place, _ in found(old, new)] == [
-        ("changed", "node number 0 (Unique)"), ("changed", "output 'y'"), ("changed", "output 'z'"),
-    ]  # fmt: skip
+    assert [(place, details[0]) for _, _, place, details in found(old, new)] == [
+        ("node number 0 (Unique)", "outputs: h, n -> h, i, n"),
+        ("output 'y'", "computed by: 'y' of node number 3 (Neg) -> 'y' of node number 3 (Neg)"),
+        ("output 'z'", "computed by: 'z' of node number 4 (Neg) -> 'z' of node number 4 (Neg)"),
+    ]
 
 
 def test_inputs_that_have_a_value_are_weights():
