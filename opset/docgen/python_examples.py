@@ -216,8 +216,12 @@ def _dtype_text(element: str) -> str:
 def _attribute_text(kind: str, value: Any) -> str:
     """Return Python code for the value of an attribute.
 
-    `kind` is the type of the attribute, such as "ints". Raises _Unsupported for an empty list, a tensor filled with one
-    number, text with a name such as "input_0", and types without a short form.
+    `kind` is the type of the attribute, such as "ints". Raises _Unsupported for these values:
+
+    - an empty list;
+    - a tensor of one number that stands for all elements, or of an element type such as float16;
+    - text with the name of an input in the model of the example, such as "input_0";
+    - a value of a type without a short form, such as a list of graphs.
     """
     if re.search(r"\binput_\d", str(value)):  # a name of the example's own model
         raise _Unsupported

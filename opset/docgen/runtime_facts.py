@@ -322,11 +322,14 @@ class Fates:
         return fates
 
     def _is_expressed(self, key: Key, runtime: Runtime, can_be_made: Callable[[Key], bool]) -> bool:
-        """Return whether a runtime can run the operators that replace an operator at the runtime's newest opset.
+        """Return whether a runtime can run an operator in the form of the operators that replace it.
 
-        `key` is the operator that is replaced, (domain, name); if nothing replaces it, the result is False.
-        `can_be_made` returns whether the runtime can run an operator, directly or replaced by others. Operators that
-        only some nodes need are not checked.
+        The result is False if nothing replaces the operator. Operators that only some nodes need are not checked.
+
+        Args:
+            key: The operator that is replaced, (domain, name).
+            runtime: The runtime; its newest opset decides which operators replace the operator.
+            can_be_made: Returns whether the runtime can run an operator, directly or replaced by others.
         """
         newest = self._registry.domains[key[0]]
         highest = runtime.opsets.get(key[0], (None, None))[1]

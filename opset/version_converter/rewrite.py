@@ -58,9 +58,9 @@ class Refusal(Exception):
 
     @property
     def wording(self) -> str:
-        """The reason as documentation shows it: the label, or else the reason, with backticks for single quotes.
+        """The reason as documentation shows it: `label`, or `why` if the label is empty.
 
-        If the number of single quotes is odd, one is an apostrophe, and all stay.
+        Single quotes become backticks. If their number is odd, one is an apostrophe, and the text stays unchanged.
         """
         text = self.label or self.why
         return text.replace("'", "`") if text.count("'") % 2 == 0 else text

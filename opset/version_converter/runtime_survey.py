@@ -164,15 +164,16 @@ class _Answers:
 
 
 def _find_answer(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runtime, facts: Hashable) -> bool | None:
-    """Return whether a release of a runtime takes the model, as known from an equivalent release; None if unknown.
+    """Return the answer, True or False, that was found for a release equivalent to `runtime`; None if there is none.
 
+    The question is whether a release takes the model as it is, or whether it takes the model after a conversion.
     Releases are equivalent if they have equal facts, and the same kernels and faults for the operators that were looked
     up.
 
     Args:
-        found: (release, its facts, whether it takes the model) for each release that was examined before.
+        found: (release, its facts, its answer) for each release that was examined before.
         runtime: The release in question.
-        facts: The facts of `runtime` that decide whether it takes the model, besides its kernels and faults.
+        facts: The facts of `runtime` that decide the answer, besides its kernels and faults.
     """
     for other, others, answer in found:
         if others == facts and other.answers_alike(runtime):

@@ -265,11 +265,12 @@ def pad_1(call: Call) -> Shape:
 
 
 def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
-    """Return the first input's sizes padded by `pads`; all are None if the pads or the padded axes are unknown.
+    """Return the shape of Pad's output: the sizes of the first input, padded by `pads`.
 
-    `pads` has the padding before each padded axis, then the padding after each; a negative one removes elements. If the
-    rank is unknown, half the number of pads gives it, and all sizes are None. Raises Unknown if the pads do not show
-    the rank either, as in a node with the input `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
+    `pads` has the padding before each padded axis, then the padding after each; a negative one removes elements. All
+    sizes are None if `pads` is None or the padded axes are unknown. If the rank of the first input is unknown, the
+    result has one None for each pair of pads. Raises Unknown in this case if `pads` is None or the node has the input
+    `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
     """
     shape = call.shape(0)
     mode = call.attribute("mode")

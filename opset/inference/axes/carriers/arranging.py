@@ -276,11 +276,11 @@ def constant_of_shape(step: AxisStep) -> Place | None:
 def tile(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Tile.
 
-    If the data has the axis, the result is the place in the data. Data without the axis may be repeated once for each
-    slice. The result is then the axis along which the data is repeated. The result is None if neither data nor repeats
-    depend on the resized axis.
+    - If the data has the resized axis, the result is its place in the data.
+    - If the data is repeated N times along one axis, for N elements of the resized axis, the result is this one axis.
+    - If neither data nor repeats depend on the resized axis, the result is None.
 
-    Raises Blocked if the slices are repeated, if repeats depend on the axis in another way, or for versions before 6.
+    Raises Blocked in all other cases, such as data that is repeated along its resized axis, and for versions before 6.
     """
     step.require_shared(1)
     if step.call.version < 6:
