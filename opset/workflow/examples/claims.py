@@ -424,9 +424,10 @@ def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("derived moved", Claim)
 def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield one result for the claim `up: derived`, `down: derived` or `renamed: true`: some example can be converted.
+    """Yield one result for the claim that nodes can be converted: `up: derived`, `down: derived` or `renamed: true`.
 
-    The outputs of the converted example are not compared, so that nothing contradicts the claim.
+    `shown` of the result is True if at least one example can be converted, else False. Outputs of the converted example
+    are not computed. An example that cannot be converted is not taken as evidence against the claim.
     """
     tests = claim.tests
     source, target = (tests.older, tests.newer) if claim.name == "up" else (tests.newer, tests.older)
