@@ -217,8 +217,9 @@ def test_what_cannot_be_inlined(function, why):
 def test_a_function_that_stays_may_import_what_it_wants():
     head = 'ir_version: 10, opset_import: ["": 18, "d": 1, "other": 1]'
     kept = '<domain: "d", opset_import: ["other": 2]> Kept (a) => (b) { b = other.Op (a) }'
-    before = model("{ t = d.Scale (x)  y = d.Kept (t) }", kept, SCALE, head=head)
-    assert [each.name for each in opset.inline_functions(before, ["Scale"]).functions] == ["Kept"]
+    for imports in (head, IMPORTS):
+        before = model("{ t = d.Scale (x)  y = d.Kept (t) }", kept, SCALE, head=imports)
+        assert [each.name for each in opset.inline_functions(before, ["Scale"]).functions] == ["Kept"]
     before = model("{ t = d.Scale (x)  y = d.Kept (t) }", kept, SCALE.replace("LeakyRelu", "other.Op"), head=head)
     with pytest.raises(ConversionError, match="does not import it") as caught:
         opset.inline_functions(before, ["Scale"])
