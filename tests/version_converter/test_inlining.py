@@ -297,6 +297,23 @@ def test_what_a_call_makes_is_charged(call, function, nodes, names, copied, monk
     assert (made[0].max_steps, made[0].max_bytes) == ((1 << 21) + 8 * size, (1 << 27) + 8 * size)
 
 
+@pytest.mark.parametrize(
+    ("names", "steps"),
+    [
+        ([], 16 * (1 + 4)),
+        (["Inner"], 16 * (1 + 1)),  # in the function that stays
+        (["Outer"], 16 * (1 + 2)),
+    ],
+)
+def test_a_function_is_charged_where_its_nodes_end_up(names, steps, monkeypatch):
+    made = []
+    monkeypatch.setattr(calls, "Budget", lambda *each, **more: made.append(Budget(*each, **more)) or made[-1])
+    inner = f"{F18} Inner (a) => (b) {{ b = Neg (a) }}"
+    outer = f"{F18} Outer (a) => (b) {{ c = Abs (a)  b = d.Inner (c) }}"
+    opset.inline_functions(model("{ y = d.Outer (x) }", inner, outer), names or None)
+    assert made[0].steps == steps
+
+
 def test_cycles_are_an_error_and_models_without_functions_stay_as_they_are():
     with pytest.raises(ModelError) as caught:
         opset.inline_functions(model("{ y = d.F (x) }", f"{F18} F (a) => (b) {{ b = d.F (a) }}"))
