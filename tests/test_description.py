@@ -263,6 +263,14 @@ def test_external_data_is_listed_and_not_read(tmp_path):
     assert found.runtimes == [] and "(M202)" in found.notes[-1] and found.nodes == 2
 
 
+def test_weights_of_graphs_in_functions_are_counted():
+    text = """<ir_version: 8, opset_import: ["": 17, "local": 1]> m (float[2] x, bool c) => (float[2] y)
+        { y = local.F (x, c) } <domain: "local", opset_import: ["": 17]> F (x, c) => (y) {
+            y = If (c) <then_branch = t () => (float[2] a) <float[2] w = {1, 2}> { a = Add (x, w) },
+                        else_branch = e () => (float[2] b) { b = Neg (x) }> }"""
+    assert [tuple(each) for each in described(text, "tract").weights] == [("float", 1, 8, 2)]
+
+
 def test_a_malformed_model_is_an_error():
     text = '<ir_version: 8, opset_import: ["": 17]> m (float[2] x) => (float[2] y) { y = Relu (nothing) }'
     with pytest.raises(opset.ModelError, match="M112"):

@@ -293,10 +293,10 @@ class Convertibility:
         }
 
     def _spans_by_reason(self, key: Key, since: int, opset: int) -> dict[Reason, list[Span]]:
-        """Return the target opsets at which a node that an adapter made may be refused, by reason, (code, why). Cached.
+        """Return why a node that an adapter made may be refused: (code, why), with the target opsets for each. Cached.
 
-        The target opsets are ranges (first, last), lowest first. Those at which other operators may replace the node
-        are at the key ("", "").
+        The target opsets are ranges (first, last), lowest first. The key ("", "") stands for no refusal: it has the
+        target opsets at which operators of other names may replace the node.
 
         Args:
             key: The (domain, operator) of the new node.
@@ -666,7 +666,7 @@ def _operator_data(key: Key) -> Data:
 
 
 def _sort_key(key: Key) -> tuple[str, str]:
-    """Return (name, domain) for an operator, (domain, name): a key to sort by name first."""
+    """Return (name, domain), by which operators are sorted by name first; `key` is (domain, name)."""
     return key[1], key[0]
 
 

@@ -389,7 +389,8 @@ class _Search:
     def _is_operator_file(self, path: Path) -> bool:
         """Whether a file looks like operator YAML; False for every file after the first MAX_PEEKED.
 
-        If the file cannot be read, the result is False. A finding says so, except for a link.
+        If the file cannot be read, the result is False, and a finding is added. A link that cannot be read gets no
+        finding.
         """
         self.peeks -= 1
         if self.peeks < 0:

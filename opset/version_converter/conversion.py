@@ -397,10 +397,12 @@ def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Tas
 
 
 def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task, strategy: Strategy) -> Conversion:
-    """Return the conversion of a model, whose functions are first copied as `strategy` says.
+    """Return the conversion of a copy of a model to the target of `task`.
 
-    It begins with the versions and notes of `start`; neither `start` nor `model` is changed. It has a model if it has
-    no refusals. If the budget is used up, the conversion ends with a refusal C401.
+    The conversion takes over the versions and notes of `start`, which is not changed. It has no model if anything is
+    refused. If the budget is used up, it ends with a refusal C401.
+
+    `index` is the index of the model. `strategy` says which calls of a model-local function get a copy of it first.
     """
     conversion = _begin_again(start)
     if index.functions:

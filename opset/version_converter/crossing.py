@@ -176,11 +176,11 @@ class Crossing:
     ) -> list[Any] | None:
         """Return nodes that compute in wider types in place of the node at `index`, None if it stays as it is.
 
-        It is called after nodes of other operators were refused. If wider types are refused, too, a node that the
-        runtime computes wrongly may stay. Raises Refusal C209 with all reasons if all of this fails.
+        If wider types are refused, the result may have nodes that the runtime computes wrongly. Raises Refusal C209
+        with all reasons if such nodes are refused, too.
 
         Args:
-            first: The refusal of nodes of other operators.
+            first: The refusal that came before, of nodes of other operators in place of the node.
             start: The opset of the node.
             node: Its NodeProto.
             index: Its index in the body.
@@ -430,14 +430,14 @@ class Crossing:
     def _take_older_form(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
         """Return the nodes that replace a node when it is taken back to an older version of its operator.
 
-        It is taken back version by version until a step changes it; the new nodes go on to the target from there. In
-        this way a node may lose an attribute that the runtime does not take. The step's name is added to `crossed`.
+        The node is taken back version by version until a step changes it. The changed node may lack an attribute that
+        the runtime does not take. The name of the step is added to `crossed`.
 
         Raises Refusal C204 in these cases:
 
         - no step to an older version, down to opset 7, changes the node;
-        - `lack` is about types or constants, which an older version does not change;
-        - the node was made from a node of the same operator.
+        - `lack`, the reason why the runtime does not run the node, is about types or constants;
+        - the conversion has made the node in place of a node of the same operator.
 
         A Refusal of the step is raised unchanged.
         """

@@ -248,8 +248,7 @@ class ValueFacts:
     def is_read(self, name: str) -> bool:
         """Whether a value of this body is read: by a node or subgraph, by a training graph, or as the body's output.
 
-        Only the output of a node of the given model can be unread. Inputs, initializers and new values always count as
-        read.
+        The result is always True for inputs, initializers and values that the conversion has added.
         """
         if self._unread is None:
             read = names_read(self._message.node) | self.read_elsewhere | {*self.body.output_names()}
@@ -560,11 +559,14 @@ class ValueFacts:
         return self._full_types[name]
 
     def _node_alone(self, name: str) -> tuple[Any, int] | None:
-        """Return (node, opset) for the node that computes a value, if the node is inferred apart from the model.
+        """Return (node, opset) for the node that computes a value, if inference of the model does not cover the node.
 
-        Nodes that the conversion has added are inferred apart. If inference does not know every call or execution of
-        this body, all nodes of the body are inferred apart. Returns None for any other node, and if no node of this
-        body computes the value. `opset` is the opset of the node's domain.
+        `opset` is the opset of the node's domain. These nodes are not covered:
+
+        - a node that the conversion has added;
+        - any node of a body if inference does not know all runs of the body, such as a function that is never called.
+
+        The result is None for a node that is covered, and if no node of this body computes the value.
         """
         node, version = self._producer(name)
         if node is None or (version is None and self._inference.knows_all_runs(self.body)):

@@ -276,7 +276,10 @@ def _scope_of(body: Body, root: Scope | None) -> Scope | None:
 
 
 def _is_omitted(body: Body, name: str, fixed: Parameters) -> bool:
-    """Whether `name` is an input of the function around a body, and calls with the Parameters `fixed` omit it."""
+    """Whether `name` is an input of the function around a body that the calls of the function omit.
+
+    `fixed` are the Parameters of the calls, with the names of the omitted inputs.
+    """
     return name in fixed.inputs and _is_formal(body, name)
 
 

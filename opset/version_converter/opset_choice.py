@@ -88,16 +88,16 @@ def notes_on_misfits(samples: Iterable[Sample], registry: Registry) -> list[str]
 def count_lacking(
     samples: Iterable[Sample], availability: Availability, routes: Routes, opsets: Mapping[str, int]
 ) -> int:
-    """Return how many nodes neither a runtime nor its fallback can run if the model has the opsets `opsets`.
+    """Return how many nodes of a model neither a runtime nor its fallback can run at the opsets `opsets`.
 
-    A node that is not valid at these opsets counts, too. Nodes that the notes on the runtime have to name, such as
-    those that the fallback runs, are added to `availability.counts`.
+    A node that is not valid at these opsets, or that is known to be computed wrongly, counts, too. The nodes that only
+    the fallback runs are counted in `availability.counts`, and so are the nodes that may be computed wrongly.
 
     Args:
-        samples: Nodes that stand for all nodes of the model.
-        availability: Judges which nodes the runtime and its fallback run.
+        samples: The nodes of the model. Each sample stands for all nodes that are like it.
+        availability: What tells whether the runtime or its fallback runs a node.
         routes: The operators at a release of onnx.
-        opsets: The opsets by domain. A domain that is missing has the opset of the model.
+        opsets: The opset of each domain. A domain that is missing keeps the opset of the model.
     """
     lacking = 0
     for sample in samples:

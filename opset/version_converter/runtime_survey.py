@@ -164,15 +164,16 @@ class _Answers:
 
 
 def _find_answer(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runtime, facts: Hashable) -> bool | None:
-    """Return the answer that was found for another release and surely holds for `runtime`, too; None if there is none.
+    """Return the answer, True or False, that was found for a release equivalent to `runtime`; None if there is none.
 
-    It holds if the two releases have equal facts, and the same kernels and faults for the operators that were looked
+    The question is whether a release takes the model as it is, or whether it takes the model after a conversion.
+    Releases are equivalent if they have equal facts, and the same kernels and faults for the operators that were looked
     up.
 
     Args:
-        found: (release, its facts, its answer) for each release that was asked before.
+        found: (release, its facts, its answer) for each release that was examined before.
         runtime: The release in question.
-        facts: All facts besides kernels and faults that decide the answer for `runtime`.
+        facts: The facts of `runtime` that decide the answer, besides its kernels and faults.
     """
     for other, others, answer in found:
         if others == facts and other.answers_alike(runtime):
@@ -209,11 +210,13 @@ def _ranges_with(releases: Sequence[Runtime], answers: Sequence[str], answer: st
 
 
 def _find_obstacle(survey: Survey, releases: Sequence[Runtime], answers: Sequence[str]) -> Obstacle | None:
-    """Return why one of the releases does not take a model, None if all releases take it.
+    """Return why a release of a runtime does not take a model; None if all releases take it.
 
-    The release is the one just before the first that takes the model. If the oldest release takes it, or none does, it
-    is the newest release that refuses it. `answers` has AS_IT_IS, CONVERTED or REFUSED for each of `releases`, oldest
-    first. Raises BudgetExceeded as `Survey.convert` does.
+    The release is the last one before the model is taken for the first time: 1.17 if 1.18 is the first that takes it.
+    If there is no such release, it is the newest one that refuses the model.
+
+    `answers` has AS_IT_IS, CONVERTED or REFUSED for each of `releases`, oldest first. Raises BudgetExceeded as
+    `Survey.convert` does.
     """
     refused = [position for position, answer in enumerate(answers) if answer == REFUSED]
     if not refused:

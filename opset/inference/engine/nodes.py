@@ -372,12 +372,15 @@ def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | N
 def _memo_of(
     inference: OperatorInference, identities: tuple[Any, ...], names: Sequence[str], inputs: Sequence[Type | None]
 ) -> Memo:
-    """Return the Memo with the results for nodes with these attributes and input types; a new Memo is empty.
+    """Return the Memo with the results for nodes that have the same attributes and input types.
+
+    If there is no such Memo, an empty one is made.
 
     Args:
-        inference: how the operator is inferred; it holds the Memos.
-        identities: (attributes, outputs, followed inputs, the id of each input type), the key of a faster second table.
-            The Memo is stored in it if all input types are known.
+        inference: how the operator is inferred. It holds the Memos, in `memos` and in `recent`.
+        identities: the key of the Memo in `recent`, a table that is quicker than `memos`. The parts are the attributes,
+            the outputs, the indices of inputs with computed elements, and the id() of each input type. If a type is
+            unknown, `recent` gets no entry.
         names: the names of the inputs, "" for one that is left out.
         inputs: the types of the inputs, None if unknown.
     """

@@ -393,9 +393,9 @@ def _common_elements(left: Constant | None, right: Constant | None) -> Constant 
 def _count_iterations(call: Call) -> tuple[Size | None, int]:
     """Return the number of iterations that a Loop's input M allows, and a lower bound of this number.
 
-    The condition of the Loop is ignored. A negative M counts as 0. The first number may be symbolic. If M is unknown,
-    the result is (None, 0). If M is absent, it is (None, 1), since nothing then ends the loop before its first
-    iteration. Raises Violation C2 if M certainly does not have one element.
+    The condition of the Loop is ignored. A negative M counts as 0. The number may be symbolic, such as N. If M is
+    unknown, the result is (None, 0). If M is absent, M allows any number of iterations, and the result is (None, 1).
+    Raises Violation C2 if M certainly does not have one element.
     """
     if not call.has(0):
         return None, 1

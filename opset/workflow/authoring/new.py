@@ -94,9 +94,10 @@ def new_operator(
         folder: Folder of operator YAML; by default the standard's, or `schemas` for other domains.
         family: Family; by default the family of `like`, or the last word of the domain. For operators of the standard,
             it must be one of FAMILIES.
-        shape: Rule for the shapes of outputs, as same(X), or FUNCTION if none fits; by default the rule of `like`, or
-            same(X).
-        since: Version; by default the next one.
+        shape: Rule for the shapes of outputs, such as "same(X)"; FUNCTION if a Python function infers them. By default,
+            it is the rule of `like`, or "same(X)".
+        since: Version of the operator; by default the domain's version in development, or else the domain's newest
+            version plus 1.
 
     Raises:
         UsageError: If anything prevents it, with a finding for each reason; then nothing is written.
@@ -144,22 +145,22 @@ def new_operator(
 def add_hooks(
     destination: Destination, schema: OpSchema, stubs: Mapping[Layer, Iterable[Stub]]
 ) -> tuple[dict[str, bytes], dict[str, tuple[str, ...]]]:
-    """Add stubs to the Python files with functions of a domain, and return the new contents; nothing is written.
+    """Return the Python files of a domain with stubs added for a version of an operator; nothing is written.
 
-    A stub is left out if a function for its operator and version is registered in the file already.
+    A stub is left out if its file has a function registered for this operator and version already.
 
     Args:
-        destination: The folder with the files.
-        schema: The version of the operator. Its family decides the files if the folder is the standard's.
-        stubs: Stubs by the kind of functions: kernels, inference functions or adapters.
+        destination: The place of the domain's files.
+        schema: The version of the operator. In the standard, its family names the files: conv.py for "conv".
+        stubs: The stubs to add, by kind of function: kernels, inference functions or adapters.
 
     Returns:
-        Two mappings with an entry for each changed file: its bytes, by path relative to the destination's root, and
-            the names of its added stubs, by whole path.
+        The new bytes of each changed file, by path relative to `destination.root`; and the names of the stubs added
+            to each changed file, by full path.
 
     Raises:
-        UsageError: U103 for a file that cannot be read or is not Python, U102 for a file with another function of the
-            same name. It has the findings of all files.
+        UsageError: U103 if a file cannot be read or is not Python. U102 if a file has another function with the name
+            of a stub. The error has the findings about all files.
     """
     changed: dict[str, bytes] = {}
     added: dict[str, tuple[str, ...]] = {}

@@ -261,8 +261,10 @@ class StateComparison:
     def is_released(self, key: Key, since: int) -> bool:
         """Return whether a version of an operator counts as released in the old state.
 
-        `key` is (domain, name). If `locked` is set and the old state has a lock, only the versions in the lock are
-        released. Otherwise, all versions are.
+        If the comparison's `locked` is False, every version is released. If the old state has no lock, every version is
+        released, too. In any other case, only a version in the lock is released.
+
+        `key` is (domain, name) of the operator, and `since` is the version.
         """
         if not self.locked or self.old.lock is None:
             return True

@@ -472,8 +472,8 @@ def check_old(claim: Claim) -> Iterator[ClaimResult]:
 
     Each example of the older version is converted to the newer one, and gets the value for the attribute. If its
     outputs then differ, this contradicts the claim only if another value gives the right ones. Examples that set the
-    attribute in the older version are not used. The result notes a doubt if every other value gives the same outputs,
-    too. If the attribute has `only_for`, there is no such note.
+    attribute in the older version are not used. If every other value gives the same outputs, too, the result has a note
+    of doubt. There is no such note for an attribute with `only_for`, the only types for which it has an effect.
     """
     tests = claim.tests
     name = claim.name

@@ -94,10 +94,11 @@ def _check_conversion(
 ) -> None:
     """Convert an example to version `target` and back; add one test to a report: whether its outputs stay the same.
 
-    A failure is the finding T107 for other outputs, T109 for an exceeded limit, T110 for an adapter that raises an
-    error. If the conversion to `target` is refused, the test is skipped, and the refusal is added to `report.refused`.
-    A refused conversion back is no failure. The test is also skipped if the example holds at `target`, too, but the
-    kernel there does not compute it.
+    A failed test has the finding T107 for other outputs, T109 for an exceeded limit, T110 for an adapter that raises an
+    error. A refused conversion back is no failure. The test is skipped in these cases:
+
+    - The conversion to `target` is refused. The refusal is added to `report.refused`.
+    - The example is valid at version `target`, but the kernel of this version does not compute its outputs.
     """
     other = runner.registry.schema(schema.name, target, schema.domain)
     if other is not None and not example_versions(example, (other.since_version,)):
