@@ -164,7 +164,10 @@ class AxisStep:
         return found
 
     def require_shared(self, *indices: int) -> None:
-        """Raise Blocked if an input at one of `indices` has the resized axis, since the node uses it for all slices."""
+        """Raise Blocked if an input at one of `indices` has the resized axis.
+
+        The node uses the whole input for every slice of its data, as Conv uses its weights.
+        """
         for index in indices:
             if self.place(index) is not None:
                 raise Blocked(f"{self._name(index)} has it, and is used for all of them")
