@@ -441,9 +441,10 @@ def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("ignored", Claim, applies=lambda claim: claim.name in claim.tests.older.attributes)
 def check_ignored(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield one result for the claim `ignored: true`: the value of the older version's attribute changes no output.
+    """Yield one result for the claim `ignored: true`: an attribute that the newer version removes never had an effect.
 
-    The older version's kernel computes each of its examples again with other values.
+    The kernel of the older version computes the examples of the older version with other values of the attribute. A
+    change of an output contradicts the claim.
     """
     tests = claim.tests
     yield tests.check_effect(tests.older, claim.name, lambda example, values: True)
