@@ -267,9 +267,10 @@ def _has_shared_files(folder: Path) -> bool:
 
 
 def _is_of_domains(folder: Path) -> bool:
-    """Whether a folder is a folder of domains, and not the folder of one domain.
+    """Whether a folder has a subfolder for each domain, and is not itself the folder of one domain.
 
-    It is one if it has types.yaml or the lock, or if its name has no dot.
+    The answer is True if the folder has types.yaml or lock.json, which its domains share. It is also True if the
+    folder's name has no dot: "schemas" is taken for a folder of domains, "com.acme" for the folder of one domain.
     """
     return _has_shared_files(folder) or "." not in os.path.basename(os.path.abspath(folder))
 

@@ -470,8 +470,9 @@ class ValueFacts:
     def kept_axes(self, source: str, result: str) -> set[int]:
         """Return the axes, from 0 on, along which two tensors surely have the same size, as a number or symbol.
 
-        If the ranks differ, the axes are compared from the first on. The set is empty if a shape is unknown.
-        `large_read` is set: nodes that an adapter makes from the answer must not be copied for similar nodes.
+        If the ranks differ, the axes are compared from the first on. The set is empty if a shape is unknown. The
+        attribute `large_read` becomes True, so that the adapter runs anew for each node: what it makes for one node is
+        not copied for similar nodes.
         """
         # The form of a node does not include other nodes.
         self.large_read = True

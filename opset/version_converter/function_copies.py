@@ -127,7 +127,8 @@ class _FunctionCalls:
     def omits(self, body: Body, position: int, key: FunctionKey) -> bool:
         """Whether the call at `position` omits an input of the function `key`, or an attribute without default.
 
-        An input named "" is omitted, too. An attribute that takes its value from the function around the call is not.
+        An input named "" counts as omitted. An attribute counts as given even if its value is a reference to an
+        attribute of the function around the call.
         """
         given = {attribute.name for attribute in body.attributes[position]}
         present = sum(map(bool, body.reads[position]))

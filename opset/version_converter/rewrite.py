@@ -448,7 +448,8 @@ class Builder:
     def _domain_of(self, op_type: str) -> str:
         """Return the domain for a new node: the replaced node's domain if that has the operator `op_type`, else "".
 
-        "" is ai.onnx. Raises LookupError if neither domain has the operator.
+        "" is ai.onnx. For a replaced node of ai.onnx, the operator is not looked up. For any other node, LookupError is
+        raised if neither domain has the operator.
         """
         if not self._domain or self._registry.versions(op_type, self._domain):
             return self._domain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from opset.inference.axes.edits import Edits
@@ -156,8 +156,20 @@ class AxisStep:
         """Return `axis` as counted from 0; a negative axis is counted from the end of `rank` axes."""
         return axis + rank * (axis < 0)
 
+    def axes(self, axes: Iterable[Size], rank: int) -> list[int]:
+        """Return axes as counted from 0, of `rank` axes. Raises Blocked if one of them is not known."""
+        found = []
+        for axis in axes:
+            if not isinstance(axis, int):
+                raise Blocked("its axes are not known")
+            found.append(self.axis(axis, rank))
+        return found
+
     def require_shared(self, *indices: int) -> None:
-        """Raise Blocked if an input at one of `indices` has the resized axis, since the node uses it for all slices."""
+        """Raise Blocked if an input at one of `indices` has the resized axis.
+
+        The node uses the whole input for every slice of its data, as Conv uses its weights.
+        """
         for index in indices:
             if self.place(index) is not None:
                 raise Blocked(f"{self._name(index)} has it, and is used for all of them")

@@ -263,7 +263,7 @@ def sum_if_known(sizes: Iterable[Size | None]) -> Size | None:
 
 
 def ceil_div(size: Size, divisor: Size) -> Size:
-    """Return the quotient of two sizes, rounded up. Raises ZeroDivisionError for the divisor 0, or TooComplex."""
+    """Return size / divisor, rounded up. Raises ZeroDivisionError for divisor 0, TooComplex for too large a result."""
     return -(-size // divisor)
 
 

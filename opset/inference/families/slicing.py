@@ -9,7 +9,7 @@ from opset.inference.building.agreement import required_attribute
 from opset.inference.building.call import Call, Unknown
 from opset.inference.building.dimensions import Dim, Size, apply_to_sizes, at_most, ceil_div, less, maximum, minimum
 from opset.inference.building.elements import apply_to_elements, pick_elements, round_to_type
-from opset.inference.building.shapes import complete_parts, equal_parts, pad_shape
+from opset.inference.building.shapes import complete_parts, equal_parts, normalize_axes, pad_shape
 from opset.inference.building.types import Shape
 from opset.inference.limits import MAX_RANK
 from opset.inference.registration import data, infer
@@ -67,16 +67,7 @@ def _slice_bounds(call: Call, rank: int) -> _Bounds:
     if count is not None:
         axes = axes if has_axes else range(count)
         steps = steps if has_steps else (1,) * count
-    return starts, ends, _normalize_axes(axes, rank), steps
-
-
-def _normalize_axes(axes: Sizes | None, rank: int) -> list[int] | None:
-    """Return axes counted from 0, or None if `axes` is None, or if one of them is unknown or symbolic.
-
-    Axes are not checked: one that is out of range wraps around. Raises ZeroDivisionError for axes of rank 0.
-    """
-    known = [axis % rank for axis in axes or () if isinstance(axis, int)]
-    return known if axes is not None and len(known) == len(axes) else None
+    return starts, ends, normalize_axes(axes, rank), steps
 
 
 def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None:
@@ -297,7 +288,7 @@ def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
 
 def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:
     """Return the axes that Pad pads, counted from 0: the fourth input, by default all; None if one is unknown."""
-    return _normalize_axes(call.sizes(3), rank) if call.has(3) else range(rank)
+    return normalize_axes(call.sizes(3), rank) if call.has(3) else range(rank)
 
 
 @data("Pad")

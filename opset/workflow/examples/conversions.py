@@ -349,10 +349,11 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
 
 
 def _check_refusal(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
-    """Count a test of an example that breaks a constraint: whether the evaluator refuses the example for it.
+    """Add a test to the report: the evaluator must refuse an example that breaks a constraint, such as C1.
 
-    If it does, the test passes. If not, the test is skipped: only constraints with declared conditions are checked
-    before a function body is run, and a body refuses nothing itself.
+    The test passes if the error of the evaluator names the constraint. Otherwise, the test is skipped, and does not
+    fail. The reason is that the evaluator checks only constraints with declared conditions before it runs a function
+    body, and that a body refuses nothing.
     """
     refused = ""
     try:

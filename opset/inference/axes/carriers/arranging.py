@@ -122,7 +122,7 @@ def unsqueeze(step: AxisStep) -> Place:
     place = step.data_place()
     axes = step.numbers(1, "axes") or ()
     rank = len(step.shape(0)) + len(axes)
-    inserted = {step.axis(axis, rank) for axis in axes if isinstance(axis, int)}
+    inserted = step.axes(axes, rank)
     rest = [axis for axis in range(rank) if axis not in inserted]
     return place._replace(axis=rest[place.axis])
 
@@ -148,7 +148,7 @@ def squeeze(step: AxisStep) -> Place:
                 "it removes each axis of size 1, and the axis may become one", "name the axes that it removes"
             )
     else:
-        removed = {step.axis(axis, len(shape)) for axis in axes if isinstance(axis, int)}
+        removed = {*step.axes(axes, len(shape))}
         if place.axis in removed:
             raise Blocked("it removes the axis, which may only have size 1")
     return place._replace(axis=place.axis - sum(axis < place.axis for axis in removed))
@@ -313,7 +313,7 @@ def pad(step: AxisStep) -> Place:
     rank = len(step.shape(0))
     pads = step.numbers(1, "pads" if step.call.version > 1 else "paddings") or ()
     given = step.numbers(3) if step.call.has(3) else None
-    axes = [step.axis(axis, rank) for axis in (range(rank) if given is None else given) if isinstance(axis, int)]
+    axes = step.axes(range(rank) if given is None else given, rank)
     half = len(pads) // 2
     if half != len(axes):
         raise Blocked("its pads are not known")
