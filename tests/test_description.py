@@ -211,9 +211,9 @@ def test_releases_are_grouped_with_the_reason_of_the_nearest_that_refuses(tmp_pa
     file = runtime_file(tmp_path, operators, releases=rows)
     text = '<ir_version: 8, opset_import: ["": 17]> m (float[2, 2] x) => (float y) { r = Relu (x) y = Det (r) }'
     (answer,) = opset.info(parser.parse_model(text), runtimes=["npu"], targets=[file]).runtimes
-    assert [tuple(each) for each in answer.as_it_is] == [("4.0", "4.0", 1)]
-    assert [tuple(each) for each in answer.converted] == [("3.0", "3.0", 1)]
-    assert [tuple(each) for each in answer.refused] == [("1.0", "2.0", 2)]
+    assert [each[:3] for each in answer.as_it_is] == [("4.0", "4.0", 1)]
+    assert [each[:3] for each in answer.converted] == [("3.0", "3.0", 1)]
+    assert [each[:3] for each in answer.refused] == [("1.0", "2.0", 2)]
     assert answer.obstacle.release == "2.0" and "no Det" in answer.obstacle.why and answer.obstacle.nodes == 1
 
 

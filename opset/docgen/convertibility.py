@@ -185,7 +185,8 @@ class Convertibility:
         Args:
             operator: The operator.
             domain: Its domain.
-            version: The target version of the domain. If the operator exists at it, an older target is meant.
+            version: The target version of the domain. For a version that has the operator, the target is a runtime that
+                takes this version, but does not run the operator.
 
         Raises:
             SchemaError: S233 to S236, a function body in a user's domain has faults.
@@ -198,8 +199,9 @@ class Convertibility:
     def _find_lowering(self, key: Key, version: int) -> Lowering | None:
         """Return the operators that replace an operator at a target that lacks it; not cached.
 
-        The result is None if nothing replaces the operator, or it does not exist. `key` is (domain, operator),
-        `version` the target version of the domain. If the operator exists at this version, an older target is meant.
+        The result is None if nothing replaces the operator, or if the operator does not exist. `key` is
+        (domain, operator), and `version` is the target version of the domain. For a version that has the operator, the
+        target is a runtime that takes this version, but does not run the operator.
         """
         sinces = self._versions_of(key)
         if not sinces:

@@ -153,12 +153,12 @@ class RuntimeFacts:
         return self._support[key]
 
     def _shared_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the kernels of an operator by since_version, for a runtime that has the kernels of another runtime.
+        """Return the kernels of an operator by since_version, copied from the facts of the runtime `_base`.
 
-        Each value is a list with an entry for each release in `listed`. An entry is a tuple of Taken, each with the
-        types and limits of a kernel; it is () if there is no kernel. An entry is copied from the release of the other
-        runtime that has the same kernels. If the other runtime knows operators only by name, ALL is the only key of the
-        dict. The argument `key` is (domain, operator).
+        Each release of this runtime has exactly the kernels of a release of `_base`. Each value is a list with an entry
+        for each release in `listed`. An entry is a tuple of Taken, each with the types and limits of a kernel; it is ()
+        if there is no kernel. If `_base` knows operators only by name, the only key is ALL, which stands for all
+        versions. The argument `key` is (domain, operator).
         """
         base = self._base
         assert base is not None

@@ -680,8 +680,9 @@ def find_foreign_types(index: ModelIndex, runtime: Runtime) -> Iterator[Finding]
 def _prepare_functions(
     model: Model, index: ModelIndex, conversion: Conversion, task: Task, strategy: Strategy
 ) -> tuple[Model, ModelIndex]:
-    """Copy functions of a model, so that adapters know more in each copy; return the new model and its index.
+    """Return a model in which different calls of a function call different copies of it, and the index of this model.
 
+    For example, calls that omit an optional input share a copy, in whose nodes adapters see that the input is absent.
     `strategy` says which calls share a copy. The given model and index are returned if no copy would help. A note with
     the number of added functions is added to the conversion. Raises BudgetExceeded if the copies need more steps or
     memory than the budget allows.

@@ -46,9 +46,9 @@ def specialize_functions(
 ) -> tuple[Any, int]:
     """Return a copy of the ModelProto in which calls with different parameters call different copies of a function.
 
-    Parameters differ if one call omits an input or attribute that another call gives. Inputs and attributes count only
-    if a node that may change reads them. In each copy, the inputs and attributes that its calls omit are absent. Calls
-    are changed to the name of their copy.
+    Parameters differ if one call omits an input or attribute that another call gives. An input or attribute counts only
+    if a node that may change reads it. Each call gets the name of the copy for its parameters. In a copy, nodes read ""
+    in place of an omitted input, and lack the attributes that refer to an omitted attribute.
 
     Args:
         index: The index of the model.
@@ -127,7 +127,8 @@ class _FunctionCalls:
     def omits(self, body: Body, position: int, key: FunctionKey) -> bool:
         """Whether the call at `position` omits an input of the function `key`, or an attribute without default.
 
-        An input named "" is omitted, too. An attribute that takes its value from the function around the call is not.
+        An input named "" counts as omitted. An attribute counts as given even if its value is a reference to an
+        attribute of the function around the call.
         """
         given = {attribute.name for attribute in body.attributes[position]}
         present = sum(map(bool, body.reads[position]))

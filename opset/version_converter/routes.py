@@ -164,9 +164,15 @@ class Routes:
     def _route_of_unknown(self, op_type: str, domain: str, version: int, final: int) -> Route:
         """Return the route of an operator that does not exist at `version`, the opset in which its nodes are written.
 
-        The verdict is REFUSE: with the refusal C102 if a later version has the operator, else C101. Operators of
-        onnxruntime that exporters write without a domain are an exception: their nodes stay (PASS) if onnxruntime
-        accepts the operator at `final`, the target's opset. They also stay if a later opset has the operator.
+        The verdict is REFUSE with the refusal C102 if a later version has the operator, else REFUSE with C101.
+
+        There is an exception for operators of onnxruntime that exporters write without a domain, such as
+        LayerNormalization at opset 16. The verdict for such an operator is PASS (its nodes stay) in two cases:
+
+        - onnxruntime accepts the operator without a domain at `final`, the target's opset;
+        - the standard has the operator, with the same meaning, from a later opset on.
+
+        In any other case, the verdict for such an operator is REFUSE with C101.
         """
         change = VersionChange(domain, op_type, 0, 0)
         schemas = self.registry.versions(op_type, domain)
@@ -194,9 +200,10 @@ class Routes:
         return self.registry.schema(op_type, self.last_in_force(domain, op_type, opset), domain)
 
     def older_version(self, domain: str, op_type: str, version: int) -> OpSchema | None:
-        """Return the older of the two versions that an operator has at one opset in different releases of onnx.
+        """Return the older version of an operator if releases of onnx differ in its version at one opset, else None.
 
-        Returns None if all releases have the same version of the operator at this opset, or none.
+        `version` is this opset of the domain. If, for example, early releases have version 13 of the operator at it,
+        and later releases have version 16, the result is version 13.
         """
         schema = self.registry.schema(op_type, version, domain)
         if schema is None or not is_ambiguous(schema, version):

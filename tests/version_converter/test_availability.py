@@ -852,6 +852,20 @@ def test_every_way_that_was_tried_is_a_reason(tmp_path):
     assert finding.help == "choose another release, or a provider that has it: opset targets show"
 
 
+@pytest.mark.parametrize(("text", "fault"), [(None, "cannot be read"), ("runtime: [", "S101"), ("runtime: 3", "S10")])
+def test_faults_of_a_file_that_is_not_needed_are_a_note(tmp_path, text, fault):
+    file = tmp_path / "npu.yaml"
+    if text is not None:
+        file.write_text(text)
+    model = model_of("y = Relu (x)")
+    for target in ({"to": 18}, {"release": "1.13"}):
+        (note,) = [each for each in opset.plan(model, **target, targets=[file]).notes if "`targets`" in each]
+        assert str(file) in note and fault in note
+        assert not any("`targets`" in each for each in opset.plan(model, **target).notes)
+    with pytest.raises(opset.SchemaError):
+        plan_for(model, file)
+
+
 # Malformed models
 
 

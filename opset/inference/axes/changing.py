@@ -133,9 +133,9 @@ def resize(
 
     Args:
         model: the model; it is not changed.
-        sizes: the new sizes, numbers or names of variables, by name of the old size: "x.0" for the first size of input
-            x, or a dim_param. If the slices may lie along several axes of an output y, "y.0" with the new size says
-            that they lie along its first axis.
+        sizes: the new sizes, numbers or names of variables, by name of the old size. A name is "x.0" for the first size
+            of input x, or a dim_param. A name may also be "y.0" for the first size of output y. Its new size then says
+            that the resized axis lies at axis 0 of y, which is needed if it may lie at several axes.
         registry: the operators.
         limits: limits of steps, memory and time; without them, the work may take steps in proportion to the model.
 

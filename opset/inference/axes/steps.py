@@ -133,10 +133,12 @@ class AxisStep:
         return sized or self.call.constant(index)
 
     def numbers(self, index: int, attribute: str = "") -> tuple[Size, ...] | None:
-        """Return the integers of an input in the resized model, or of the attribute `attribute` if the input is absent.
+        """Return the integers of the input at `index` in the resized model; for an absent input, those of `attribute`.
 
-        An integer attribute gives a tuple of one. The result is None if both are absent. Raises Blocked if elements of
-        the input are not known, or if it has the resized axis.
+        `attribute` is the name of an attribute. An attribute with one integer gives a tuple of one. The result is None
+        if the input and the attribute are absent.
+
+        Raises Blocked if elements of the input are not known, or if a dimension of the input is the resized axis.
         """
         if not self.call.has(index):
             given = self.call.attribute(attribute) if attribute else None
@@ -164,7 +166,10 @@ class AxisStep:
         return found
 
     def require_shared(self, *indices: int) -> None:
-        """Raise Blocked if an input at one of `indices` has the resized axis, since the node uses it for all slices."""
+        """Raise Blocked if an input at one of `indices` has the resized axis.
+
+        The node uses the whole input for every slice of its data, as Conv uses its weights.
+        """
         for index in indices:
             if self.place(index) is not None:
                 raise Blocked(f"{self._name(index)} has it, and is used for all of them")

@@ -273,8 +273,9 @@ class StateComparison:
     def is_in_development(self, finding: Break) -> bool:
         """Return whether a finding is about a version that is not released yet, so that it may be edited or removed.
 
-        Such a version is in the old state, but not in its lock. A finding about a whole operator (version 0) counts if
-        all versions of the operator are unreleased. Without `locked`, the result is False.
+        A version is not released if the old state has it, but the lock of the old state does not. For a finding about a
+        whole operator (version 0), the result is True if no version of the operator is released. If the comparison's
+        `locked` is False, every version counts as released, and the result is False.
         """
         key = finding.domain, finding.operator
         old = self.old.operators.get(key)

@@ -278,14 +278,14 @@ def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int
 def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
     """Return the opsets of ai.onnx at which a version's function bodies are tested, in ascending order.
 
-    These are the first and the last opset of each body. The last opset of a body is
+    The result has the first and the last opset of each body. The last opset of a body is
 
     - the opset before the next body of the version, if there is a next body;
     - the opset before the next version of the operator, if the operator is of ai.onnx and there is a next version;
     - otherwise the newest opset.
 
-    A body of an operator of ai.onnx may begin before the version itself: then the opset before the version is added.
-    The version must have a body.
+    For an operator of ai.onnx, the opset before the version is also in the result if a body begins at or
+    before that opset. The version must have a body.
     """
     last = RELEASES[-1].opset
     keys = sorted({body.opset for body in schema.function})
@@ -349,10 +349,11 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
 
 
 def _check_refusal(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
-    """Count a test of an example that breaks a constraint: whether the evaluator refuses the example for it.
+    """Add a test to the report: the evaluator must refuse an example that breaks a constraint, such as C1.
 
-    If it does, the test passes. If not, the test is skipped: only constraints with declared conditions are checked
-    before a function body is run, and a body refuses nothing itself.
+    The test passes if the error of the evaluator names the constraint. Otherwise, the test is skipped, and does not
+    fail. The reason is that the evaluator checks only constraints with declared conditions before it runs a function
+    body, and that a body refuses nothing.
     """
     refused = ""
     try:
