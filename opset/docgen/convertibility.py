@@ -331,11 +331,15 @@ class Convertibility:
         return self._fates[query]
 
     def _prerequisites(self, query: Query) -> list[Query]:
-        """Return the queries to `_fate_of` whose answers are needed to answer `query`.
+        """Return the queries that have to be answered before `query` can be.
 
-        A query is ((domain, operator), version, target opset). If a transition makes other operators, there is a query
-        about each of them. One more query is about the operator itself after the transition. The list is empty if no
-        transition is needed.
+        A query is ((domain, operator), version, target opset). It asks what may happen to the nodes of an operator
+        version on the way to the target opset. The first step of this way, to the next version up or down, decides:
+
+        - there is a query about each other operator that the step makes, if it can be made;
+        - there is a query about the operator itself at the next version, if nodes go on as this operator.
+
+        The list is empty if no step is needed or known.
         """
         key, _, target = query
         transition = self._first_transition(query)

@@ -347,12 +347,20 @@ class ValueFacts:
         return Constant(element, dims, values)
 
     def stored_constant(self, name: str, limit: int) -> Constant | None:
-        """Return the elements of a value that an initializer or the `value` of a Constant node holds as a tensor.
+        """Return the elements of a value that an initializer, or a Constant node in `value`, stores as a tensor.
 
-        The value may be one of this body, or of a body around it. Returns None for any other value, and for an
-        initializer that a caller may override. Also returns None for an unknown element type, and for more than `limit`
-        elements. The budget is charged for the elements; BudgetExceeded is raised if it is used up. `large_read` is
-        set: nodes that an adapter makes from the answer must not be copied for similar nodes.
+        The value may be one of this body, or of a body around it. The elements are charged to the budget. `large_read`
+        is set, as similar nodes may read other values: the nodes that an adapter makes are then not copied for similar
+        nodes.
+
+        The result is None in each of these cases:
+
+        - the value is stored in another way, or computed;
+        - it is an initializer that a caller may override;
+        - its element type is unknown;
+        - it has more than `limit` elements.
+
+        Raises BudgetExceeded if the budget is used up.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -500,7 +508,8 @@ class ValueFacts:
     def graph_shapes(self, name: str, attribute: str) -> list[list[Shape | None]]:
         """Return the shapes of the outputs of a node's subgraph: one list for each run of the subgraph.
 
-        The result is empty if the runs are not all known. All subgraphs of one node have their runs in the same order.
+        A run is an execution of the subgraph. The order of the runs is the same for all subgraphs of the node, such as
+        the branches of If. The result is [] if not all runs are known.
 
         Args:
             name: A value that the node computes.

@@ -93,9 +93,9 @@ class StatedTypes:
     def read_type(self, scope: Scope, proto: Any) -> Type | None:
         """Return the type that a TypeProto in a scope's graph or function states, or None if it states none.
 
-        In a graph, its variables are recorded in the scope. A variable that first appears inside a loop is known only
-        there, as it may have another value in each iteration. In a function, symbolic sizes become None, as its
-        variables are not those of the graph that calls it.
+        In a graph, the variables of the type, such as N in [N, 3], are recorded in the scope. A variable that first
+        appears inside a loop may have another value in each iteration, so that it is known only inside the loop. In a
+        function, symbolic sizes become None: a caller may use the same variable name for another size.
         """
         type_ = type_from_proto(proto, self._sizes.read_dimension)
         if scope.body.root.function:

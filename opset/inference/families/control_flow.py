@@ -357,7 +357,10 @@ def _drop_lost_parts(type_: Type | None, before: Type | None, after: Type | None
 
 
 def _widen_type(type_: Type | None, rankless: bool) -> Type | None:
-    """Return a type with all its sizes unknown or, if `rankless`, all its ranks; None for None."""
+    """Return a type without its sizes: float[?, ?] for float[2, 3]. The result is None if the type is None.
+
+    If `rankless` is True, the ranks are unknown, too.
+    """
     return drop_shapes(type_) if rankless else map_sizes(type_, lambda size: None)
 
 
