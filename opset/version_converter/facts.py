@@ -420,10 +420,11 @@ class ValueFacts:
         return None if home is None or home.body.root.function else home._stated_type(name)
 
     def types(self, names: Sequence[str]) -> list[tuple[str | None, ...]]:
-        """Return the types of the values `names` as text: a list with one tuple, which has them in this order.
+        """Return tuples of the types of the values `names` as text, such as [("tensor(float)", "")].
 
-        In a function whose calls give different types, the list has a tuple for each call. In a tuple, "" stands for an
-        absent value (name ""), and None for an unknown type.
+        A tuple has one entry for each name: "" for the name "", which stands for an absent value, and None for an
+        unknown type. The list mostly has one tuple. In a function whose calls give different types, it has one tuple
+        for each call.
         """
         known = self._types if self.looked_up is None else {}
         shared = tuple([known[name] if name in known else self.type(name) if name else "" for name in names])
