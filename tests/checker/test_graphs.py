@@ -364,6 +364,26 @@ def test_names_that_are_not_utf8_are_shown():
     assert finding.place == "graph 'main', node number 0"
 
 
+@pytest.mark.parametrize(
+    ("name", "code", "place"),
+    [
+        (b"giv", "M106", "graph 'g'"),
+        (b"com", "M106", "graph 'g', node number 0 (Elu)"),
+        (b"out", "M106", "graph 'g', node number 1 (Neg)"),
+        (b"alpha", "G324", "graph 'g', node number 0 (Elu)"),
+        (b"key", "G324", "graph 'g', node number 2 (F)"),
+    ],
+)
+def test_each_name_that_is_not_utf8_is_found_once(name, code, place):
+    text = """<ir_version: 10, opset_import: ["": 17, "d": 1]> g (float[2] giv) => (float[2] out) {
+        com = Elu <alpha = 1.0> (giv) out = Neg (com) more = d.F <key = 1> (com) }
+        <domain: "d", opset_import: ["": 17]> F <key> (a) => (b) { b = Cast <to: int = @key> (a) }"""
+    before, first, after = opset.parse_model(text).SerializeToString().partition(name)
+    others = after.replace(name, name[:-1] + b"\xff") if code == "M106" else after
+    found = opset.check(before + first[:-1] + b"\xff" + others, select=["M1", "G324"], full=False)
+    assert [(each.code, each.place) for each in found] == [(code, place)]
+
+
 @given(messages("GraphProto", 3), st.integers(0, 15))
 @settings(max_examples=draws(300), deadline=None)
 def test_whatever_a_file_holds_gives_findings_alone(graph, ir_version):
