@@ -337,6 +337,7 @@ def test_what_came_with_a_later_ir_version(text, edits, expected):
             },
             [],
         ),
+        (RELU, {"graph.value_info": [value("", 1, 2)]}, []),
         (RELU, {"doc_string": "see <a href='x'>this</a>"}, [("W207", "model")]),
         (RELU, {"graph.node[0].doc_string": "<br/>"}, [("W207", "graph 'main', node number 0 (Relu)")]),
         (RELU, {"graph.input[0].doc_string": "<P>"}, [("W207", "graph 'main', value 'x'")]),
