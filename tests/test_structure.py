@@ -289,6 +289,9 @@ def test_nodes_are_paired_by_their_users_where_what_computes_a_value_is_another_
         # An output of the graph reads the value, and the last node has the operator of what read it.
         ("p = Add (x, w) n = Neg (p) y = Exp (n)", "out = Add (x, v) y = Sin (out) a = Neg (x)", {0: 0, 1: 1}),
         ("out = Add (x, w) y = Sin (out) a = Neg (x)", "p = Add (x, v) n = Neg (p) y = Exp (n)", {0: 0, 1: 1}),
+        # Two nodes have an input that is left out; they share no value.
+        ("c = Clip (x, , x) s = Sin (x) t = Clip (s, , s) y = Abs (t)",
+         "c = Clip (x, , x) r = Cos (v) q = Clip (r, , r) y = Exp (q)", {0: 0, 3: 3}),
     ],
 )  # fmt: skip
 def test_which_nodes_are_pairs(old, new, pairs, monkeypatch):
@@ -324,6 +327,27 @@ def test_an_absent_input_is_not_what_a_node_does_not_compute():
     assert [(change, place) for change, _, place, _ in found(old, new)] == [
         ("added", "node number 0 (Unique)"), ("changed", "node number 1 (Where)"), ("changed", "node number 2 (Abs)"),
     ]  # fmt: skip
+
+
+def test_an_output_that_is_left_out_is_no_absent_input():
+    text = '<ir_version: 10, opset_import: ["": 21]> m (float[2] x, float[2] w) => (float[2] y, float[2] z) { %s }'
+    clips = "a = Clip (x, , h)  b = Clip (w, , h)"
+    old = text % f"h, , , n = Unique (x)  {clips}  y = Neg (a)  z = Neg (b)"
+    new = text % f"h, , i, n = Unique (x)  {clips}  y = Neg (b)  z = Neg (a)"
+    assert [(place, details[0]) for _, _, place, details in found(old, new)] == [
+        ("node number 0 (Unique)", "outputs: h, n -> h, i, n"),
+        ("output 'y'", "computed by: 'y' of node number 3 (Neg) -> 'y' of node number 3 (Neg)"),
+        ("output 'z'", "computed by: 'z' of node number 4 (Neg) -> 'z' of node number 4 (Neg)"),
+    ]
+
+
+def test_inputs_that_have_a_value_are_weights():
+    text = '<ir_version: 3, opset_import: ["": 7]> m (float[2] w = {1, 2}, float[2] x) => (float[2] y) { %s }'
+    old = text % "y = Add (x, w)"
+    new = text.replace("{1, 2}", "{1, 3}").replace("x", "u") % "y = Add (u, w)"
+    assert [each[:3] for each in found(old, new)] == [("changed", "weight", "weight 'w'")]
+    added = text.replace("float[2] w = {1, 2}, float[2] x", "float[2] u") % "y = Abs (u)"
+    assert [each[:3] for each in found(text % "y = Abs (x)", added)] == [("removed", "weight", "weight 'w'")]
 
 
 def test_changes_in_functions():

@@ -105,19 +105,28 @@ def launch(*arguments: str | Path, **options: Any) -> Outcome:
     return python("-m", "opset", *arguments, **options)
 
 
-def attack(*arguments: str | Path, stdin: Any = b"", cwd: Path | None = None) -> Outcome:
-    """Return how `opset` with these arguments ends, in a copy of a process that has imported it."""
-    return imported("from opset.__main__ import main\nmain()", *arguments, stdin=stdin, cwd=cwd)
+def attack(*arguments: str | Path, **options: Any) -> Outcome:
+    """Return how `opset` with these arguments ends, in a copy of a process that has imported it.
+
+    Options are those of `imported`.
+    """
+    return imported("from opset.__main__ import main\nmain()", *arguments, **options)
 
 
-def imported(code: str, *arguments: str | Path, stdin: Any = b"", cwd: Path | None = None) -> Outcome:
+def imported(
+    code: str,
+    *arguments: str | Path,
+    stdin: Any = b"",
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Outcome:
     """Return how code with these arguments ends, in a copy of a process that has imported the package."""
     connection = _server()
     request = {
         "code": code,
         "argv": ["-c", *map(str, arguments)],
         "cwd": str(cwd or os.getcwd()),
-        "env": _environment(),
+        "env": _environment() | dict(env or {}),
         "limits": LIMITS,
     }
 

@@ -107,7 +107,8 @@ def _runtime_lines(answers: Sequence[RuntimeAnswer]) -> Iterator[str]:
     rows = [["runtime", "as it is", "after a conversion"]]
     for each in answers:
         name = each.runtime if each.lists_operators else f"{each.runtime} (operators are not known)"
-        rows.append([name, releases_text(each.as_it_is) or "-", releases_text(each.converted) or "-"])
+        texts = (releases_text(ranges, each.lists_operators) for ranges in (each.as_it_is, each.converted))
+        rows.append([name, *(text or "-" for text in texts)])
     yield from table_lines(rows)
     for each in answers:
         if each.obstacle is not None:

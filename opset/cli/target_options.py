@@ -45,7 +45,7 @@ class TargetChoice(NamedTuple):
             runtime=self.runtime,
             ir_version=self.ir_version,
             registry=registry,
-            targets=target_files(self.files) if self.runtime else (),
+            targets=target_files(self.files),
             inexact_types=self.inexact_types,
             keeps_opsets=keeps_opsets,
         )

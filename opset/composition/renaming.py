@@ -27,8 +27,8 @@ def names_of_values(index: ModelIndex) -> set[str]:
 
 
 def names_of_nodes(index: ModelIndex) -> set[str]:
-    """Return the names of nodes in the main graph and in graphs in it."""
-    return {name for body in graph_bodies(index) for name in body.names if name}
+    """Return the names of nodes in the main graph and in graphs in it, "" if one has no name."""
+    return {name for body in graph_bodies(index) for name in body.names}
 
 
 class ValueRenaming:

@@ -185,7 +185,8 @@ class Convertibility:
         Args:
             operator: The operator.
             domain: Its domain.
-            version: The target version of the domain. If the operator exists at it, an older target is meant.
+            version: The target version of the domain. For a version that has the operator, the target is a runtime that
+                takes this version, but does not run the operator.
 
         Raises:
             SchemaError: S233 to S236, a function body in a user's domain has faults.
@@ -198,8 +199,9 @@ class Convertibility:
     def _find_lowering(self, key: Key, version: int) -> Lowering | None:
         """Return the operators that replace an operator at a target that lacks it; not cached.
 
-        The result is None if nothing replaces the operator, or it does not exist. `key` is (domain, operator),
-        `version` the target version of the domain. If the operator exists at this version, an older target is meant.
+        The result is None if nothing replaces the operator, or if the operator does not exist. `key` is
+        (domain, operator), and `version` is the target version of the domain. For a version that has the operator, the
+        target is a runtime that takes this version, but does not run the operator.
         """
         sinces = self._versions_of(key)
         if not sinces:
@@ -293,10 +295,10 @@ class Convertibility:
         }
 
     def _spans_by_reason(self, key: Key, since: int, opset: int) -> dict[Reason, list[Span]]:
-        """Return the target opsets at which a node that an adapter made may be refused, by reason, (code, why). Cached.
+        """Return why a node that an adapter made may be refused: (code, why), with the target opsets for each. Cached.
 
-        The target opsets are ranges (first, last), lowest first. Those at which other operators may replace the node
-        are at the key ("", "").
+        The target opsets are ranges (first, last), lowest first. The key ("", "") stands for no refusal: it has the
+        target opsets at which operators of other names may replace the node.
 
         Args:
             key: The (domain, operator) of the new node.
@@ -666,7 +668,7 @@ def _operator_data(key: Key) -> Data:
 
 
 def _sort_key(key: Key) -> tuple[str, str]:
-    """Return (name, domain) for an operator, (domain, name): a key to sort by name first."""
+    """Return (name, domain), by which operators are sorted by name first; `key` is (domain, name)."""
     return key[1], key[0]
 
 

@@ -70,10 +70,15 @@ def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
 
 
 def _work_of_step(step: RouteStep | Refusal | None) -> str:
-    """Return how nodes cross a transition: NOTHING (no node changes), DERIVED, WRITTEN or "impossible: REASON".
+    """Return how nodes cross a transition between two versions of their operator.
 
-    DERIVED stands for a change that follows from the signatures, WRITTEN for a function that makes the change. The
-    result is NOTHING if `step` is None, and UNKNOWN if `step` is a Refusal.
+    The result is one of these:
+
+    - NOTHING: no node changes, or `step` is None;
+    - DERIVED: the change follows from the signatures;
+    - WRITTEN: a function makes the change;
+    - "impossible: REASON": nodes cannot cross;
+    - UNKNOWN: `step` is a Refusal.
     """
     if isinstance(step, Refusal):
         return UNKNOWN

@@ -108,10 +108,10 @@ def operator_data(registry: Registry, domain: str, name: str, convertibility: Co
 
 
 def _version_data(registry: Registry, schema: OpSchema, changed: TransitionFacts | None) -> dict[str, Any]:
-    """Return a version of an operator as plain data: `schema_data`, and the facts that only the document has.
+    """Return a version of an operator as plain data: the keys of `schema_data`, and more, such as "conditions".
 
-    `changed` is its difference from the version before, None for the first. "change" of the result is None for the
-    first version, and for one whose YAML has no `change:` block.
+    The key "change" is None if the version is the first, or if its YAML has no `change:` block. `changed` is the
+    difference from the version before; it is None for the first version.
     """
     data = schema_data(registry, schema)
     for side, parameters in (("inputs", schema.inputs), ("outputs", schema.outputs)):

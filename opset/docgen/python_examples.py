@@ -216,8 +216,12 @@ def _dtype_text(element: str) -> str:
 def _attribute_text(kind: str, value: Any) -> str:
     """Return Python code for the value of an attribute.
 
-    `kind` is the type of the attribute, such as "ints". Raises _Unsupported for an empty list, a tensor filled with one
-    number, text with a name such as "input_0", and types without a short form.
+    `kind` is the type of the attribute, such as "ints". Raises _Unsupported for these values:
+
+    - an empty list;
+    - a tensor of one number that stands for all elements, or of an element type such as float16;
+    - text with the name of an input in the model of the example, such as "input_0";
+    - a value of a type without a short form, such as a list of graphs.
     """
     if re.search(r"\binput_\d", str(value)):  # a name of the example's own model
         raise _Unsupported
@@ -274,10 +278,10 @@ def _is_json(text: str) -> bool:
 
 
 def _json_value(value: ExampleValue) -> Any:
-    """Return the elements of a tensor as nested lists, or as one value for a scalar; None if JSON cannot hold them.
+    """Return the elements of a tensor as nested lists, or as one value for a scalar; None if it cannot be given so.
 
-    None is also returned for an empty tensor, for complex numbers, and for values that are no tensors. The same holds
-    if the example does not state each element.
+    None is returned for an empty tensor, for complex numbers, and for values that are no tensors. None is also returned
+    if the example does not state each element. NaN and infinities are returned, although JSON has none.
     """
     content, shape = value.content, _shape_of(value)
     if not value.type.startswith("tensor(") or "complex" in value.type or content is None or not all(shape):

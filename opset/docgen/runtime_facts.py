@@ -77,7 +77,8 @@ class RuntimeFacts:
     def __init__(self, table: RuntimeTable, registry: Registry, bases: Mapping[str, RuntimeFacts]) -> None:
         """Read the releases of the runtime of `table`.
 
-        `bases` has the facts of other runtimes, by name; the runtime may have exactly the kernels of one of them.
+        `bases` has the facts of other runtimes, by name. If `table.kernels_of` names one of them, such as
+        "onnxruntime-cpu", the kernels of the runtime are taken from it.
         """
         tables = standard_tables()
         self.table = table
@@ -152,12 +153,12 @@ class RuntimeFacts:
         return self._support[key]
 
     def _shared_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the kernels of an operator by since_version, for a runtime that has the kernels of another runtime.
+        """Return the kernels of an operator by since_version, copied from the facts of the runtime `_base`.
 
-        Each value is a list with an entry for each release in `listed`. An entry is a tuple of Taken, each with the
-        types and limits of a kernel; it is () if there is no kernel. An entry is copied from the release of the other
-        runtime that has the same kernels. If the other runtime knows operators only by name, ALL is the only key of the
-        dict. The argument `key` is (domain, operator).
+        Each release of this runtime has exactly the kernels of a release of `_base`. Each value is a list with an entry
+        for each release in `listed`. An entry is a tuple of Taken, each with the types and limits of a kernel; it is ()
+        if there is no kernel. If `_base` knows operators only by name, the only key is ALL, which stands for all
+        versions. The argument `key` is (domain, operator).
         """
         base = self._base
         assert base is not None
@@ -172,9 +173,10 @@ class RuntimeFacts:
     def _find_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
         """Return the kernels of an operator by since_version, for a runtime that has kernels of its own; not cached.
 
-        Each value is a list with an entry for each release in `listed`. An entry is a tuple of Taken, which has the
-        types and limits of a kernel; it is () if the release has no kernel. If the runtime knows operators only by
-        name, ALL is the only key of the dict. The argument `key` is (domain, operator).
+        Each value is a list with an entry for each release in `listed`: a tuple of Taken, () if the release has no
+        kernel. A Taken has the types and limits of one kernel, or of several that are joined. If the runtime knows
+        operators only by name, or if the registry lacks the operator, ALL is the only key of the dict. The argument
+        `key` is (domain, operator).
         """
         versions = self._registry.versions(key[1], key[0])
         newest = self._registry.domains.get(key[0], 0)
@@ -202,15 +204,16 @@ class RuntimeFacts:
     def _by_release(
         self, kernels: Iterable[tuple[Kernel, list[int]]], versions: tuple[OpSchema, ...], span: Run
     ) -> list[tuple[Taken, ...]]:
-        """Return the kernels that serve versions of an operator, in a list with an entry for each release in `listed`.
+        """Return the kernels that serve an operator, in a list with an entry for each release in `listed`.
 
         An entry is a tuple of Taken, which has the types and limits of a kernel; it is () if no kernel serves. Kernels
-        are joined where possible, as `_join_all` does.
+        that differ only in the types of one parameter are joined into one.
 
         Args:
-            kernels: The kernels, each with the positions in `listed` of the releases that have it.
-            versions: One version; all versions if the runtime knows operators only by name.
-            span: The first and last opset at which these versions are in force.
+            kernels: The operator's kernels. Each comes with the positions in `listed` of the releases that have it.
+            versions: The versions of the operator to be served. There is only one, unless the runtime's facts name
+                operators without versions.
+            span: The first and last opset at which `versions` are in force.
         """
         found: list[list[Taken]] = [[] for _ in self.listed]
         for kernel, numbers in kernels:
@@ -319,11 +322,14 @@ class Fates:
         return fates
 
     def _is_expressed(self, key: Key, runtime: Runtime, can_be_made: Callable[[Key], bool]) -> bool:
-        """Return whether a runtime can run the operators that replace an operator at the runtime's newest opset.
+        """Return whether a runtime can run an operator in the form of the operators that replace it.
 
-        `key` is the operator that is replaced, (domain, name); if nothing replaces it, the result is False.
-        `can_be_made` returns whether the runtime can run an operator, directly or replaced by others. Operators that
-        only some nodes need are not checked.
+        The result is False if nothing replaces the operator. Operators that only some nodes need are not checked.
+
+        Args:
+            key: The operator that is replaced, (domain, name).
+            runtime: The runtime; its newest opset decides which operators replace the operator.
+            can_be_made: Returns whether the runtime can run an operator, directly or replaced by others.
         """
         newest = self._registry.domains[key[0]]
         highest = runtime.opsets.get(key[0], (None, None))[1]

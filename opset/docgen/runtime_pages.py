@@ -97,7 +97,7 @@ def _count_text(facts: RuntimeFacts) -> str:
 
 
 def _facts_data(facts: RuntimeFacts) -> Iterator[dict[str, Any]]:
-    """Yield the entries of the list of facts on a runtime: names, sources, rules."""
+    """Yield each fact on a runtime as a dict with its name, such as "Source", its links and its text."""
     table, newest = facts.table, facts.runtimes[-1]
     yield _fact("Names", ", ".join((table.name, *table.aliases)))
     if newest.opsets.get("", (None, None)) == (None, None):
@@ -227,7 +227,10 @@ def _operator_link(site: Site, key: Key) -> dict[str, str]:
 
 
 def _full_name(key: Key) -> str:
-    """Return the full name of an operator, (domain, name): "Cast" in ai.onnx, else "ai.onnx.ml.Scaler"."""
+    """Return the name of the operator `key`, (domain, name), with its domain, such as "ai.onnx.ml.Scaler".
+
+    The domain ai.onnx is left out: "Cast".
+    """
     return escape_text(f"{domain_name(key[0])}.{key[1]}" if key[0] else key[1])
 
 

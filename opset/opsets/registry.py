@@ -60,6 +60,7 @@ class Registry:
         self._sinces: dict[tuple[str, str], list[int]] = {}
         self._schemas: dict[tuple[str, str, int], OpSchema] = {}
         self._phrases: dict[tuple[str, ...], str] = {}
+        self._examples: tuple[tuple[str, str], tuple[Example, ...]] | None = None
         for source in sources:
             for domain, operators in source[0]["operators"].items():
                 self._sources.setdefault(domain, {}).update(dict.fromkeys(operators, source))
@@ -170,12 +171,19 @@ class Registry:
         return self._phrases[types]
 
     def examples(self, operator: str, domain: str = "") -> tuple[Example, ...]:
-        """Return the examples of an operator, in the order of its file; none if it is not known."""
-        domain = normalize_domain(domain)
+        """Return the examples of an operator, in the order of its file; none if it is not known.
+
+        Those of the last operator are kept for the next call, as they are mostly asked for one operator after another.
+        """
+        key = domain, operator = normalize_domain(domain), operator
         if operator not in self._sources.get(domain, {}):
             return ()
-        examples = self._sources[domain][operator][2]
-        return make_examples(standard_examples() if examples is None else examples, domain, operator)
+        last = self._examples  # which another thread may replace
+        if last is None or last[0] != key:
+            examples = self._sources[domain][operator][2]
+            found = make_examples(standard_examples() if examples is None else examples, domain, operator)
+            last = self._examples = key, found
+        return last[1]
 
     def _versions_of(self, name: str, domain: str) -> list[int]:
         """Return the since_versions of an operator, oldest first; none if it is not known."""

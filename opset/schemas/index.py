@@ -124,9 +124,10 @@ def build_index(folder: Path) -> Compiled:
 
 
 def compile_operators(operators: Iterable[Operator], sets: TypeSets) -> Compiled:
-    """Return (index, prose, examples) of operators as plain data.
+    """Return (index, prose, examples) of operators as plain data: their versions, their docs and their examples.
 
-    `sets` are the type sets that the YAML may name. The field "stamp", for a checksum of the files, is 0 in each.
+    `sets` are the type sets that the YAML may name; the prose holds them, too. The field "stamp", for a checksum of the
+    files, is 0 in each.
     """
     index: dict[str, Any] = {"stamp": 0, "types": [], "newest": {}, "operators": {}}
     prose: dict[str, Any] = {"stamp": 0, "sets": dict(sets), "operators": {}}

@@ -265,9 +265,10 @@ def _has_shared_files(folder: Path) -> bool:
 
 
 def _is_of_domains(folder: Path) -> bool:
-    """Whether a folder is a folder of domains, and not the folder of one domain.
+    """Whether a folder has a subfolder for each domain, and is not itself the folder of one domain.
 
-    It is one if it has types.yaml or the lock, or if its name has no dot.
+    The answer is True if the folder has types.yaml or lock.json, which its domains share. It is also True if the
+    folder's name has no dot: "schemas" is taken for a folder of domains, "com.acme" for the folder of one domain.
     """
     return _has_shared_files(folder) or "." not in os.path.basename(os.path.abspath(folder))
 
@@ -389,7 +390,8 @@ class _Search:
     def _is_operator_file(self, path: Path) -> bool:
         """Whether a file looks like operator YAML; False for every file after the first MAX_PEEKED.
 
-        If the file cannot be read, the result is False. A finding says so, except for a link.
+        If the file cannot be read, the result is False, and a finding is added. A link that cannot be read gets no
+        finding.
         """
         self.peeks -= 1
         if self.peeks < 0:

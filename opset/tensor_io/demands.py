@@ -613,7 +613,7 @@ class _ValueFollower:
                     handed.append((inner, formal[at].name))
             return handed
         if position in HANDS_ON.get(operator, ()):
-            return [(body, name) for name in body.computes[number] if name]
+            return [(body, name) for name in body.computes[number]]
         return []
 
 

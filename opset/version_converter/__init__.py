@@ -7,12 +7,12 @@ operator crosses), adapters (`derivation`, `registration`, called with `rewrite`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from opset.budget import Limits
-from opset.errors import ConversionError, Finding, UsageError
+from opset.errors import ConversionError, Finding, SchemaError, UsageError
 from opset.file_names import list_paths
 from opset.model import Model, load
 from opset.opsets.registry import Registry, Schemas, default_registry, registry_with
@@ -60,7 +60,7 @@ def target_of(
         runtime: A release of a runtime.
         ir_version: The IR version that a converted model gets.
         registry: The operators that are known; by default those of the standard.
-        targets: YAML files that describe further runtimes.
+        targets: YAML files that describe further runtimes. If no runtime is asked for, faults in them are a note.
         inexact_types: Whether a node for which the runtime has no other kernel may compute in a type that gives other
             results. Needs `runtime`.
         keeps_opsets: Whether `to`, `release`, `runtime` and `ir_version` may all be missing.
@@ -82,11 +82,31 @@ def target_of(
     if inexact_types and runtime is None:
         help = "they are permitted for a runtime: --for onnxruntime==1.17"
         raise UsageError(Finding("U103", "inexact types need a runtime", help=help))
-    if release is not None:
-        return target_of_release(release, registry, ir_version)
+    files = [*map(Path, list_paths(targets))]
     if runtime is not None:
-        return target_of_runtime(runtime, registry, ir_version, [*map(Path, list_paths(targets))], inexact_types, to)
-    return target_of_model(ir_version) if to is None else target_of_version(to, registry, ir_version)
+        return target_of_runtime(runtime, registry, ir_version, files, inexact_types, to)
+    if release is not None:
+        target = target_of_release(release, registry, ir_version)
+    else:
+        target = target_of_model(ir_version) if to is None else target_of_version(to, registry, ir_version)
+    return target._replace(notes=(*target.notes, *_notes_on_unused(files)))
+
+
+def _notes_on_unused(files: Sequence[Path]) -> list[str]:
+    """Return a note if files of runtimes have faults; they are not used, as the target is no runtime."""
+    if not files:
+        return []
+    from opset.opsets.runtimes.names import tables_with  # most conversions need no runtime
+
+    try:
+        tables_with(files)
+    except (SchemaError, UsageError) as error:
+        first = error.findings[0]
+        place = f"{first.place}: " if first.place else ""
+        why = f" ({first.why})" if first.why else ""
+        what = f"{place}{first.message}{why}, {first.code}"
+        return [f"a file of `targets` has faults, and is not needed, as no runtime is asked for: {what}"]
+    return []
 
 
 class ConvertOptions(TypedDict, total=False):

@@ -278,10 +278,10 @@ class Availability:
             yield f"limits of {runtime.title} {runtime.release} that are not checked: {words}"
 
     def _listing_of(self, kind: str) -> str:
-        """Return the names counted for a kind, each with its number of nodes: "Add (3), Mul (1)"; "" if there are none.
+        """Return the operators or faults of a kind of note, each with its number of nodes: "Add (3), Mul (1)".
 
-        The names are operators if `kind` is ELSEWHERE, and faults if it is FAULTY or DOUBTFUL. Only the first SHOWN are
-        listed.
+        If `kind` is ELSEWHERE, operators that the fallback runs are listed. If it is FAULTY or DOUBTFUL, texts on
+        certain or possible faults of the runtime are listed. Only the first SHOWN are listed; "" if there are none.
         """
         counts = sorted((name, count) for (each, name), count in self.counts.items() if each == kind)
         return listing([f"{name} ({count})" for name, count in counts], SHOWN)

@@ -104,11 +104,11 @@ class BodyConversion:
         """
         body, message = self.body, self.message
         unused, dead = unused_after(body, message, plan.replaced, plan.released, self._facts.read_elsewhere)
-        self._count_removed(dead, plan)
-        for index, refusal in plan.refused:
-            # What computed only a value that became an attribute is removed, and need not be legal at the target.
-            if index not in dead or refusal.code[:2] != "C2":
-                self._refuse_node(index, refusal)
+        # What computed only a value that became an attribute is removed, and need not be legal at the target.
+        refused = [each for each in plan.refused if each[0] not in dead or each[1].code[:2] != "C2"]
+        self._count_removed(dead - {index for index, _ in refused}, plan)
+        for index, refusal in refused:
+            self._refuse_node(index, refusal)
         if self._context.conversion.refusals:
             return
         if unused:
@@ -128,11 +128,9 @@ class BodyConversion:
             if (action := conversion.actions.pop()).node_index not in dead:
                 actions.append(action)
         conversion.actions += reversed(actions)
-        refused = dict(plan.refused)
+        refused = {index for index, _ in plan.refused}
         for index in dead:
             change = self._route_of(self.body.operators[index]).change
-            if index in refused and refused[index].code[:2] != "C2":
-                continue
             if index not in refused and index not in plan.replaced:
                 conversion.kept[change] -= 1
             conversion.removed[change[:3]] += 1

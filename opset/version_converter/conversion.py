@@ -275,6 +275,10 @@ def _convert_to(
         from opset.version_converter.availability import notes_on_operators
 
         start.notes += notes_on_operators(target.runtime)
+    if samples:
+        from opset.version_converter.opset_choice import notes_on_misfits
+
+        start.notes += notes_on_misfits(samples, task.registry)
     availability = _availability_of(task)
     is_at_target = has_target(index, target)
     if is_at_target and availability is not None:
@@ -393,10 +397,12 @@ def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Tas
 
 
 def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task, strategy: Strategy) -> Conversion:
-    """Return the conversion of a model, whose functions are first copied as `strategy` says.
+    """Return the conversion of a copy of a model to the target of `task`.
 
-    It begins with the versions and notes of `start`; neither `start` nor `model` is changed. It has a model if it has
-    no refusals. If the budget is used up, the conversion ends with a refusal C401.
+    The conversion takes over the versions and notes of `start`, which is not changed. It has no model if anything is
+    refused. If the budget is used up, it ends with a refusal C401.
+
+    `index` is the index of the model. `strategy` says which calls of a model-local function get a copy of it first.
     """
     conversion = _begin_again(start)
     if index.functions:
@@ -674,8 +680,9 @@ def find_foreign_types(index: ModelIndex, runtime: Runtime) -> Iterator[Finding]
 def _prepare_functions(
     model: Model, index: ModelIndex, conversion: Conversion, task: Task, strategy: Strategy
 ) -> tuple[Model, ModelIndex]:
-    """Copy functions of a model, so that adapters know more in each copy; return the new model and its index.
+    """Return a model in which different calls of a function call different copies of it, and the index of this model.
 
+    For example, calls that omit an optional input share a copy, in whose nodes adapters see that the input is absent.
     `strategy` says which calls share a copy. The given model and index are returned if no copy would help. A note with
     the number of added functions is added to the conversion. Raises BudgetExceeded if the copies need more steps or
     memory than the budget allows.

@@ -176,11 +176,11 @@ class Crossing:
     ) -> list[Any] | None:
         """Return nodes that compute in wider types in place of the node at `index`, None if it stays as it is.
 
-        It is called after nodes of other operators were refused. If wider types are refused, too, a node that the
-        runtime computes wrongly may stay. Raises Refusal C209 with all reasons if all of this fails.
+        If wider types are refused, the result may have nodes that the runtime computes wrongly. Raises Refusal C209
+        with all reasons if such nodes are refused, too.
 
         Args:
-            first: The refusal of nodes of other operators.
+            first: The refusal that came before, of nodes of other operators in place of the node.
             start: The opset of the node.
             node: Its NodeProto.
             index: Its index in the body.
@@ -258,12 +258,12 @@ class Crossing:
         return nodes
 
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
-        """Return the nodes after the first transition that changes a node, None if the node may stay.
+        """Return the nodes that replace a node after the first transition that changes it, None if the node may stay.
 
         A transition leads from one version of the operator to the next. If the user does not want the operator, or the
         runtime lacks it, the node is lowered instead. If no transition changes the node, but the runtime does not run
-        it, nodes that the runtime runs are returned. The name of the step, such as "Softmax 11 -> 13", is added to
-        `crossed`.
+        it, nodes in its place are returned. `crossed` gets the name of the step that made them, such as "Softmax 11 ->
+        13".
 
         Raises Refusal if a transition or the target's release of onnx refuses the node, or if nothing can replace it.
         """
@@ -430,14 +430,14 @@ class Crossing:
     def _take_older_form(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
         """Return the nodes that replace a node when it is taken back to an older version of its operator.
 
-        It is taken back version by version until a step changes it; the new nodes go on to the target from there. In
-        this way a node may lose an attribute that the runtime does not take. The step's name is added to `crossed`.
+        The node is taken back version by version until a step changes it. The changed node may lack an attribute that
+        the runtime does not take. The name of the step is added to `crossed`.
 
         Raises Refusal C204 in these cases:
 
         - no step to an older version, down to opset 7, changes the node;
-        - `lack` is about types or constants, which an older version does not change;
-        - the node was made from a node of the same operator.
+        - `lack`, the reason why the runtime does not run the node, is about types or constants;
+        - the conversion has made the node in place of a node of the same operator.
 
         A Refusal of the step is raised unchanged.
         """

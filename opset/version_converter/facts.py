@@ -235,8 +235,8 @@ class ValueFacts:
             if node is not None:
                 if home.body.subgraphs and any(True for _ in subgraphs(node)):
                     return []
-                new = {read for read in node.input if read} - seen
-                seen |= new
+                new = [read for read in reversed(node.input) if read and read not in seen]
+                seen.update(new)
                 pending += new
             elif current in home._tensors:
                 if home._overridable and current in home._inputs:
@@ -248,8 +248,7 @@ class ValueFacts:
     def is_read(self, name: str) -> bool:
         """Whether a value of this body is read: by a node or subgraph, by a training graph, or as the body's output.
 
-        Only the output of a node of the given model can be unread. Inputs, initializers and new values always count as
-        read.
+        The result is always True for inputs, initializers and values that the conversion has added.
         """
         if self._unread is None:
             read = names_read(self._message.node) | self.read_elsewhere | {*self.body.output_names()}
@@ -331,8 +330,9 @@ class ValueFacts:
     def _constant_of_node(self, node: Any) -> Constant | None:
         """Return the elements of a Constant node.
 
-        Returns None for a tensor of more than MAX_CONSTANT elements, for a sparse tensor, and if the value refers to an
-        attribute of the function around.
+        The result is None for a sparse tensor, for a tensor of more than MAX_CONSTANT elements or of an unknown element
+        type, and if the value refers to an attribute of the function around. A list, such as `value_ints`, may have any
+        length. Raises BudgetExceeded if reading a tensor uses up the budget.
         """
         if len(node.attribute) != 1 or node.attribute[0].ref_attr_name:
             return None
@@ -469,8 +469,9 @@ class ValueFacts:
     def kept_axes(self, source: str, result: str) -> set[int]:
         """Return the axes, from 0 on, along which two tensors surely have the same size, as a number or symbol.
 
-        If the ranks differ, the axes are compared from the first on. The set is empty if a shape is unknown.
-        `large_read` is set: nodes that an adapter makes from the answer must not be copied for similar nodes.
+        If the ranks differ, the axes are compared from the first on. The set is empty if a shape is unknown. The
+        attribute `large_read` becomes True, so that the adapter runs anew for each node: what it makes for one node is
+        not copied for similar nodes.
         """
         # The form of a node does not include other nodes.
         self.large_read = True
@@ -559,11 +560,14 @@ class ValueFacts:
         return self._full_types[name]
 
     def _node_alone(self, name: str) -> tuple[Any, int] | None:
-        """Return (node, opset) for the node that computes a value, if the node is inferred apart from the model.
+        """Return (node, opset) for the node that computes a value, if inference of the model does not cover the node.
 
-        Nodes that the conversion has added are inferred apart. If inference does not know every call or execution of
-        this body, all nodes of the body are inferred apart. Returns None for any other node, and if no node of this
-        body computes the value. `opset` is the opset of the node's domain.
+        `opset` is the opset of the node's domain. These nodes are not covered:
+
+        - a node that the conversion has added;
+        - any node of a body if inference does not know all runs of the body, such as a function that is never called.
+
+        The result is None for a node that is covered, and if no node of this body computes the value.
         """
         node, version = self._producer(name)
         if node is None or (version is None and self._inference.knows_all_runs(self.body)):

@@ -127,7 +127,8 @@ class _FunctionCalls:
     def omits(self, body: Body, position: int, key: FunctionKey) -> bool:
         """Whether the call at `position` omits an input of the function `key`, or an attribute without default.
 
-        An input named "" is omitted, too. An attribute that takes its value from the function around the call is not.
+        An input named "" counts as omitted. An attribute counts as given even if its value is a reference to an
+        attribute of the function around the call.
         """
         given = {attribute.name for attribute in body.attributes[position]}
         present = sum(map(bool, body.reads[position]))
@@ -276,7 +277,10 @@ def _scope_of(body: Body, root: Scope | None) -> Scope | None:
 
 
 def _is_omitted(body: Body, name: str, fixed: Parameters) -> bool:
-    """Whether `name` is an input of the function around a body, and calls with the Parameters `fixed` omit it."""
+    """Whether `name` is an input of the function around a body that the calls of the function omit.
+
+    `fixed` are the Parameters of the calls, with the names of the omitted inputs.
+    """
     return name in fixed.inputs and _is_formal(body, name)
 
 

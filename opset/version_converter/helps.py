@@ -24,7 +24,10 @@ _BY_CODE = {
 
 
 def help_of_code(code: str) -> str:
-    """Return the help for refusals with this code that have none of their own; general advice for other codes."""
+    """Return the help for a refusal with a code such as "C101", if the refusal itself has no help.
+
+    It is the advice in _BY_CODE. If the code is not in _BY_CODE, the result is KEEP, a general advice.
+    """
     return _BY_CODE.get(code, KEEP)
 
 

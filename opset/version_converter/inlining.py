@@ -81,7 +81,7 @@ def inline_functions(
         ConversionError: A call cannot be inlined; the error has all refusals.
         ModelError: The model is malformed.
         SchemaError: A file in `schemas` has faults.
-        UsageError: Neither a function nor an operator has a name in `functions`, or no function one in `exclude`.
+        UsageError: A name in `functions` is neither a function nor an operator, or a name in `exclude` is no function.
     """
     loaded = load(model, allow_external_roots=list_paths(allow_external_roots))
     names = None if functions is None else _split_names(functions)
@@ -119,7 +119,7 @@ def inline_model(
 
     Raises:
         ModelError: The model is malformed.
-        UsageError: U103 if neither a function nor an operator has one of `names`, or no function one of `exclude`.
+        UsageError: U103 if one of `names` is neither a function nor an operator, or one of `exclude` is no function.
     """
     model, index = read_model(model, registry)
     index.call_order()
@@ -158,7 +158,7 @@ def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
 def _choose_functions(index: ModelIndex, names: Iterable[str] | None, exclude: Iterable[str]) -> set[FunctionKey]:
     """Return the keys of the functions with these names (None: all functions), without those named in `exclude`.
 
-    `functions_by_name` lists the names that a function has. Raises UsageError U103 for a name that no function has.
+    A name is written as in "Scale" or "com.example.Scale:half". Raises UsageError U103 for a name that no function has.
     """
     by_name = functions_by_name(index)
     chosen = {*index.functions} if names is None else {key for name in names for key in by_name[name]}

@@ -226,11 +226,11 @@ def _is_static(facts: ValueFacts, name: str) -> bool:
 
 
 def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
-    """Whether a kernel needs an input to be constant.
+    """Whether a kernel needs an input to be constant, by the `constant_inputs` of the kernel.
 
-    The table of a runtime names such inputs in full, or by the end of the name after "_". It may also say that all
-    inputs but the first have to be constant. `name` is the schema's name for the input, `position` its position in the
-    node.
+    An entry such as "scale" means the input "scale", and each input whose name ends with "_scale". The entry "all but
+    the first" means each input behind the node's first. `name` is the schema's name for the input, and `position` is
+    its index in the node, from 0.
     """
     if STATED_ALONE in kernel.constant_inputs:
         return position > 0

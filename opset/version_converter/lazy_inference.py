@@ -155,10 +155,12 @@ class LazyInference:
         return bool(self._engine_and_scopes[1][body])
 
     def misfit(self, body: Body, index: int) -> str:
-        """Return how the inputs of the node at `index` of a body do not fit its operator, "" if they may fit.
+        """Return why the inputs of a node do not fit its operator; "" if they may fit.
 
-        If inference has not run, it is not started, and the result is "". Runs that a condition guards do not count:
-        the model may avoid them on purpose.
+        If inference has not run yet, it is not started, and the result is "". If a condition decides whether the body
+        runs, as for a branch of If, a misfit is not reported: the model may avoid it on purpose.
+
+        `index` is the index of the node in `body`.
         """
         scopes = self._engine_and_scopes[1][body] if self.has_run else []
         certain = [scope for scope in scopes if not (scope.guarded or scope.unused)]
@@ -205,7 +207,7 @@ def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[
     scopes_of: dict[Body, list[Scope]] = {}
     functions = {function_key(body.proto): body for body in bodies if body.function}
     inside: dict[Body, list[Body]] = {}
-    doubtful = [functions[key] for key in engine.calls.omitted if key in functions]
+    doubtful = [functions[key] for key in engine.calls.omitted]
     roots = 0
     for body in bodies:
         if body.function:

@@ -21,15 +21,22 @@ from opset.version_converter.trials import availability_at
 class Sample(NamedTuple):
     """One node that stands for all nodes of a model with its operator, types and attributes; `nodes` is their number.
 
-    `opset` is the version of the node's domain. `facts` are the facts about the values of the node's body.
+    `opset` is the version of the node's domain. `facts` are the facts about the values of the node's body. `body` and
+    `position` are where the node is.
     """
 
-    node: Any
+    body: Body
+    position: int
     op_type: str
     domain: str
     opset: int
     facts: ValueFacts
     nodes: int
+
+    @property
+    def node(self) -> Any:
+        """The NodeProto."""
+        return self.body.nodes[self.position]
 
 
 def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sample]:
@@ -53,25 +60,44 @@ def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sa
             stated = tuple([each.SerializeToString() for each in attributes if not each.HasField("g")])
             number = numbers.setdefault((operator, function, types, stated), len(samples))
             if number == len(samples):
-                samples.append(Sample(body.nodes[position], op_type, domain, known.versions.get(domain, 0), known, 0))
+                samples.append(Sample(body, position, op_type, domain, known.versions.get(domain, 0), known, 0))
                 counts.append(0)
             counts[number] += 1
     return [sample._replace(nodes=count) for sample, count in zip(samples, counts, strict=True)]
 
 
+def notes_on_misfits(samples: Iterable[Sample], registry: Registry) -> list[str]:
+    """Return a note with the first node whose inputs have types that its operator does not take, and how many others.
+
+    The result is [] if there are none. Nodes are compared at the opsets of the model.
+    """
+    notes: list[str] = []
+    count = 0
+    for sample in samples:
+        schema = registry.schema(sample.op_type, sample.opset, sample.domain)
+        calls = [] if schema is None else sample.facts.types(sample.node.input[: schema.max_input])
+        misfits = [misfit for types in calls if schema for misfit in type_misfits(schema, types, bare_optionals=True)]
+        for misfit in misfits[:1]:
+            place = sample.body.location(sample.position)
+            notes.append(f"the model is not valid: {place}: {misfit.what} ({misfit.why}), I202")
+            count += sample.nodes
+    others = f", and {count - 1:,} more" if count > 1 else ""
+    return [f"{note}{others}; opset check shows all" for note in notes[:1]]
+
+
 def count_lacking(
     samples: Iterable[Sample], availability: Availability, routes: Routes, opsets: Mapping[str, int]
 ) -> int:
-    """Return how many nodes neither a runtime nor its fallback can run if the model has the opsets `opsets`.
+    """Return how many nodes of a model neither a runtime nor its fallback can run at the opsets `opsets`.
 
-    A node that is not valid at these opsets counts, too. Nodes that the notes on the runtime have to name, such as
-    those that the fallback runs, are added to `availability.counts`.
+    A node that is not valid at these opsets, or that is known to be computed wrongly, counts, too. The nodes that only
+    the fallback runs are counted in `availability.counts`, and so are the nodes that may be computed wrongly.
 
     Args:
-        samples: Nodes that stand for all nodes of the model.
-        availability: Judges which nodes the runtime and its fallback run.
+        samples: The nodes of the model. Each sample stands for all nodes that are like it.
+        availability: What tells whether the runtime or its fallback runs a node.
         routes: The operators at a release of onnx.
-        opsets: The opsets by domain. A domain that is missing has the opset of the model.
+        opsets: The opset of each domain. A domain that is missing keeps the opset of the model.
     """
     lacking = 0
     for sample in samples:

@@ -79,7 +79,10 @@ def in_place(adapter: Adapter) -> Adapter:
 
 
 def is_in_place(adapter: Adapter) -> bool:
-    """Whether the nodes of a lowering are right at every opset that has its operator, as `in_place` says."""
+    """Whether a lowering, which replaces nodes of an operator by other operators, is marked by `in_place`.
+
+    The nodes that a marked lowering writes are right at every opset that has the operator, such as Cast for CastLike.
+    """
     return "in_place" in vars(adapter)
 
 

@@ -127,8 +127,8 @@ def unused_after(
 def remove_unused(proto: Any, function: bool, replaced: dict[int, list[Any]], unused: set[str], dead: set[int]) -> None:
     """Remove unused values from a graph or function: initializers, inputs, value_info, and the nodes that compute them.
 
-    Nodes are removed only from `replaced`. The caller has to call `replace_nodes` afterwards, which changes the nodes
-    of `proto`.
+    Initializers, inputs and value_info are removed from `proto` at once; a function has only value_info. Nodes are not:
+    `replaced` records which ones go, and the caller has to call `replace_nodes` afterwards.
 
     Args:
         proto: The GraphProto or FunctionProto.

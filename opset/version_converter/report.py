@@ -111,7 +111,8 @@ class ConversionReport:
 def conversion_report(conversion: Conversion, *, places: bool = True) -> ConversionReport:
     """Return the report of a conversion; without `places`, the report lists neither places of nodes nor examples.
 
-    Converted nodes come first, grouped by operator, versions and change; groups of nodes that stay follow.
+    Converted nodes come first, grouped by operator, versions and change. Groups of removed nodes follow, and at last
+    groups of nodes that stay.
     """
     groups: dict[tuple[Any, ...], list[Action]] = {}
     for action in conversion.actions:

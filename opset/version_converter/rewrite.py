@@ -58,9 +58,9 @@ class Refusal(Exception):
 
     @property
     def wording(self) -> str:
-        """The reason as documentation shows it: the label, or else the reason, with backticks for single quotes.
+        """The reason as documentation shows it: `label`, or `why` if the label is empty.
 
-        If the number of single quotes is odd, one is an apostrophe, and all stay.
+        Single quotes become backticks. If their number is odd, one is an apostrophe, and the text stays unchanged.
         """
         text = self.label or self.why
         return text.replace("'", "`") if text.count("'") % 2 == 0 else text
@@ -448,7 +448,8 @@ class Builder:
     def _domain_of(self, op_type: str) -> str:
         """Return the domain for a new node: the replaced node's domain if that has the operator `op_type`, else "".
 
-        "" is ai.onnx. Raises LookupError if neither domain has the operator.
+        "" is ai.onnx. For a replaced node of ai.onnx, the operator is not looked up. For any other node, LookupError is
+        raised if neither domain has the operator.
         """
         if not self._domain or self._registry.versions(op_type, self._domain):
             return self._domain
@@ -581,18 +582,18 @@ class Builder:
         return self._constant(made, self._names.fresh(f"{self._stem}__const"))
 
     def const_of_attribute(self, node: Node, name: str, element: str) -> str:
-        """Return the name of a new constant with the value of a node's attribute.
+        """Return the name of a new constant that holds the value of a node's attribute.
 
-        `element` is the element type of the constant. If the attribute refers to an attribute of the function around
-        the node, the constant refers to the function's attribute, too. The type of the constant is then int64 for
-        integers, float for floats.
+        `name` is the attribute, and `element` is the element type of the constant. If the value refers to an attribute
+        of the model-local function around the node (`ref_attr_name`), the constant refers to that attribute as well.
+        The element type is then int64 for a list of integers, and float for a list of floats.
 
-        Raises Refusal C206 if the attribute refers to one of a function, and one of these holds:
+        Raises Refusal C206 for such a reference in each of these cases:
 
-        - the attribute is not a list of numbers;
+        - the node's attribute is not a list of numbers;
         - the model's opset after the conversion is below 12;
         - the adapter is of another domain than ai.onnx;
-        - the function does not declare the attribute.
+        - the function does not declare the attribute that is referred to.
         """
         kind, reference = node.schema.attributes[name].type, node.reference(name)
         if not reference or kind not in ("ints", "floats") or self._domain or self.final < CONSTANT_OF_LISTS:
@@ -717,7 +718,7 @@ class Builder:
         An initializer, or a node of ai.onnx, is removed later if nothing else reads its results. So is everything that
         only removed nodes read.
         """
-        self.released.extend(name for name in names if name)
+        self.released.extend(names)
 
 
 def _trim(names: Any, least: int = 0) -> None:

@@ -164,9 +164,15 @@ class Routes:
     def _route_of_unknown(self, op_type: str, domain: str, version: int, final: int) -> Route:
         """Return the route of an operator that does not exist at `version`, the opset in which its nodes are written.
 
-        The verdict is REFUSE: with the refusal C102 if a later version has the operator, else C101. Operators of
-        onnxruntime that exporters write without a domain are an exception: their nodes stay (PASS) if onnxruntime
-        accepts the operator at `final`, the target's opset. They also stay if a later opset has the operator.
+        The verdict is REFUSE with the refusal C102 if a later version has the operator, else REFUSE with C101.
+
+        There is an exception for operators of onnxruntime that exporters write without a domain, such as
+        LayerNormalization at opset 16. The verdict for such an operator is PASS (its nodes stay) in two cases:
+
+        - onnxruntime accepts the operator without a domain at `final`, the target's opset;
+        - the standard has the operator, with the same meaning, from a later opset on.
+
+        In any other case, the verdict for such an operator is REFUSE with C101.
         """
         change = VersionChange(domain, op_type, 0, 0)
         schemas = self.registry.versions(op_type, domain)

@@ -22,23 +22,31 @@ AS_IT_IS, CONVERTED, REFUSED = "as it is", "converted", "refused"
 
 
 class ReleaseRange(NamedTuple):
-    """Consecutive releases of a runtime: the first, the last, and how many there are."""
+    """Consecutive releases of a runtime: the first, the last, and how many there are.
+
+    `lists_operators` is False if only opsets and IR versions are known of them.
+    """
 
     first: str
     last: str
     releases: int
+    lists_operators: bool = True
 
 
 LISTED = 5
 """Ranges of releases that text shows."""
 
 
-def releases_text(ranges: Sequence[ReleaseRange]) -> str:
-    """Return ranges of releases as text: "1.14 to 1.17, 1.20"; "" if there are none.
+def releases_text(ranges: Sequence[ReleaseRange], lists_operators: bool = True) -> str:
+    """Return ranges of releases as text: "1.7 (operators not known), 1.14 to 1.17"; "" if there are none.
 
-    Only the first LISTED are shown, with the number of the others.
+    Only the first LISTED are shown, with the number of the others. That operators are not known is left out if
+    `lists_operators` is False: then the text around says so of the whole runtime.
     """
-    texts = [each.first if each.first == each.last else f"{each.first} to {each.last}" for each in ranges]
+    texts = []
+    for each in ranges:
+        text = each.first if each.first == each.last else f"{each.first} to {each.last}"
+        texts.append(f"{text} (operators not known)" if lists_operators and not each.lists_operators else text)
     return listing(texts, LISTED)
 
 
@@ -164,15 +172,16 @@ class _Answers:
 
 
 def _find_answer(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runtime, facts: Hashable) -> bool | None:
-    """Return the answer that was found for another release and surely holds for `runtime`, too; None if there is none.
+    """Return the answer, True or False, that was found for a release equivalent to `runtime`; None if there is none.
 
-    It holds if the two releases have equal facts, and the same kernels and faults for the operators that were looked
+    The question is whether a release takes the model as it is, or whether it takes the model after a conversion.
+    Releases are equivalent if they have equal facts, and the same kernels and faults for the operators that were looked
     up.
 
     Args:
-        found: (release, its facts, its answer) for each release that was asked before.
+        found: (release, its facts, its answer) for each release that was examined before.
         runtime: The release in question.
-        facts: All facts besides kernels and faults that decide the answer for `runtime`.
+        facts: The facts of `runtime` that decide the answer, besides its kernels and faults.
     """
     for other, others, answer in found:
         if others == facts and other.answers_alike(runtime):
@@ -194,26 +203,28 @@ def _target_at(runtime: Runtime, survey: Survey) -> Target | None:
 def _ranges_with(releases: Sequence[Runtime], answers: Sequence[str], answer: str) -> list[ReleaseRange]:
     """Return the releases whose answer is `answer`; consecutive releases are joined to a range.
 
-    `answers` has the answer for each of `releases`.
+    Releases of which no operators are known are in ranges of their own. `answers` has one answer for each release.
     """
     ranges: list[ReleaseRange] = []
     before = ""
     for each, found in zip(releases, answers, strict=True):
-        if found == answer and before == answer:
-            first, _, count = ranges.pop()
-            ranges.append(ReleaseRange(first, each.release, count + 1))
+        if found == answer and before == answer and ranges[-1].lists_operators == each.lists_operators:
+            first, _, count, lists_operators = ranges.pop()
+            ranges.append(ReleaseRange(first, each.release, count + 1, lists_operators))
         elif found == answer:
-            ranges.append(ReleaseRange(each.release, each.release, 1))
+            ranges.append(ReleaseRange(each.release, each.release, 1, each.lists_operators))
         before = found
     return ranges
 
 
 def _find_obstacle(survey: Survey, releases: Sequence[Runtime], answers: Sequence[str]) -> Obstacle | None:
-    """Return why one of the releases does not take a model, None if all releases take it.
+    """Return why a release of a runtime does not take a model; None if all releases take it.
 
-    The release is the one just before the first that takes the model. If the oldest release takes it, or none does, it
-    is the newest release that refuses it. `answers` has AS_IT_IS, CONVERTED or REFUSED for each of `releases`, oldest
-    first. Raises BudgetExceeded as `Survey.convert` does.
+    The release is the last one before the model is taken for the first time: 1.17 if 1.18 is the first that takes it.
+    If there is no such release, it is the newest one that refuses the model.
+
+    `answers` has AS_IT_IS, CONVERTED or REFUSED for each of `releases`, oldest first. Raises BudgetExceeded as
+    `Survey.convert` does.
     """
     refused = [position for position, answer in enumerate(answers) if answer == REFUSED]
     if not refused:

@@ -107,8 +107,8 @@ def _find_filled(index: ModelIndex, body: Body, inference: LazyInference, budget
 def _is_concatenated(index: ModelIndex, body: Body, name: str, rank: int, steady: set[int], budget: Budget) -> bool:
     """Whether a node of `body` concatenates the sequence `name` in a way that fails for tensors of different shapes.
 
-    It does so along a new axis, or along an axis in `steady`: the axes along which all tensors surely have the same
-    size. `rank` is the rank of the tensors. Raises BudgetExceeded if the budget is used up.
+    This is a concatenation along a new axis or along an axis in `steady`. All tensors surely have the same size along
+    an axis in `steady`. `rank` is the rank of the tensors. Raises BudgetExceeded if the budget is used up.
     """
     # Along all other axes, tensors that are concatenated have to have one size.
     budget.charge(len(body.nodes))

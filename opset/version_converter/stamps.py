@@ -204,14 +204,15 @@ def _version_groups(proto: Any, domain: str, registry: Registry) -> list[Version
         for quirk in quirks.QUIRKS if not domain else ():
             if name in quirk.operators:
                 starts |= {quirk.first, quirk.last + 1}
-    ordered = sorted(each for each in starts if 1 <= each <= newest)
+    ordered = sorted(each for each in starts if each <= newest)
     return [VersionRange(first, after - 1) for first, after in zip(ordered, (*ordered[1:], newest + 1), strict=True)]
 
 
 def _refusals_at(model: Model, domain: str, version: int, registry: Registry, limits: Limits | None) -> FindingList:
-    """Return the refusals of a conversion to `version` of a domain; the model must import that version.
+    """Return the refusals of a conversion to `version` of a domain, which the model must already import.
 
-    Refusals of nodes of other domains are left out.
+    Such a conversion changes nothing: it refuses each node that is not valid at its opset. Refusals of nodes of other
+    domains are left out. Raises ConversionError C401 if the budget is used up.
     """
     conversion = _try_version(model, domain, version, registry, limits)
     others = {

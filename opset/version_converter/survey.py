@@ -200,7 +200,7 @@ class Survey:
         from opset.version_converter.opset_choice import Sample  # most conversions need no runtime
 
         return [
-            Sample(body.nodes[each.node], *operator, facts.versions.get(operator[1], 0), facts, len(each.members))
+            Sample(body, each.node, *operator, facts.versions.get(operator[1], 0), facts, len(each.members))
             for body, facts in self.facts.items()
             for each in self.forms[body]
             if not holds_tensor(operator := body.operators[each.node], body.attributes[each.node])
@@ -344,9 +344,10 @@ class Survey:
     def _form_conversions(
         self, conversion: Conversion, target: Target, routes: Routes, availability: Availability | None
     ) -> list[FormsConversion]:
-        """Return a FormsConversion for each body, in the order of the index; nothing is converted yet.
+        """Return a FormsConversion for each body of the model, in the order of `self.index.bodies`.
 
-        When it converts, a FormsConversion adds its refusals and counts to `conversion`.
+        A FormsConversion converts one node of each form, that is, one of all nodes that convert alike. It is returned
+        before it converts anything. Later, it adds refusals and counts to `conversion`.
         """
         budget, versions = self._budget(), versions_of_bodies(self.index)
         messages: dict[Body, Any] = {body: _Additions(body) for body in self.index.bodies}
@@ -425,8 +426,13 @@ class Survey:
     def _find_later_attribute(self, node: Any, domain: str, opset: int, routes: Routes) -> str:
         """Return the message that a release of onnx lacks an attribute of a node; "" if it has all of them.
 
-        `routes` are those of the release. Only an operator that has a newer version at the same opset in a later
-        release is checked.
+        The result is also "" if the release has no version of the operator, or the same one as the newest release.
+
+        Args:
+            node: The NodeProto.
+            domain: The domain of the node.
+            opset: The opset of this domain.
+            routes: The routes of the release, which have its operators.
         """
         later, schema = (
             each.schema_in_force(node.op_type, domain, opset) for each in (routes_of(self.registry), routes)

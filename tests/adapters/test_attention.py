@@ -274,7 +274,9 @@ def test_attention_without_known_sizes(check, own, refused, flat):
         refused(made, 23, 22, feeds, "C207", outputs=["Y"], shapes=dict.fromkeys("QKV"))
     else:
         shapes["Q"] = ["b", "g", None, "s"]
-        check(made, 23, LOW, feeds, outputs=["Y"], shapes=shapes, expect=own(made, 23, feeds), **TOLERANCE)
+        heads_of_one = {name: [None, value.shape[1], None, None] for name, value in feeds.items()}
+        for each in (shapes, shapes | {"Q": heads_of_one["Q"]}, shapes | {"K": heads_of_one["K"]}):
+            check(made, 23, LOW, feeds, outputs=["Y"], shapes=each, expect=own(made, 23, feeds), **TOLERANCE)
         alike = {**feeds, "Q": feeds["Q"][:, :KV_HEADS]}
         check(made, 23, LOW, alike, outputs=["Y"], shapes=shapes | {"Q": ["b", "h", None, "s"]}, **TOLERANCE)
 

@@ -141,7 +141,8 @@ def test_expand_by_tile(check, shape, wanted):
     x = np.random.default_rng(0).random(shape, np.float32)
     expand = node("Expand", ["x", "s"], ["y"])
     check(expand, 8, 7, {"x": x}, {"s": ints(*wanted)})
-    for shapes in ({"x": ["a", "b", "c"][: len(shape)]}, {"s": [None]}, {"x": None, "s": [None]}):
+    open_last = [*shape[:-1], "c"][: len(shape)]
+    for shapes in ({"x": ["a", "b", "c"][: len(shape)]}, {"x": open_last}, {"s": [None]}, {"x": None, "s": [None]}):
         check(expand, 8, 7, {"x": x, "s": ints(*wanted)}, shapes=shapes)
 
 

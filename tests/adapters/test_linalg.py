@@ -191,6 +191,13 @@ def test_sums_of_products(check, equation):
         check(einsum(equation, 2), 12, 11, feeds, rtol=1e-5, atol=1e-6, shapes={"x0": None, "x1": None})
 
 
+def test_one_size_that_is_not_known_is_left_to_reshape(check):
+    x, z = matrix(6, 4).reshape(2, 3, 4), matrix(4, 5)
+    product = ["Shape", "Gather", "ReduceProd", "Reshape", "MatMul", "Shape", "Gather", "Reshape"]
+    for shapes, operators in (({}, ["Reshape", "MatMul", "Reshape"]), ({"x0": ["N", 3, 4]}, product)):
+        check(einsum("ijk,kl->ijl", 2), 12, 11, {"x0": x, "x1": z}, rtol=1e-5, shapes=shapes, operators=operators)
+
+
 @pytest.mark.parametrize("equation", REPEATED)
 def test_dimensions_of_size_1_are_repeated(check, equation):
     rng = np.random.default_rng(3)
@@ -247,6 +254,8 @@ REFUSED = [
         "(int64[524289,2] x, int64[2,K] z, int64[2,2] c) => (int64[] y) { y = Gemm<transA=1, transB=1>(x, z, c) }",
     ),
     (9, 8, "C103", "no matrices", "(int64[2] x, int64[2] z, int64 c) => (int64[] y) { y = Gemm(x, z, c) }"),
+    (9, 8, "C103", "no matrices", "(int64[2,2] x, int64[2] z, int64 c) => (int64[] y) { y = Gemm(x, z, c) }"),
+    (9, 8, "C103", "no matrices", "(int64[2] x, int64[2,2] z, int64 c) => (int64[] y) { y = Gemm(x, z, c) }"),
 ]
 
 

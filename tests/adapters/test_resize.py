@@ -160,6 +160,8 @@ def test_sizes_become_scales_below_11(check, refused):
     refused(sized, 11, 10, {"x": IMAGE}, "C103", {**empty, "z": ints(1, 2, 6)})
     check(sized, 11, 10, {"x": IMAGE}, {**empty, "z": ints(1, 2, 6, 3)}, shapes={"x": [1, 2, "H", 6]}, **NEAR)
     check(sized, 11, 10, {"x": IMAGE, "z": ints(1, 2, 6, 3)}, empty, **NEAR)
+    # 7 times the FLOAT that is nearest to 31 / 7 is less than 31.
+    check(sized, 11, 10, {"x": RNG.random((4, 7), np.float32)}, {**empty, "z": ints(8, 31)}, **NEAR)
     # The sixth of ten elements stands right between two of six, and 5 / 3 is no FLOAT.
     edge = resize(["x", "r", "e", "z"], coordinate_transformation_mode="asymmetric", nearest_mode="ceil")
     refused(edge, 11, 10, {"x": IMAGE}, "C204", {**empty, "z": ints(1, 2, 4, 10)})
@@ -255,6 +257,8 @@ def test_an_axis_of_scale_1_may_have_any_size(check, refused, coordinates, round
 def test_an_axis_of_scale_1_may_be_long_but_not_empty(check, refused):
     node, scales = resize(["x", "", "s"], mode="cubic"), {"s": floats(1, 1, 1, 2)}
     check(node, 13, 10, {"x": RNG.random((1, 1, 9000, 3), np.float32)}, scales, **NEAR)
+    nearest = resize(["x", "", "", "z"], nearest_mode="floor")
+    check(nearest, 13, 10, {"x": RNG.random((2, 9000), np.float32)}, {"z": ints(4, 9000)}, shapes={"x": ["n", 9000]})
     refused(node, 13, 10, {"x": np.ones((1, 1, 1, 5000), np.float32)}, "C204", scales)
     for last in (1, 2):
         scales, rows = {"s": floats(1, 1, 1, last)}, {"shapes": {"x": [0, 1, 9, "w"]}}
@@ -886,6 +890,23 @@ def test_sizes_that_are_multiples_of_those_before_are_scales(evaluate, factors, 
         for shape in ((1, 3, 4, 6), (2, 3, 4, 6)) if factors[0] < 1 else ((1, 3, 4, 6), (2, 3, 5, 7)):
             x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
             np.testing.assert_array_equal(evaluate(before, {"x": x})[0], evaluate(after, {"x": x})[0])
+
+
+@pytest.mark.parametrize(("factors", "refused"), [("2, 2", []), ("2, 0", []), ("2, 0", ["C204"])])
+def test_a_size_may_be_multiplied_by_0(factors, refused):
+    """Of no elements, the coordinates do not matter; version 10 has no scale of 0."""
+    text = f"""<ir_version: 8, opset_import: ["": 11]> g (float[N, 3, 4, 6] x) => (float[A, B, C, D] y)
+    <float[0] e = {{}}, int64[1] zero = {{0}}, int64[1] two = {{2}}, int64[1] four = {{4}},
+     int64[2] f = {{{factors}}}> {{
+        s = Shape (x) kept = Slice (s, zero, two) rest = Slice (s, two, four) wanted = Mul (rest, f)
+        z = Concat <axis = 0> (kept, wanted) y = Resize <{GONE}"floor"> (x, e, e, z) }}"""
+    assert [each.code for each in opset.plan(opset.parse_model(text), 10 if refused else 13).refusals] == refused
+
+
+def test_computed_sizes_of_what_has_no_known_rank_are_no_scales():
+    text = f"""<ir_version: 8, opset_import: ["": 11]> g (float[] x, int64[4] z) => (float[] y) <float[0] e = {{}}> {{
+        y = Resize <{GONE}"floor"> (x, e, e, z) }}"""
+    assert [each.code for each in opset.plan(opset.parse_model(text), 13).refusals] == ["C207"]
 
 
 @pytest.mark.parametrize("sizes", ["kept = Slice (s, zero, two) w = Slice (s, two, four) m = Add (w, f)", ""])

@@ -104,6 +104,23 @@ def test_a_value_that_no_output_needs_stays_an_input_and_is_named():
     assert "inputs that the outputs do not need: x" in found.notes
 
 
+def test_graphs_in_nodes_that_the_part_lacks_keep_nothing():
+    """The part has one of two nodes with branches: what the branches of the other one use is not in it."""
+    branches = "then_branch = g () => (float[3] p) {{ p = {} }}, else_branch = h () => (float[3] q) {{ q = Neg (b) }}"
+    text = f"""<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 3, "com.example": 1]>
+    main (bool yes, float[3] x, float[3] b) => (float[3] y, float[3] z) {{
+      y = If (yes) <{branches.format("ai.onnx.ml.Normalizer (x)")}>
+      z = If (yes) <{branches.format("com.example.Unused (b)")}>
+    }}
+    {FUNCTION}"""
+    model = opset.load(whole(text))
+    found = [extract_part(model, Wanted("yes,x,b", output), default_registry()) for output in "yz"]
+    proto = [each.model.proto for each in found]
+    assert [[each.name for each in part.functions] for part in proto] == [[], ["Unused"]]
+    assert [[each.domain for each in part.opset_import] for part in proto] == [["", "ai.onnx.ml"], ["", "com.example"]]
+    assert [each.notes for each in found] == [[], ["inputs that the outputs do not need: x"]]
+
+
 def test_a_body_is_found_by_its_values_and_values_around_become_inputs():
     model = whole()
     part = opset.extract(model, outputs=["p"])
@@ -286,6 +303,15 @@ def test_training_graphs_are_left_out_with_a_note():
     found = extract_part(opset.load(model), Wanted(outputs="z"), default_registry())
     assert not found.model.proto.training_info
     assert any("training graphs are left out" in note for note in found.notes)
+
+
+def test_values_of_training_graphs_are_not_looked_for():
+    model = whole()
+    model.training_info.add().algorithm.node.add(op_type="Neg", input=["y"], output=["q"])
+    model.training_info[0].algorithm.node.add(op_type="Abs", input=["q"], output=["loss"])
+    assert [node.op_type for node in opset.extract(model, outputs=["q"]).graph.node] == ["Sub"]
+    with pytest.raises(opset.UsageError, match="it is a value of training_info"):
+        opset.extract(model, outputs=["loss"])
 
 
 def test_external_data_is_neither_read_nor_moved(tmp_path):

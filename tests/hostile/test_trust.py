@@ -1,4 +1,8 @@
-"""Code of strangers: entering an unpacked folder and calling any verb there runs nothing of it."""
+"""Code of strangers: entering an unpacked folder and calling any verb there runs nothing of it.
+
+What may be imported in place of something else is for processes that begin with the start of Python. Which hooks are
+run is asked of copies of a process that has imported the package.
+"""
 
 import json
 import os
@@ -12,7 +16,7 @@ import pytest
 
 import opset
 import opset.cli
-from judges.hostile.processes import launch, own, python
+from judges.hostile.processes import attack, launch, own, python
 from opset.__main__ import leave_working_folder
 
 PACKAGE = str(Path(opset.__file__).parents[1])
@@ -190,7 +194,7 @@ def test_the_table_names_each_file_that_a_verb_runs(arguments, tmp_path):
             file.write_text(f"open({str(marks / file.name)!r}, 'w').close()\n{file.read_text()}")
     with (tmp_path / "schemas" / "com.acme" / "adapters.py").open("a") as adapters:
         adapters.write("# edited\n")
-    own(launch(*arguments, "--schemas", "schemas", cwd=tmp_path), 0, 1)
+    own(attack(*arguments, "--schemas", "schemas", cwd=tmp_path), 0, 1)
     rows = [line.split("|") for line in Path(PACKAGE, "SECURITY.md").read_text(encoding="utf-8").splitlines()]
     named = " ".join(row[3] for row in rows if len(row) == 5 and f"`{arguments[0]}`" in row[1])
     assert {each.name for each in marks.iterdir()} <= {*re.findall(r"`(\w+\.py)`", named)}
@@ -257,33 +261,33 @@ def test_the_working_folder_stays_on_the_path_where_it_is_installed_or_holds_thi
 
 
 def test_an_adapter_that_is_not_trusted_is_refused_with_the_reason(project):
-    found = own(launch("convert", "model.onnx", "--to", "com.example=2", cwd=project), 1)
+    found = own(attack("convert", "model.onnx", "--to", "com.example=2", cwd=project), 1)
     assert "error[C105]" in found.text and not (project / "model-opset13.onnx").exists()
     assert "schemas/com.example/adapters.py was not run" in found.text and "--allow-hooks" in found.text
-    data = json.loads(launch("convert", "model.onnx", "--to", "com.example=2", "--format", "json", cwd=project).stdout)
+    data = json.loads(attack("convert", "model.onnx", "--to", "com.example=2", "--format", "json", cwd=project).stdout)
     (note,) = data["notes"]
     assert "com.example/adapters.py, com.example/inference.py in schemas were not run" in note
     assert "OPSET_ALLOW_HOOKS" in note and f"note: {note}\n" in found.stderr.decode()
 
 
 def test_a_conversion_that_needs_no_hook_is_done(project):
-    found = own(launch("convert", "model.onnx", "--to", "21", cwd=project), 0)
+    found = own(attack("convert", "model.onnx", "--to", "21", cwd=project), 0)
     assert b"note: com.example/adapters.py" in found.stderr and (project / "model-opset21.onnx").exists()
-    assert own(launch("convert", "model.onnx", "--to", "22", "-q", cwd=project), 0).stderr == b""
+    assert own(attack("convert", "model.onnx", "--to", "22", "-q", cwd=project), 0).stderr == b""
 
 
 def test_an_operator_without_its_kernel_or_rule_says_why(project):
-    found = own(launch("run", "model.onnx", "--random", cwd=project), 1)
+    found = own(attack("run", "model.onnx", "--random", cwd=project), 1)
     assert "error[R201]" in found.text and "schemas/com.example/kernels.py was not run" in found.text
-    data = json.loads(launch("run", "model.onnx", "--random", "--format", "json", cwd=project).stdout)
+    data = json.loads(attack("run", "model.onnx", "--random", "--format", "json", cwd=project).stdout)
     assert "com.example/kernels.py in schemas was not run" in data["notes"][0]
-    found = own(launch("infer", "model.onnx", cwd=project), 0)
+    found = own(attack("infer", "model.onnx", cwd=project), 0)
     assert "'b' of graph 'main', node number 1" in found.text
     assert "schemas/com.example/inference.py was not run" in found.text
 
 
 def test_lint_of_the_configured_folder_does_not_look_for_its_adapters(project):
-    found = own(launch("lint", cwd=project))
+    found = own(attack("lint", cwd=project))
     assert b"note: com.example/adapters.py in schemas was not run" in found.stderr
     assert "S206" not in found.text and "S207" not in found.text
 
@@ -295,7 +299,7 @@ def test_verbs_that_never_run_hooks_have_no_note(project):
         ("diff", "com.example.Twice", "1", "2"),
         ("diff", "model.onnx", "model.onnx"),
     ):
-        assert own(launch(*arguments, cwd=project), 0).stderr == b""
+        assert own(attack(*arguments, cwd=project), 0).stderr == b""
 
 
 # What is trusted
@@ -319,7 +323,7 @@ def test_hooks_of_a_folder_that_the_call_names_or_trusts_are_run(project, mark, 
     options, variables = TRUSTING[how]
     environment = {name: value.format(project=project) for name, value in variables.items()}
     for name, arguments in NEEDING.items():
-        found = own(launch(*arguments, *options, cwd=project, env=environment), 0)
+        found = own(attack(*arguments, *options, cwd=project, env=environment), 0)
         run = {*mark.read_text().split()}
         # What the model's types decide, converts and draws inputs that suit it.
         assert {name} <= run <= ({name} if arguments[0] == "infer" else {name, "inference.py"})
@@ -328,28 +332,28 @@ def test_hooks_of_a_folder_that_the_call_names_or_trusts_are_run(project, mark, 
 
 
 def test_lint_runs_the_adapters_of_a_folder_that_the_call_names(project, mark):
-    own(launch("lint", "schemas", cwd=project))
+    own(attack("lint", "schemas", cwd=project))
     assert mark.read_text() == "adapters.py\n"
 
 
 def test_no_hooks_runs_none_of_a_folder_that_the_call_names(project, mark):
     environment = {"OPSET_ALLOW_HOOKS": f"{project}/schemas"}
     for arguments in NEEDING.values():
-        found = own(launch(*arguments, "--schemas", "schemas", "--no-hooks", cwd=project, env=environment), 0, 1)
+        found = own(attack(*arguments, "--schemas", "schemas", "--no-hooks", cwd=project, env=environment), 0, 1)
         assert b"note" not in found.stderr
-    own(launch("lint", "schemas", "--no-hooks", cwd=project), 0, 1)
+    own(attack("lint", "schemas", "--no-hooks", cwd=project), 0, 1)
     assert not mark.exists()
 
 
 @pytest.mark.parametrize("value", ["schemas", "/nowhere:."])
 def test_a_relative_folder_is_not_trusted(project, mark, value):
-    found = own(launch(*NEEDING["kernels.py"], cwd=project, env={"OPSET_ALLOW_HOOKS": value}), 2)
+    found = own(attack(*NEEDING["kernels.py"], cwd=project, env={"OPSET_ALLOW_HOOKS": value}), 2)
     assert "error[U103] OPSET_ALLOW_HOOKS cannot be used" in found.text and not mark.exists()
 
 
 @pytest.mark.parametrize("value", [":", "{project}:{project}/schemas/com.example:/:*"])
 def test_another_folder_is_not_trusted(project, mark, value):
-    found = launch(*NEEDING["kernels.py"], cwd=project, env={"OPSET_ALLOW_HOOKS": value.format(project=project)})
+    found = attack(*NEEDING["kernels.py"], cwd=project, env={"OPSET_ALLOW_HOOKS": value.format(project=project)})
     own(found, 1, 2)
     assert not mark.exists()
 
@@ -359,30 +363,30 @@ def test_the_folder_that_a_link_leads_to_is_what_is_trusted(project, mark, tmp_p
     (project / "schemas").rename(project / "strange")
     (project / "schemas").symlink_to(project / "strange")
     environment = {"OPSET_ALLOW_HOOKS": f"{tmp_path}/trusted:{project}/other"}
-    own(launch(*NEEDING["kernels.py"], cwd=project, env=environment), 1)
+    own(attack(*NEEDING["kernels.py"], cwd=project, env=environment), 1)
     assert not mark.exists()
-    own(launch(*NEEDING["kernels.py"], cwd=project, env={"OPSET_ALLOW_HOOKS": f"{project}/strange"}), 0)
+    own(attack(*NEEDING["kernels.py"], cwd=project, env={"OPSET_ALLOW_HOOKS": f"{project}/strange"}), 0)
     assert mark.exists()
 
 
 def test_a_parent_of_the_working_folder_brings_data_alone(project, mark):
     (project / "below").mkdir()
-    shown = own(launch("list", "domains", cwd=project / "below"), 0).text
+    shown = own(attack("list", "domains", cwd=project / "below"), 0).text
     assert "com.example" in shown and not mark.exists()
-    own(launch("run", "../model.onnx", "--set", "x=[1, 2]", cwd=project / "below"), 1)
+    own(attack("run", "../model.onnx", "--set", "x=[1, 2]", cwd=project / "below"), 1)
     assert not mark.exists()
 
 
 def test_the_search_for_a_configuration_ends_with_the_repository(project, mark):
     (project / "below" / ".git").mkdir(parents=True)
-    shown = own(launch("list", "domains", cwd=project / "below"), 0).text
+    shown = own(attack("list", "domains", cwd=project / "below"), 0).text
     assert "com.example" not in shown and not mark.exists()
 
 
 def test_a_configuration_sets_no_option_that_trusts_or_writes(project, mark):
     for line in ("allow-hooks = true", "schemas = ['schemas']", "in-place = true", "output = '/tmp/out'"):
         (project / "pyproject.toml").write_text(f"[tool.opset.convert]\n{line}\n")
-        found = own(launch("convert", "model.onnx", "--to", "21", cwd=project), 2)
+        found = own(attack("convert", "model.onnx", "--to", "21", cwd=project), 2)
         assert "only a call sets this option" in found.text and not mark.exists()
 
 

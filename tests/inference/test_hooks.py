@@ -62,6 +62,16 @@ def test_a_rule_in_yaml(tmp_path):
     assert str(result(tmp_path, yaml=SCALE + "  shape: same(X)\n").type("y")) == "float[N, 2]"
 
 
+@pytest.mark.parametrize("given, shape", [("x, , v", "[3, N, 2]"), ("x, v", "[3, N, 2]"), ("x", "[N, 2]")])
+def test_inputs_that_are_left_out_are_not_broadcast(given, shape, tmp_path):
+    optional = ", ".join(f"{{name: {name}, type: T, optional: true, doc: more}}" for name in "AB")
+    yaml = SCALE.replace("doc: values}", f"doc: values}}, {optional}") + "  shape: broadcast\n"
+    found = result(
+        tmp_path, yaml=yaml, body=f"y = com.example.Scale ({given})", inputs="float[N, 2] x, float[3, 1, 1] v"
+    )
+    assert str(found.type("y")) == f"float{shape}"
+
+
 def test_a_rule_in_yaml_reports_shapes_that_do_not_fit(tmp_path):
     yaml = SCALE.replace(
         "doc: values}", "doc: values}, {name: A, type: T, doc: factors}, {name: B, type: T, doc: factors}"
@@ -141,6 +151,14 @@ def test_an_error_that_is_no_bug_of_a_function_is_passed_on(tmp_path, error):
     functions = FUNCTIONS.replace("return (first * times, *others)", f"raise {error}")
     with pytest.raises((MemoryError, UsageError), match="full"):
         result(tmp_path, functions=f"from opset.errors import Finding, UsageError\n{functions}")
+
+
+def test_an_output_without_a_shape_leaves_the_others(tmp_path):
+    yaml = SCALE.replace("doc: results}", "doc: results}, {name: Z, type: T, doc: more}, {name: V, type: T, doc: more}")
+    functions = FUNCTIONS.replace("return (first * times, *others)", 'return ["odd", None, (first * times, *others)]')
+    found = result(tmp_path, yaml=yaml, functions=functions, body="y, z, v = com.example.Scale <times = 3> (x)")
+    assert [(each.code, each.message[-21:]) for each in found.findings] == [("I302", "no shape for output 0")]
+    assert [str(found.type(name)) for name in "yzv"] == ["float", "float", "float[3*N, 2]"]
 
 
 @pytest.mark.parametrize("error", ["TooComplex()", "Unknown('half of it')", "AttributeError('no')"])

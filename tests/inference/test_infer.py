@@ -399,6 +399,12 @@ def test_no_more_than_twenty_nodes_with_warnings_are_listed():
         assert found[0].startswith("graph 'main', node number 0 (Gelu): ")
 
 
+def test_an_attribute_that_is_missing_or_internal_is_no_warning():
+    assert infer(model("c = Cast <odd = 1, __mine = 2> (x)  y = Neg (x)")).notes == [
+        "graph 'main', node number 0 (Cast): there is no attribute 'odd': Cast 13 has none of this name"
+    ]
+
+
 def test_types_are_checked_when_asked():
     proto = model("y = Sqrt (x)", "main (int64[2] x) => (int64[2] y)")
     assert infer(proto).findings == ()
@@ -494,6 +500,20 @@ def test_a_gap_is_where_the_inputs_do_not_explain_it_or_something_is_wrong():
         ("e", "nothing", "there are no schemas of the domain local"),
         ("g", "known", "float[7] is stated, float[3, 2] is inferred"),
     ]
+
+
+def test_an_input_that_is_left_out_explains_no_gap_and_a_graph_that_never_runs_has_none():
+    nodes = """k = Constant <value = bool {1}> ()  a, , b = local.What (x, , x)
+        y = If (k) <then_branch = t () => (f) { f = Relu (x) }, else_branch = e () => (h) { h = local.Why (x) }>"""
+    assert [gap.value for gap in infer(model(nodes)).gaps] == ["a", "b"]
+
+
+def test_signatures_tell_types_of_inputs_back_to_the_first_node_on_each_way():
+    nodes = "a = local.What (z)  b = Relu (a)  c = Relu (x)  y = Sum (b, c, z)"
+    untyped = model(nodes, "main (float[2] x, float[2] z) => (y)")
+    untyped.graph.input[0].ClearField("type")
+    found = infer(untyped)
+    assert [shown(found, name) for name in "abc"] == ["float", "float", "float"]
 
 
 FUNCTION = """
@@ -732,6 +752,14 @@ PLAIN = [
                           " e = Concat<axis=0>(a, b, c, d) q = Cast<to=7>(e)"), f"float[{told}, ?]")
       for name, told in (("Less", "0, 1, 0"), ("LessOrEqual", "0, 1, 1"), ("Greater", "1, 0, 0"),
                          ("GreaterOrEqual", "1, 0, 1"), ("Equal", "0, 0, 1"))),
+    (13, "(float[N,3] x, int64[1] k) => (float[] y) { s = Shape(x) t = ReduceSum(s, k) y = ConstantOfShape(t) }",
+     "float[?]"),
+    *((13, f"""(float[N,3] x) => (float[] y) {{ s = Shape(x) f = Cast<to=1>(s) t = {name}(f) c = Cast<to=7>(t)
+        y = ConstantOfShape(c) }}""", f"float[{told}]")
+      for name, told in (("ReduceSum", "N + 3"), ("ReduceProd", "3*N"))),
+    (15, f"""(float[{", ".join(f'"N{at} + {at}"' for at in range(1, 13))}, 6] x) => (float[] y) <int64[1] r = {{-1}}> {{
+        h = Shape<end = -1>(x) t = Concat<axis = 0>(h, r) y = Reshape(x, t) }}""",
+     f"float[{', '.join(f'N{at} + {at}' for at in range(1, 13))}, 6]"),
     (13, COUNTED.format("{2.0}"), "float[max(0, N - 2)]"),
     (13, COUNTED.format("{0.5}"), "float[?]"),
     (13, "() => (float[] y) <bool[1] c = {1}> { b = Add(c, c) y = ConstantOfShape(b) }", "float[?]"),
@@ -739,6 +767,8 @@ PLAIN = [
         c = {name}(a, b) d = Cast<to=7>(c) y = ConstantOfShape(d) }}""", f"float[{told}]")
       for name, told in (("And", "1, 0, 0, 0"), ("Or", "1, 1, 1, 0"), ("Xor", "0, 1, 1, 0"))),
     (13, "(float[N] x, float[M] z) => (float[K] y) { y = Add(x, z) }", "float[K]"),
+    *((15, f"""(float[N,3] x, int64[2] s, int64[1] k) => (float[] y) <int64[1] z = {{0}}> {{
+        n = Shape<end=1>(x) a = Concat<axis=0>({axis}, z) y = Slice(x, s, s, a) }}""", "float[?, ?]") for axis in "nk"),
     (21, """(float x, float[4,2] s, int64[n] d) => (int8[] y) {
         z = Reshape(x, d) y = QuantizeLinear<block_size = 2, output_dtype = 3> (z, s) }""", "int8[4, ?]"),
     (21, """(float x, float[4] s, int64[n] d) => (int8[] y) {

@@ -329,3 +329,10 @@ def test_files_of_a_folder_that_is_not_there(tmp_path):
     assert files_named(tmp_path, "*.py") == [tmp_path / "a.domain/k.py", tmp_path / "b.domain/k.py"]
     assert files_named(tmp_path / "nowhere", "*.py") == files_named(tmp_path / "k.py", "*.py") == []
     assert files_named("x" * 5000, "*.py") == []
+
+
+def test_the_examples_of_the_last_operator_are_kept():
+    registry = default_registry()
+    examples = registry.examples("Relu")
+    assert registry.examples("Relu", "ai.onnx") is examples
+    assert registry.examples("Celu") != examples == registry.examples("Relu")

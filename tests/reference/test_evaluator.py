@@ -254,6 +254,30 @@ def test_an_attribute_seed_counts_before_the_evaluations():
     assert np.array_equal(evaluator(graph, seed=1).run(None, {}), evaluator(graph, seed=2).run(None, {}))
 
 
+def test_attributes_without_a_value_or_a_meaning_do_not_count():
+    for version, node, attribute in (
+        (21, "LeakyRelu", "alpha"),
+        (1, "LeakyRelu", "consumed_inputs"),
+        (21, "Neg", "odd"),
+    ):
+        text = f'<ir_version: 10, opset_import: ["": {version}]> g (float[2] x) => (float[2] y) {{ y = {node} (x) }}'
+        model = parser.parse_model(text)
+        (expected,) = ReferenceEvaluator(model).run(None, {"x": X[0, :2]})
+        model.graph.node[0].attribute.add(name=attribute)
+        if attribute == "consumed_inputs":
+            model.graph.node[0].attribute[0].CopyFrom(helper.make_attribute(attribute, [0]))
+        assert np.array_equal(ReferenceEvaluator(model).run(None, {"x": X[0, :2]})[0], expected)
+
+
+@pytest.mark.parametrize("version", [15, 18])
+def test_an_optional_value_without_an_element_is_a_value(version):
+    text = f'<ir_version: 10, opset_import: ["": {version}]> g (optional(float[2]) x) => (float[2] y)'
+    model = parser.parse_model(f"{text} {{ y = OptionalGetElement (x) }}")
+    with pytest.raises(RunError) as caught:
+        ReferenceEvaluator(model).run(None, {"x": None})
+    assert codes(caught) == ["R203"]
+
+
 # The trace.
 
 
@@ -265,6 +289,13 @@ def test_a_trace_tells_of_every_value_with_its_node():
     assert [name for _, name, _ in seen] == ["t", "u", "s", "b", "y"]
     assert seen[0] == ("graph 'g', node 'first' (Neg)", "t", (-X[0]).tolist())
     assert seen[2][0] == "function 'local.Twice', node number 0 (Constant)"
+
+
+def test_an_output_that_is_left_out_is_not_traced():
+    seen = []
+    graph = "g (float[3] x) => (float[3] z, float[3] y) { y, , n = Unique (x)  z = Neg (x) }"
+    found = evaluator(graph, trace=lambda place, name, value: seen.append(name)).run(None, {"x": X[0]})
+    assert seen == ["y", "n", "z"] and np.array_equal(found[0], -X[0])
 
 
 # Limits.

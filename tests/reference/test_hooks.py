@@ -469,6 +469,12 @@ def test_inputs_that_are_left_out_are_none(body, tmp_path):
     assert result([folder_of(tmp_path, source, schema=schema)], body) == [1, 2]
 
 
+def test_a_kernel_that_needs_more_inputs_than_its_operator_has(tmp_path):
+    source = KERNELS.replace("scale(x, *, factor)", "scale(x, z, *, factor)")
+    caught = failure([folder_of(tmp_path, source)])
+    assert caught.code == "R204" and "'z'" in caught.why
+
+
 def test_what_a_kernel_that_runs_a_graph_returns_is_looked_at(tmp_path):
     schema = SCALE.replace("    factor: {type: float, default: 2.0, ", "    body: {type: graph, required: true, ")
     schema = schema.replace("  constraints: {C1: factor > 0}\n", "")

@@ -17,6 +17,7 @@ versions:
   inputs:
   - {name: X, type: T, doc: values}
   - {name: B, type: T, optional: true, doc: what is added}
+  - {name: C, type: T, optional: true, doc: what is not used}
   outputs: [{name: Y, type: T, doc: results}]
   attributes:
     factor: {type: float, default: 2.0, range: "> 0", constraint: C1, doc: what values are multiplied by}
@@ -115,6 +116,7 @@ def test_the_body_is_that_of_the_opset(schemas, opset_version, result):
 def test_a_body_may_use_other_operators_with_bodies_and_depends_on_the_inputs_given(schemas):
     assert evaluate(schemas, "y = com.example.Mix (x, b)").tolist() == [12, 24]
     assert evaluate(schemas, 'y = com.example.Mix <factor = 0.5> (x, "")').tolist() == [0.5, 1]
+    assert evaluate(schemas, 'y = com.example.Mix <factor = 0.5> (x, "", b)').tolist() == [0.5, 1]
 
 
 def test_types_that_a_body_emulates_are_computed_in_the_wider_type(schemas):
@@ -149,7 +151,7 @@ def test_a_function_of_the_model_is_not_what_a_body_uses(schemas):
             "com.example Mix 1: it has no kernel, and no function body",
         ),
         ("y = com.example.Mix <scale = 1.0> (x)", "R202", ""),
-        ("y = com.example.Mix (x, x, x)", "R202", ""),
+        ("y = com.example.Mix (x, x, x, x)", "R202", ""),
         ("d = Cast <to = 11> (x) y = com.example.Mix (d)", "R202", ""),
         (
             "i = Cast <to = 7> (x) z = com.example.Mix (i, i) y = Cast <to = 1> (z)",

@@ -41,6 +41,8 @@ LONG = np.array([[2**30 + 1, 0]])
         ("MatMul", [LONG, LONG.T], {}, [np.array([[(2**30 + 1) ** 2]])]),
         ("MaxPool", [np.array([[[1, 3, 2]]], np.float16)], {"kernel_shape": [2], "outputs": 2},
          [np.array([[[3, 3]]], np.float16), np.array([[[1, 1]]])]),
+        ("MaxPool", [floats([[9, 1, 3, 2]])], {"kernel_shape": [3], "outputs": 2},
+         [floats([[9, 3]]), np.array([[[0, 2]]])]),
         ("ConvTranspose", [LINE, ONES], {"output_shape": [1, 1, 3]}, [floats([[1, 3, 2]])]),
         ("ConvTranspose", [LINE, ONES], {"output_shape": [3]}, [floats([[1, 3, 2]])]),
         ("Resize", [np.array([2**53 + 1]), None, floats(2)], {"mode": "nearest", "antialias": 1},

@@ -100,6 +100,8 @@ def nan(count):
              prob_a=[1.0] * a, prob_b=[1.0] * b) for a, b in ((1, 2), (3, 2), (2, 3))),
         of("SVMClassifier", 1, "C2", "3 coefficients for 2 classes of 2 features", ROWS, classlabels_ints=[0, 1],
            coefficients=[1.0, 2.0, 3.0]),
+        of("Scan", 10, "C2", "an axis is negative", np.zeros(2, np.float32), np.ones((2, 2), np.float32),
+           num_scan_inputs=1, body=SUM, outputs=2, scan_input_axes=[-1], scan_output_axes=[0]),
         of("Scan", 8, "C3", "[1, 0] for 1", None, np.zeros(1, np.float32), BATCH, num_scan_inputs=1, body=SUM,
            directions=[1, 0]),
         of("Scan", 8, "C4", "lengths [2, 3]", None, BATCH, np.ones((1, 3), np.float32), num_scan_inputs=2, body=SUM),

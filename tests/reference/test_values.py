@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from opset.model import proto as pb
-from opset.reference.example_models import attribute_of, value_of
+from opset.opsets.registry import default_registry
+from opset.reference.example_models import attribute_of, model_of, model_with_inputs, value_of
 from opset.reference.values import _can_be, fit_value
 from opset.schemas.model import ExampleValue
 
@@ -114,3 +115,16 @@ def test_attributes_of_every_kind():
     assert [each.node[0].op_type for each in (made["graph"].g, *made["graphs"].graphs)] == ["Neg"] * 3
     elements = [made["type_proto"].tp, *made["type_protos"].type_protos]
     assert [each.WhichOneof("value") for each in elements] == ["tensor_type", "tensor_type", "sequence_type"]
+
+
+def test_the_model_of_an_example_that_breaks_a_constraint_has_the_fewest_outputs():
+    (example,) = [each for each in default_registry().examples("TopK") if each.name == "too_many"]
+    model = model_of(default_registry().schema("TopK", 21), example)
+    assert [*model.graph.node[0].output] == ["output_0", "output_1"]
+
+
+@pytest.mark.parametrize(("version", "ir"), [(7, 4), (14, 7)])
+def test_the_model_of_an_example_may_have_constants_that_are_no_inputs(version, ir):
+    schema, example = default_registry().schema("Add", version), default_registry().examples("Add")[0]
+    model, _ = model_with_inputs(schema, example, {0: FLOATS, 1: FLOATS}, lambda value: True, False)
+    assert (model.ir_version, len(model.graph.input), len(model.graph.initializer)) == (ir, 0, 2)

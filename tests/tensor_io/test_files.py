@@ -263,6 +263,12 @@ def test_a_folder_with_values_of_another_run_is_not_mixed_up(tmp_path):
         write_values(f"{tmp_path}/d", {"output": {"x": X}}, {"output": declared[:1]}, True)
 
 
+def test_a_folder_holds_values_by_the_places_of_their_names(tmp_path):
+    declared = [FLOAT, ValueInfo("y", "tensor(float)", None), ValueInfo("z", "tensor(float)", None)]
+    write_values(f"{tmp_path}/d/", {"output": {"z": X, "x": X}}, {"output": declared}, False)
+    assert sorted(each.name for each in (tmp_path / "d").iterdir()) == ["output_0.pb", "output_2.pb"]
+
+
 @pytest.mark.parametrize(
     ("value", "why"),
     [

@@ -34,6 +34,9 @@ def test_sizes_differ_from_each_other_and_from_run_to_run():
     assert numbered == {"1": 2, "N": 3}  # a name of its own, and no axis
 
 
+OMITTING = '<domain: "d", opset_import: ["": 17]> F (a, omitted) => (b) { b = Clip (a, omitted) }'
+
+
 def chain(count):
     return f"(float[1] x0) => (float[A] x{count}) {{ {' '.join(f'x{at + 1} = Neg (x{at})' for at in range(count))} }}"
 
@@ -47,6 +50,7 @@ def chain(count):
         (f"(float[1] x) => (float[A] y) <float[50001] w = {{{', '.join(['1'] * 50_001)}}}> {{ y = Max (x) }}", False),
         (chain(300), True),
         (chain(301), False),
+        (f"(float[2] x) => (float[2] y) {{ y = d.F (x) }} {OMITTING}", True),
     ],
 )
 def test_small_models_have_few_nodes_and_elements(text, small):

@@ -100,6 +100,13 @@ def test_a_window_is_not_written_where_a_release_has_none(target):
     np.testing.assert_array_equal(computed(made), computed(WINDOW))
 
 
+def test_an_attribute_that_the_older_form_has_does_not_make_up_for_one_that_it_lacks():
+    before = attention(25, "is_causal=1, left_window_size=1, right_window_size=0")
+    made = opset.convert(before, 24)
+    assert stated(made) == [["is_causal"]]
+    np.testing.assert_array_equal(computed(made), computed(before))
+
+
 @pytest.mark.parametrize("target", [{"release": "1.23"}, {"to": 25}, {"to": 26}], ids=str)
 def test_a_window_stays_where_the_newest_release_is_in_force(target):
     assert stated(opset.convert(WINDOW, **target)) == [["left_window_size", "right_window_size"]]

@@ -852,7 +852,38 @@ def test_every_way_that_was_tried_is_a_reason(tmp_path):
     assert finding.help == "choose another release, or a provider that has it: opset targets show"
 
 
+@pytest.mark.parametrize(("text", "fault"), [(None, "cannot be read"), ("runtime: [", "S101"), ("runtime: 3", "S10")])
+def test_faults_of_a_file_that_is_not_needed_are_a_note(tmp_path, text, fault):
+    file = tmp_path / "npu.yaml"
+    if text is not None:
+        file.write_text(text)
+    model = model_of("y = Relu (x)")
+    for target in ({"to": 18}, {"release": "1.13"}):
+        (note,) = [each for each in opset.plan(model, **target, targets=[file]).notes if "`targets`" in each]
+        assert str(file) in note and fault in note
+        assert not any("`targets`" in each for each in opset.plan(model, **target).notes)
+    with pytest.raises(opset.SchemaError):
+        plan_for(model, file)
+
+
 # Malformed models
+
+
+def test_a_note_tells_of_nodes_that_are_kept_and_not_valid(tmp_path):
+    """Whether the runtime has kernels of both types, or another node is expressed otherwise."""
+    model = model_of("s = Add (x, i)  r = Add (x, i)  y = HardSwish (x)", "float[2] x, int64[2] i", "float[2] y")
+    note = (
+        "the model is not valid: graph 'm', node number 0 (Add): the input 'B' is tensor(int64), and 'A' is "
+        "tensor(float) (both have the type T), I202, and 1 more; opset check shows all"
+    )
+    plain = ("HardSigmoid", "Max", "Min", "Constant")
+    for kernels, lowered in ((plain, 1), ((*plain, "HardSwish"), 0)):
+        plan = plan_for(model, runtime_file(tmp_path, takes(*kernels)))
+        assert (bool(plan.refusals), len(plan.actions), [each for each in plan.notes if "not valid" in each]) == (
+            False,
+            lowered,
+            [note],
+        )
 
 
 @pytest.mark.parametrize(
@@ -1008,7 +1039,7 @@ def test_a_kernel_that_computes_otherwise_is_not_avoided_by_a_cast_that_the_runt
 
 
 QUANTIZED = [
-    ("float16", "float16", "", "divides in float"), ("float16", "float16", "<precision = 10>", "divides in float"),
+    ("float16", "float16", "", "written out"), ("float16", "float16", "<precision = 10>", "written out"),
     ("float16", "float16", "<precision = 1>", ""), ("float", "float", "", ""),
     ("float", "float", "<precision = 10>", "divides in float"), ("float", "float", "<precision = 1>", ""),
     ("float", "float16", "", "refused"), ("float16", "float", "<precision = 10>", "refused"),
@@ -1032,6 +1063,21 @@ def test_onnxruntime_divides_in_float_and_takes_one_type(kind, scale, attributes
     assert bool(plan.actions) == (expected == "written out")
     found, want = run_there(made, kind), opset.ReferenceEvaluator(model).run(None, {"x": values_of(kind)})[0]
     assert bool((found != want).any()) == (expected == "divides in float")
+
+
+@pytest.mark.parametrize("zero", [np.uint8(3), np.int16(-7)])
+@pytest.mark.parametrize("version", [21, 23, 24])
+def test_onnxruntime_gets_scales_of_bfloat16_in_float(zero, version):
+    """It has no kernel of QuantizeLinear and DequantizeLinear with them; quotients and products are rounded to them."""
+    nodes = "t = Constant <value = float {0.1}> () s = Cast <to = 16> (t) h = Cast <to = 16> (x)"
+    nodes += f" z = Constant <value = {zero.dtype} {{{zero}}}> () q = QuantizeLinear (h, s, z)"
+    model = model_of(
+        f"{nodes} d = DequantizeLinear (q, s, z) y = Cast <to = 1> (d)", "float[4000] x", "float[4000] y", version
+    )
+    with pytest.raises(Exception, match="NOT_IMPLEMENTED"):
+        run_there(model, "float")
+    found = run_there(opset.convert(model, runtime="onnxruntime==1.31"), "float")
+    np.testing.assert_array_equal(found, opset.ReferenceEvaluator(model).run(None, {"x": values_of("float")})[0])
 
 
 def values_of(kind):

@@ -108,3 +108,25 @@ def test_axes_of_int32_are_made_int64_where_they_are_constant(given):
 def test_what_a_comparison_is(text, comparison):
     assert parse_comparison(text) == comparison
     assert comparison is None or str(comparison) == text
+
+
+@pytest.mark.parametrize("pad", ["SAME_UPPER", "SAME_LOWER"])
+@pytest.mark.parametrize("stride", [1, 2, 4])
+@pytest.mark.parametrize(("kernel", "dilation", "gaps"), [(2, 2, True), (3, 3, True), (1, 2, False), (2, 1, False)])
+@pytest.mark.parametrize("operator", ["MaxPool", "AveragePool", "LpPool"])
+def test_a_pool_with_gaps_is_padded_otherwise(operator, kernel, dilation, gaps, stride, pad):
+    """Padding that is computed for a window without gaps gives other results, mostly of another size."""
+    text = POOL.format(operator, pad, kernel, stride).replace("<", f"<dilations = [{dilation}], ")
+    given = model(text, "float[1, 1, 8] x")
+    feeds = {"x": np.random.default_rng(0).random((1, 1, 8), np.float32)}
+    (want,) = ReferenceEvaluator(given).run(None, feeds)
+    notes = opset.plan(given, runtime=RUNTIME).notes
+    assert ["pads for a window without its gaps" in note for note in notes if "computes otherwise" in note] == [
+        True
+    ] * gaps
+    if gaps:
+        found = computed(given, feeds)
+        assert found.shape != want.shape or not np.allclose(found, want)
+    elif stride <= kernel:
+        assert not notes
+        np.testing.assert_allclose(computed(given, feeds), want, 1e-5)

@@ -139,6 +139,31 @@ def test_an_input_that_is_computed_or_can_be_overridden_is_not_constant():
         assert why in error.why
 
 
+@pytest.mark.parametrize(
+    ("nodes", "why", "help"),
+    [
+        ("s = Clip (a, , top)", "'s' follows from what a caller may override: a", "--freeze a,"),
+        ("s = Add (a, b)", "'s' follows from what a caller may override: a, b", "--freeze a --freeze b,"),
+        (
+            "t = Add (b, a)  s = Sum (d, t, c)",
+            "what a caller may override: d, b, a, c",
+            "--freeze d --freeze b --fr",
+        ),
+        ("s = Identity (a)  z = If (yes) <BRANCHES>", "'s' follows from what a caller may override: a", "--freeze a,"),
+        ("s = If (yes) <BRANCHES>", "('s') is computed at run time", "make it an initializer"),
+        ("t = Cast <to = 1> (yes)  s = Add (a, t)", "('s') is computed at run time", "make it an initializer"),
+    ],
+)
+def test_initializers_from_which_a_value_follows_are_named_in_order(nodes, why, help):
+    branches = "then_branch = g () => (p) { p = Neg (a) }, else_branch = h () => (q) { q = Abs (a) }"
+    before = opset.parse_model(f"""<ir_version: 8, opset_import: ["": 13]>
+        m (float[4, 4] x, bool yes, float[2] a, float[2] b, float[2] c, float[2] d) => (float[?, ?] y)
+        <float[2] a = {{1, 1}}, float[2] b = {{1, 1}}, float[2] c = {{1, 1}}, float[2] d = {{1, 1}}, float top = {{3}}>
+        {{ {nodes.replace("BRANCHES", branches)}  y = Resize <mode = "cubic"> (x, , s) }}""")
+    error = refused(before, 10, "C205")
+    assert why in error.why and help in error.help
+
+
 def test_every_refusal_is_reported_at_once_and_the_model_is_untouched():
     nodes = [
         helper.make_node("StringConcat", ["x", "x"], ["a"], name="g"),

@@ -213,6 +213,7 @@ versions:
   - {name: F, type: tensor(double), optional: true, doc: how far}
   - {name: N, type: tensor(int64), optional: true, doc: which}
   - {name: E, type: tensor(float), optional: true, doc: what else}
+  - {name: G, type: tensor(float), optional: true, doc: what else}
   outputs:
   - {name: Y, type: tensor(float), doc: the result}
   - {name: Z, type: tensor(float), optional: true, doc: the rest}
@@ -247,6 +248,7 @@ versions:
         (1, "y = com.acme.Pick (x, word, , one)", "C202", "the input 'K' is of type string"),
         (1, "y = com.acme.Pick (x, two, , one)", "C204", "the input 'K' is no single number"),
         (1, "y = com.acme.Pick (x, one, , one, x)", "C204", "the input 'E' does not exist at version 1"),
+        (1, "y = com.acme.Pick (x, one, , one, x, x)", "C204", "the input 'G' does not exist at version 1"),
         (1, "a, z = com.acme.Pick (x, one, , one) y = Add (a, z)", "C204", "the output 'Z' does not exist at"),
         (1, "z = Abs (x) y = com.acme.Pick <turn = -2> (z, one, , one)", "C103", "axis -2 is out of range for rank 1"),
     ],
@@ -306,6 +308,24 @@ def test_inputs_whose_types_the_target_may_not_allow(a, b, types, before, restri
     found = derive_adapter(source, target, target.change).type_restrictions
     assert [each.position for each in found] == restricted
     assert not any(each.outputs or each.variadic for each in found)
+
+
+def test_the_types_of_each_call_have_to_be_allowed(tmp_path):
+    """The first call has the types of the node of the graph, the second one has not."""
+    (tmp_path / "com.acme").mkdir()
+    text = TYPED.replace("TYPE_A", "tensor(float)").replace("TYPE_B", "tensor(float)").replace("{TYPES}", "{}")
+    (tmp_path / "com.acme" / "Typed.yaml").write_text(text.replace("BEFORE", "float, int32"))
+    calls = "t = com.acme.Typed (x, x)  u = d.F (t)  y = d.F (i)"
+    model = parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["com.acme": 1, "d": 1]> g (float[2] x, int32[2] i) => (float[2] y) {{
+            {calls} }}
+        <domain: "d", opset_import: ["com.acme": 1]> F (a) => (b) {{ b = com.acme.Typed (a, a) }}"""
+    )
+    with pytest.raises(ConversionError, match="int32") as raised:
+        opset.convert(model, {"com.acme": 2}, schemas=[tmp_path])
+    assert [each.code for each in raised.value.findings] == ["C202"]
+    model.graph.node[2].input[0] = "u"
+    assert opset.convert(model, {"com.acme": 2}, schemas=[tmp_path]).opset_import[0].version == 2
 
 
 ALONE = """\

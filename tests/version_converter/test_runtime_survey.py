@@ -28,7 +28,14 @@ LETTERS = {"a": AS_IT_IS, "c": CONVERTED, "r": REFUSED}
 
 def releases(count, opsets=(7, 15)):
     def release(number):
-        kind = SimpleNamespace(name="npu", release=f"1.{number}", opsets={"": opsets}, max_ir=None, notes=())
+        kind = SimpleNamespace(
+            name="npu",
+            release=f"1.{number}",
+            opsets={"": opsets},
+            max_ir=None,
+            notes=(),
+            lists_operators=number > 0 or opsets != (),
+        )
         return kind
 
     return [*map(release, range(count))]
@@ -56,6 +63,10 @@ def test_consecutive_releases_are_joined(text, as_it_is, refused):
 def test_ranges_as_text():
     one, three = ReleaseRange("1.0", "1.0", 1), ReleaseRange("1.2", "1.4", 3)
     assert [releases_text(each) for each in ([], [one], [one, three])] == ["", "1.0", "1.0, 1.2 to 1.4"]
+    found = _ranges_with(releases(4, opsets=()), [AS_IT_IS] * 4, AS_IT_IS)
+    assert [each.lists_operators for each in found] == [False, True]
+    assert releases_text(found) == "1.0 (operators not known), 1.1 to 1.3"
+    assert releases_text(found[:1]) == "1.0 (operators not known)" and releases_text(found[:1], False) == "1.0"
     assert releases_text([one] * 5).count("1.0") == 5 and releases_text([one] * 9).endswith(" and 4 more")
 
 
@@ -105,7 +116,7 @@ def test_answers_for_equal_facts_and_tables_are_used_again():
 
 
 EXP = '<ir_version: 8, opset_import: ["": 20]> m (float[2] x) => (float[2] y) { y = Exp (x) }'
-RELEASES = [SimpleNamespace(release="1.0"), SimpleNamespace(release="2.0")]
+RELEASES = [SimpleNamespace(release=each, lists_operators=True) for each in ("1.0", "2.0")]
 CALL = """<ir_version: 8, opset_import: ["": 20, "d": 1]> m (float[2] x) => (float[2] y) { y = d.F (x) }
     <opset_import: ["": 20], domain: "d"> F (a) => (b) { b = Exp (a) }"""
 
@@ -135,8 +146,9 @@ def test_a_release_has_the_answer_of_another_only_if_both_take_the_same(tmp_path
     file = runtime_file(tmp_path, takes(Exp=keys.get("kernels", [{}])), releases=rows, **more)
     (answer,) = survey_runtimes(Survey(load(parser.parse_model(text)), default_registry()), ["npu"], [file])
     found = {"a": answer.as_it_is, "c": answer.converted, "r": answer.refused}
-    assert {letter: each for letter, each in found.items() if each} == {
-        letter: _ranges_with(RELEASES, [LETTERS[each] for each in letters], LETTERS[letter]) for letter in letters
+    assert {letter: [each[:3] for each in ranges] for letter, ranges in found.items() if ranges} == {
+        letter: [each[:3] for each in _ranges_with(RELEASES, [LETTERS[each] for each in letters], LETTERS[letter])]
+        for letter in letters
     }
 
 

@@ -7,6 +7,7 @@ from opset.budget import Limits
 from opset.errors import ConversionError
 from opset.model import load
 from opset.opsets.registry import default_registry
+from opset.schemas import quirks
 from opset.version_converter.stamps import AUTO, VersionRange, assume_opsets, guess_opset
 
 REGISTRY = default_registry()
@@ -67,6 +68,12 @@ def test_versions_of_a_form_that_runtimes_accept():
     """A LayerNormalization at an older opset is a form that runtimes accept, up to the version that has it."""
     guess = guess_opset(model_of(f"n = LayerNormalization (x, b)  {SUM}", 17), "", REGISTRY)
     assert [each.text for each in guess.candidates] == ["1 to 12"]
+
+
+def test_a_form_that_runtimes_accept_up_to_the_newest_version_ends_there(monkeypatch):
+    monkeypatch.setattr(quirks, "QUIRKS", [quirks.QUIRKS[0]._replace(operators=("Gelu",), first=1, last=NEWEST)])
+    guess = guess_opset(model_of("y = Gelu (x)", 9), "", REGISTRY)
+    assert [each.text for each in guess.candidates] == [f"20 to {NEWEST}"]
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,10 @@ def test_blocks_become_what_each_would(to, named, tmp_path, monkeypatch):
     assert found == wanted
 
 
-def test_nodes_of_one_form_are_lowered_once():
+@pytest.mark.parametrize("node", ["y{0} = Mish (x)", "y{0}, , i{0} = LayerNormalization (x, x)"])
+def test_nodes_of_one_form_are_lowered_once(node):
     def steps(length):
-        nodes = "".join(f"y{n} = Mish (x)\n" for n in range(length))
+        nodes = "\n".join(node.format(n) for n in range(length))
         outputs = ", ".join(f"float[3, 4] y{n}" for n in range(length))
         model = parser.parse_model(
             f'<ir_version: 7, opset_import: ["": 18]> m (float[3, 4] x) => ({outputs}) {{ {nodes} }}'

@@ -965,6 +965,12 @@ def test_outputs_that_differ_from_those_of_an_example():
     assert first.startswith("output 0: ") and last == (
         "output 2: it is tensor(float)[3], and tensor(float)[2] is expected"
     )
+    listed = Example("listed", 1, outputs=(ExampleValue("seq(tensor(float))", [floats] * 3),))
+    assert disagreements(listed, [[right] * 3]) == []
+    assert disagreements(listed, [[wrong, right, wrong]]) == [
+        "output 0: [0] 1 of 2 elements differ; the first at [1]: 3.0 instead of 2.0; "
+        "[2] 1 of 2 elements differ; the first at [1]: 3.0 instead of 2.0"
+    ]
 
 
 def test_a_limit_that_an_example_exceeds():

@@ -1,16 +1,17 @@
 """Every example of every operator of the standard, at every version for which it holds, as `opset test` runs it.
 
 Kernels, inference, function bodies, conversion and the claims of change blocks: what is expected is what the YAML says.
-Kernels take all examples. Inference, bodies and conversion take those that have something that none before has:
-attributes, inputs and outputs at each version, choices, types and ranks at any; of a broken constraint, each example at
-its newest version. `python -m judges thorough` takes all.
+Kernels take all examples. Inference, bodies and conversion take those that have something that none before has: a
+version, attributes, inputs, outputs, choices, types and ranks. Newer versions come first, and an example at the newest
+is converted to the first, too: by all adapters between them. Of a broken constraint, each example at its newest version
+is taken. `python -m judges thorough` takes all.
 """
 
 from functools import cache, lru_cache
 
 import pytest
 
-from judges.conformance.coverage import covering
+from judges.conformance.coverage import distinguished, features
 from opset.opsets.registry import default_registry
 from opset.reference.example_models import model_of
 from opset.schemas.model import example_versions
@@ -103,8 +104,15 @@ def chosen(domain, name):
         models = {(schema.since_version, example.name): model_of(schema, example) for schema, example in found}
         computed = [each for each in found if not each[1].error]
         refused = {example.name: (schema, example) for schema, example in reversed(found) if example.error}
-        found = [*covering(computed, lambda each: models[key(each)], each_version=False), *refused.values()]
+        computed.sort(key=lambda each: models[key(each)].ByteSize())
+        found = [*distinguished(computed, lambda each: traits(each[0], models[key(each)])), *refused.values()]
     return {key(each) for each in found}
+
+
+def traits(schema, model):
+    """Yield the version of an example, and what its model has at any version."""
+    yield schema.since_version
+    yield from (tuple(trait) for _, *trait in features(model, each_version=False))
 
 
 def key(pair):

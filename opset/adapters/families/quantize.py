@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opset.adapters.building.positions import size_along, size_name
-from opset.adapters.building.shared import positive_axis, round_to_even
+from opset.adapters.building.shared import cast, positive_axis, round_to_even
 from opset.adapters.limits import MAX_CONSTANTS, MAX_ELEMENTS, MAX_TERMS
 from opset.model import proto as pb
 from opset.model.elements import FLOAT8, NUMBERS, element_name
@@ -18,9 +18,8 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 X, SCALE, ZERO = range(3)
 RANGES = {"uint8": (0, 255), "int8": (-128, 127), "uint16": (0, 65535), "int16": (-32768, 32767)}
 WIDER = {("float16", "float"), ("bfloat16", "float")}
-# Types of the product, with the types of x whose every difference `x - zero` they hold. The operator itself rounds an
-# int32 to float as well.
-PRODUCTS = {"float": {*RANGES, "int32"}, "float16": {"uint8", "int8"}, "bfloat16": {"uint8", "int8"}}
+HALVES = ("float16", "bfloat16")
+"""Types in which the operators compute in float, and round once."""
 SMALL = {"int2": "int8", "uint2": "uint8", "int4": "int8", "uint4": "uint8"}
 """Types of less than a byte with those that hold them."""
 DIGITS = ((1, 256, 1), (15, 16, 2), (63, 4, 4))
@@ -42,8 +41,21 @@ def quantize_linear_13_down(op: Builder, node: Node) -> Result:
 
 @down("DequantizeLinear", since=19)
 def dequantize_linear_19_down(op: Builder, node: Node) -> Result:
-    """Write out a product in a type other than float: before 19, the scale determined the type."""
-    return _write_out(op, node) if node.element(SCALE) in ("float16", "bfloat16") else _with_legal_axis(op, node)
+    """Compute in float what has another type, and cast it to that type: before 19, a scale was float."""
+    element = node.element(SCALE)
+    if element not in HALVES:
+        return _with_legal_axis(op, node)
+    inputs = [node.input(X), op.Cast(node.input(SCALE), to=NUMBERS["float"]), *node.inputs[ZERO:]]
+    axis: dict[str, Any] = {"axis": 0} if _has_illegal_axis(node) else {}
+    return op.Cast(op.copy(node, inputs=inputs, outputs=[op.fresh("wide")], **axis), to=NUMBERS[element])
+
+
+@down("QuantizeLinear", since=19)
+def quantize_linear_19_down(op: Builder, node: Node) -> Result:
+    """Write out a division in a type that came with 19, and leave out `saturate`, which is for newer types."""
+    if node.element(SCALE) in HALVES:
+        return _write_out(op, node)
+    return op.copy(node, inputs=node.inputs, drop=["saturate"]) if node.has("saturate") else None
 
 
 @up("DequantizeLinear", since=21)
@@ -309,37 +321,46 @@ def _write_out(op: Builder, node: Node) -> Result:
     if node.op_type == "QuantizeLinear":
         return _quantize(op, node, scale)
     x = node.need_element(X)
-    product = node.need_element(SCALE)
-    if x not in PRODUCTS.get(product, ()):
-        why = f"'x' is {x} and 'x_scale' is {product}, a combination that version {op.version} does not take"
+    element = node.need_element(SCALE)
+    if (x not in RANGES and x != "int32") or element not in ("float", *HALVES):
+        why = f"'x' is {x} and 'x_scale' is {element}, a combination that version {op.version} does not take"
         label = f"the types of `x` and `x_scale` are a combination that version {op.version} does not take"
-        raise Refusal("C202", why, "cast the scale to float, where its product with such numbers is exact", label=label)
+        raise Refusal("C202", why, label=label)
     value = node.input(X)
     if node.input(ZERO):
         # The difference of two int32 may be none.
         wide = NUMBERS["double" if x == "int32" else "int32"]
         value = op.Sub(op.Cast(value, to=wide), op.Cast(_broadcast_parameter(op, node, ZERO), to=wide))
-    return op.Mul(op.Cast(value, to=NUMBERS[product]), scale)
+    return cast(op, op.Mul(op.Cast(value, to=NUMBERS["float"]), cast(op, scale, element, "float")), "float", element)
 
 
 def _quantize(op: Builder, node: Node, scale: str) -> Result:
     """Return `saturate(round(x / scale) + zero)`; raise Refusal C202 for types in which it is not certain."""
+    division = _stated_element(node, "precision") or node.need_element(SCALE)
     for index in (X, SCALE):
-        if (kind := node.need_element(index)) != "float":
+        kind = node.need_element(index)
+        if division not in ("float", *HALVES) or (kind != division and (kind, division) not in WIDER):
             name = node.schema.inputs[index].name
-            label = "an input is not float; only for float is a division that is written out certain"
-            why = f"'{name}' is {kind}; only for float is a division that is written out certain"
+            label = "the division is in a type in which it is not certain if it is written out"
+            why = f"'{name}' is {kind}, and the division is in {division}, which is not certain if it is written out"
             raise Refusal("C202", why, label=label)
     element = _output_element(node)
     constant = node.constant(ZERO)
-    quotient = op.Div(node.input(X), scale)
+    operands = [
+        cast(op, node.input(X), node.need_element(X), "float"),
+        cast(op, scale, node.need_element(SCALE), "float"),
+    ]
+    # A quotient of two halves is the one of floats, rounded.
+    quotient = cast(op, cast(op, op.Div(*operands), "float", division), division, "float")
     zeros = set() if node.input(ZERO) else {0}
     if constant is not None:
         zeros = set(constant.values)
-    is_supported = op.version >= 10 and (element in ("uint8", "int8") or element in FLOAT8)
+    # A runtime that lacks the operator for halves gets none of it.
+    is_supported = op.version >= 10 and (element in FLOAT8 or (element in ("uint8", "int8") and division == "float"))
     if len(zeros) == 1 and is_supported:
         inputs = [quotient, op.const(1.0, "float"), op.const(zeros.pop(), element)]
-        return op.copy(node, inputs=inputs, drop=["axis", "block_size", "output_dtype"])
+        drop = ["axis", "block_size", "output_dtype", "precision", *["saturate"] * (element in RANGES)]
+        return op.copy(node, inputs=inputs, drop=drop)
     if element not in RANGES:
         label = f"the result is of a type which version {op.version} cannot compute in parts"
         why = f"the result is {element}, which version {op.version} cannot compute in parts"

@@ -137,8 +137,9 @@ def resize_11_down(op: Builder, node: Node) -> Result:
     if mode == "linear" and coordinates == "asymmetric" and not sized:
         return op.copy(node, inputs=[node.input(X), node.input(SCALES)], drop=SINCE_11)
     is_known = _has_known_numbers(node, bool(sized))
-    growth = _growth(node) if sized and not is_known and coordinates != "tf_crop_and_resize" else None
-    if growth is not None and _is_same_at_10(node, growth):
+    is_growth = sized and not is_known and coordinates != "tf_crop_and_resize"
+    growth = node.values.growth(node.input(X), node.output(0)) if is_growth else None
+    if growth and _is_same_at_10(node, growth):
         return op.copy(node, inputs=[node.input(X), op.const(list(map(float, growth)), "float")], drop=SINCE_11)
     if mode == "cubic" or (mode == "linear" and (coordinates == "tf_crop_and_resize" or not is_known)):
         return _interpolate(op, node)
@@ -391,16 +392,10 @@ def _size_and_scale(
 def _exact_scales(node: Node, sized: bool) -> list[Fraction]:
     """Return the scale of each axis; raise Refusal C205 or C207 if one is not known."""
     if sized:
-        if node.constant(SIZES) is None and (growth := _growth(node)) is not None:
+        if node.constant(SIZES) is None and (growth := node.values.growth(node.input(X), node.output(0))):
             return growth
         return [Fraction(target, present) for target, present in _target_and_present_sizes(node, None)]
     return [Fraction(scale) for scale in _valid_scales(node.need_constant(SCALES))]
-
-
-def _growth(node: Node) -> list[Fraction] | None:
-    """Return the scale of each axis that symbolic sizes before and after show, None if one is not known or is 0."""
-    growth = node.values.growth(node.input(X), node.output(0)) if node.output(0) else None
-    return growth if growth and all(growth) else None
 
 
 def _is_same_at_10(node: Node, scales: list[Fraction]) -> bool:

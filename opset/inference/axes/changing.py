@@ -133,9 +133,9 @@ def resize(
 
     Args:
         model: the model; it is not changed.
-        sizes: the new sizes, numbers or names of variables, by name of the old size: "x.0" for the first size of input
-            x, or a dim_param. If the slices may lie along several axes of an output y, "y.0" with the new size says
-            that they lie along its first axis.
+        sizes: the new sizes, numbers or names of variables, by name of the old size. A name is "x.0" for the first size
+            of input x, or a dim_param. A name may also be "y.0" for the first size of output y. Its new size then says
+            that the resized axis lies at axis 0 of y, which is needed if it may lie at several axes.
         registry: the operators.
         limits: limits of steps, memory and time; without them, the work may take steps in proportion to the model.
 
@@ -163,6 +163,7 @@ def resize(
     variables = open_dim_names(model)
     _check_sizes(sizes, rest, known, variables, dim_params(model))
     check_dim_names([name for name, size in rest.items() if isinstance(size, str)], variables, stated)
+    numbers = {name: size for name, size in rest.items() if not isinstance(size, str)}
     groups: dict[tuple[int | str, int], list[list[_Axis]]] = {}
     for name, axis in known.items():
         if sizes[name] != axis.before:
@@ -180,8 +181,8 @@ def resize(
             model, made = _resize_axes(model, axes, size, wanted, registry, limits)
             notes += made
     changed = [size for size, _ in groups]
-    _check_output_sizes(model, {name: size for name, size in named.items() if size not in changed}, rest)
-    return model, {name: size for name, size in rest.items() if not isinstance(size, str)}, notes
+    _check_output_sizes(model, {name: size for name, size in named.items() if size not in changed}, numbers)
+    return model, numbers, notes
 
 
 def _stated_axes(values: Iterable[Any]) -> dict[str, _Axis]:
@@ -248,7 +249,7 @@ def _check_sizes(
         raise UsageError(findings)
 
 
-def _check_output_sizes(model: Model, named: Mapping[str, int | str], numbers: Mapping[str, int | str]) -> None:
+def _check_output_sizes(model: Model, named: Mapping[str, int | str], numbers: Mapping[str, int]) -> None:
     """Raise UsageError U103 if an output has another size than a caller gives for it.
 
     In an output size such as "2*N", variables are first replaced by their numbers; a variable without a number stays. A
@@ -260,7 +261,7 @@ def _check_output_sizes(model: Model, named: Mapping[str, int | str], numbers: M
         numbers: the numbers that variables are to get, by name.
     """
     findings = []
-    sizes = Sizes({name: size for name, size in numbers.items() if isinstance(size, int)})
+    sizes = Sizes(numbers)
     for value in model.proto.graph.output:
         for axis, dim in enumerate(value.type.tensor_type.shape.dim):
             name = f"{value.name}.{axis}"

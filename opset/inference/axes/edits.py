@@ -77,9 +77,9 @@ class Edits:
         return self._labels[index]
 
     def with_new_size(self, size: Size) -> Size:
-        """Return a size in which the variable for the new size is replaced by the new number.
+        """Return `size`, such as 2 * N, with the new number of the resized axis in place of its variable N.
 
-        It is returned unchanged if the new size is to be a variable of the model.
+        `size` is returned unchanged if the resized axis gets no number, but a size that nodes read at run time.
         """
         if self._source.number is None:
             return size
@@ -124,7 +124,7 @@ class Edits:
             dtype: the element type of a constant, None for int64.
 
         Raises:
-            Blocked: the new size is a variable, and an element is neither a number nor a multiple of it.
+            Blocked: an element is still symbolic after the new size is put in, and is no integer multiple of it.
         """
         sizes = [self.with_new_size(size) for size in elements]
         key = (tuple(sizes), dtype)
@@ -144,12 +144,16 @@ class Edits:
         return name
 
     def expand(self, index: int, name: str, vector: Sequence[Size]) -> str:
-        """Return the name of a new value: the value `name`, expanded by a new Expand before the node at `index`.
+        """Record a new Expand before the node at `index`, and return the name of its output.
 
-        `vector` is the shape, in which 1 keeps the size of the value.
+        Args:
+            index: the index of the node.
+            name: the value that is expanded.
+            vector: the shape to which Expand broadcasts the value; a 1 in it keeps the size of that axis.
 
         Raises:
-            Blocked: the model's opset has no Expand, or no value can hold the shape.
+            Blocked: the model's opset is below 8, or new nodes cannot compute a size in `vector`, such as N + 1 for the
+                new size N.
         """
         if self._opset < 8:
             raise Blocked("a value would have to be repeated, which opset 8 can", "convert the model to opset 8 first")
@@ -169,10 +173,10 @@ class Edits:
         return self._add(index, "Slice", [name, *lists], name)
 
     def _multiple(self, size: Size) -> str:
-        """Return the name of a value, a list of the one element `size`, which new nodes compute at run time.
+        """Return the name of a value that holds the list [size]; new nodes compute it when the model runs.
 
-        The nodes read the new size from the shape of the model's input. Raises Blocked if `size` is no multiple of the
-        new size.
+        The nodes read the new size of the resized axis from the shape of the model's input, and multiply the new size.
+        Raises Blocked if `size` is no multiple of the new size, such as N + 1 for the new size N.
         """
         factor = quotient(size, self._after)
         if not isinstance(factor, int):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from opset.inference.axes.edits import Edits
@@ -154,8 +154,20 @@ class AxisStep:
         """Return `axis` as counted from 0; a negative axis is counted from the end of `rank` axes."""
         return axis + rank * (axis < 0)
 
+    def axes(self, axes: Iterable[Size], rank: int) -> list[int]:
+        """Return axes as counted from 0, of `rank` axes. Raises Blocked if one of them is not known."""
+        found = []
+        for axis in axes:
+            if not isinstance(axis, int):
+                raise Blocked("its axes are not known")
+            found.append(self.axis(axis, rank))
+        return found
+
     def require_shared(self, *indices: int) -> None:
-        """Raise Blocked if an input at one of `indices` has the resized axis, since the node uses it for all slices."""
+        """Raise Blocked if an input at one of `indices` has the resized axis.
+
+        The node uses the whole input for every slice of its data, as Conv uses its weights.
+        """
         for index in indices:
             if self.place(index) is not None:
                 raise Blocked(f"{self._name(index)} has it, and is used for all of them")
@@ -181,8 +193,9 @@ class AxisStep:
     def set_elements(self, index: int, elements: Sequence[Size], why: str) -> None:
         """Change the node: its integer input at `index` gets these elements, which may depend on the new size.
 
-        `why` becomes part of a note for the user. Raises Blocked if the new size is a variable, and an element is
-        neither a number nor a multiple of it.
+        If the new size is a number, it is put in first. The input becomes a new initializer; if an element is still
+        symbolic, new nodes compute the input at run time. `why` becomes part of a note for the user. Raises Blocked if
+        a symbolic element is no integer multiple of the new size.
         """
         name = self._tracking.edits.vector(self.call.names[index], elements, self.call.dtype(index))
         self._tracking.edits.replace(self._index, index, name, self._name(index), why)

@@ -63,7 +63,8 @@ class Tracking:
             before: the size of the axis in the model.
             after: the variable that stands for its new size.
             edits: collects the changes.
-            told: for each decision between places, the position of the place to take; later decisions take the first.
+            told: for each decision in order, the position of the place to take among its candidates. After the last of
+                these decisions, the first candidate is taken.
         """
         self._engine = engine
         self._parent: Tracking | None = None
@@ -78,14 +79,18 @@ class Tracking:
         self.inner: dict[tuple[int, str], Tracking] = {}
 
     def follow_into(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Tracking:
-        """Follow the axis through the subgraph in an attribute of the node at `index`; return this finished pass.
+        """Follow the axis through a node's subgraph, such as the body of a Loop; return the finished Tracking for it.
 
-        The pass is also kept in `inner`. `places` are the places of the axis in the subgraph's inputs, by name; None
-        for an input without it.
+        The new Tracking is also stored in `inner`.
+
+        Args:
+            index: The index of the node.
+            attribute: The attribute that holds the subgraph.
+            places: The place of the axis in each input of the subgraph, by name; None for an input without the axis.
 
         Raises:
-            Blocked: nothing is known of the subgraph, or the size of one of its inputs along the axis is not known.
-            TrackingStopped: a node in the subgraph stands in the way.
+            Blocked: inference has not reached the subgraph, or the size of an input along the axis is not known.
+            TrackingStopped: a node in the subgraph does not carry the axis.
         """
         scope = self.scope.subgraphs.get((index, attribute))
         if scope is None:
@@ -328,8 +333,8 @@ def follow(make: Callable[[Sequence[int]], Tracking], accept: Callable[[Tracking
     Args:
         make: makes a pass with the given decisions: for each, the position of the candidate to take.
         accept: raises TrackingStopped if the outputs of a pass are not wanted.
-        limit: the greatest number of passes until the first success. Passes are counted from 0 for each candidate that
-            is tried later.
+        limit: the greatest number of passes until the first success. Each candidate that is tried later has as many
+            passes again; if none of these succeeds, it does not contradict the first success.
 
     Raises:
         TrackingStopped: no pass succeeds, or two succeed with the axis at different places of an output.

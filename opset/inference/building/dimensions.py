@@ -263,7 +263,7 @@ def sum_if_known(sizes: Iterable[Size | None]) -> Size | None:
 
 
 def ceil_div(size: Size, divisor: Size) -> Size:
-    """Return the quotient of two sizes, rounded up. Raises ZeroDivisionError for the divisor 0, or TooComplex."""
+    """Return size / divisor, rounded up. Raises ZeroDivisionError for divisor 0, TooComplex for too large a result."""
     return -(-size // divisor)
 
 
@@ -567,10 +567,10 @@ def _bounds_of(size: Size) -> _Bounds:
 
 
 def _close_bounds_of(size: Size) -> _Bounds:
-    """Return the (lower, upper) bound of a size, both inclusive; None for one that is not found.
+    """Return the (lower, upper) bound of a size, both inclusive; a bound that is not found is None.
 
-    In sizes that are not too large, it finds more than `_bounds_of`: N - floor(N/2) is at least 0, as floor(N/2) is at
-    most N/2.
+    It finds more bounds than `_bounds_of`, such as the lower bound 0 of N - floor(N/2). For a large size, it finds
+    only those of `_bounds_of`.
     """
     low, high = _bounds_of(size)
     if isinstance(size, int) or size.size > MAX_BOUND_SIZE:

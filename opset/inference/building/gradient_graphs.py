@@ -101,9 +101,10 @@ def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[
 
 
 def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str) -> list[int]:
-    """Return, in order, the indices of the nodes on the paths from the values `inputs` to the value `y`.
+    """Return the indices, ascending, of the nodes that lead from the values `inputs` to the value `y`.
 
-    `gradient` is the index of the Gradient node. A later node that `y` depends on is always included.
+    If `y` depends on a node behind the Gradient node, this node is included even without a path from `inputs` to it.
+    `gradient` is the index of the Gradient node in `nodes`.
     """
     reads = [names_read([node]) - {""} for node in nodes]
     dependent = set(inputs)

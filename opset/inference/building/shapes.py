@@ -60,6 +60,15 @@ def normalize_axis(axis: int, rank: int, label: str = "") -> int:
     return axis % rank
 
 
+def normalize_axes(axes: Sequence[object] | None, rank: int) -> list[int] | None:
+    """Return axes counted from 0, or None if `axes` is None, or if one of them is unknown or symbolic.
+
+    Axes are not checked: one that is out of range wraps around. Raises ZeroDivisionError for axes of rank 0.
+    """
+    known = [axis % rank for axis in axes or () if isinstance(axis, int)]
+    return known if axes is not None and len(known) == len(axes) else None
+
+
 # -- Reshape, Squeeze --
 
 

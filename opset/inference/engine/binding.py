@@ -190,8 +190,8 @@ def root_graphs(message: Any) -> list[Any]:
 def _open_dims(values: Iterable[Any]) -> Iterator[tuple[str, Any]]:
     """Yield (name, Dimension message) for each size of the ValueInfoProtos `values` that is no number.
 
-    The name is "x.0" for the first size of x, also if it has a dim_param. Tensors inside of sequences, optionals and
-    maps count, too.
+    The name consists of the value and the axis: "x.0" for the first size of x. A dim_param is not used as the name.
+    Tensors inside of sequences, optionals and maps count, too.
     """
     for value in values:
         kind = value.type

@@ -39,7 +39,10 @@ class FunctionCalls:
     _outputs: dict[Any, tuple[list[str], Outputs, Scope]] = field(default_factory=dict)
 
     def all_scopes(self) -> Iterator[Scope]:
-        """Yield the scopes of called functions, one for each call that differs from the others in more than names."""
+        """Yield the scopes of all calls of functions.
+
+        Calls that differ only in the names of values and variables share one scope.
+        """
         return chain.from_iterable(self.scopes.values())
 
     def infer_call(

@@ -213,8 +213,8 @@ class NodeInference:
     def _infer_constant(self, scope: Scope, index: int, schema: OpSchema | None) -> Outcome | None:
         """Return the output type of a Constant with the attribute `value`, and store the tensor in `scope.tensors`.
 
-        If types are checked, the Outcome has a problem for a type that `schema` does not allow. Returns None for a
-        Constant without a tensor in `value`, or with several attributes of the schema.
+        If types are checked, the Outcome has a problem for a type that `schema` does not allow. Returns None if `value`
+        holds no tensor, or if the node sets more than one attribute that `schema` declares.
 
         Args:
             scope: the graph that the node is in.
@@ -372,12 +372,15 @@ def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | N
 def _memo_of(
     inference: OperatorInference, identities: tuple[Any, ...], names: Sequence[str], inputs: Sequence[Type | None]
 ) -> Memo:
-    """Return the Memo with the results for nodes with these attributes and input types; a new Memo is empty.
+    """Return the Memo with the results for nodes that have the same attributes and input types.
+
+    If there is no such Memo, an empty one is made.
 
     Args:
-        inference: how the operator is inferred; it holds the Memos.
-        identities: (attributes, outputs, followed inputs, the id of each input type), the key of a faster second table.
-            The Memo is stored in it if all input types are known.
+        inference: how the operator is inferred. It holds the Memos, in `memos` and in `recent`.
+        identities: the key of the Memo in `recent`, a table that is quicker than `memos`. The parts are the attributes,
+            the outputs, the indices of inputs with computed elements, and the id() of each input type. If a type is
+            unknown, `recent` gets no entry.
         names: the names of the inputs, "" for one that is left out.
         inputs: the types of the inputs, None if unknown.
     """

@@ -123,14 +123,14 @@ def signature_types(
 def types_tied_by_signature(
     schema: OpSchema, inputs: Sequence[Type | None], outputs: Sequence[Type | None]
 ) -> list[Type | None]:
-    """Return the types of a node's inputs; an unknown type is taken from the operator's signature.
+    """Return the types of a node's inputs, in which the operator's signature fills in unknown types.
 
-    The signature shows the type of an input in two cases:
+    A type is filled in, without its shape, in two cases:
 
-    - only one type is allowed for the input;
-    - another input or output with the same type constraint, such as T, is a known tensor, and no two of them differ.
+    - the signature allows only one type for the input;
+    - known tensors among the inputs and outputs have the same type constraint, such as T, and one common element type.
 
-    The shape of such a type is unknown. A type that the signature does not show stays None.
+    Any other unknown type stays None.
 
     Args:
         schema: the operator.

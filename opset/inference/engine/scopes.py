@@ -114,9 +114,11 @@ class Scope:
         return self.computed_elements(name) is not None
 
     def resolve_attribute(self, attribute: Any) -> Any:
-        """Return an AttributeProto, or the attribute of the function's call to which it refers (`ref_attr_name`).
+        """Return the AttributeProto that has the value of `attribute`, which is one of a node.
 
-        The result is None if the call does not have this attribute, and it has no default.
+        This is `attribute` itself, unless it refers to an attribute of the function around the node (`ref_attr_name`).
+        For a reference, the result is the attribute that the function's call gives, or else the function's default. The
+        result is None if there is neither.
         """
         if not attribute.ref_attr_name:
             return attribute

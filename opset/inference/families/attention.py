@@ -20,9 +20,9 @@ MaybeSize = Size | None
 def attention_23(call: Call) -> list[Any]:
     """Return the shapes of Y, present key, present value and scores (qk_matmul_output).
 
-    A size is None if it is unknown. The rank of Y is the rank of Q, K or V. From version 25 on, the attribute
-    `q_num_heads` also shows a rank of 3. If the rank is unknown, the shape of Y is None, and the reason is added to
-    `call.doubts`.
+    A size is None if it is unknown. The rank of Y is the rank of Q, K or V. If these ranks are unknown, a node of
+    version 25 or later with the attribute `q_num_heads` counts as having the rank 3. For all other nodes without known
+    rank, the shape of Y is None, and the reason is added to `call.doubts`.
 
     Raises Violation C5 if the mask does not fit. From version 25 on, raises Violation C10 if the node has only one of
     the present outputs, or a present key beside the input `nonpad_kv_seqlen`.

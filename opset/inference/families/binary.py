@@ -69,10 +69,13 @@ def mod_10(call: Call) -> Shape:
 
 
 def _divide(a: Any, b: Any) -> Element:
-    """Return a / b, truncated toward zero for integers, or None if the quotient is unknown.
+    """Return a / b, or None if the quotient is unknown.
 
-    If an operand is symbolic, the quotient is known only if `b` is 1.0, or if no operand is a float and both are
-    certainly at least 0. Raises ZeroDivisionError for a divisor of 0.
+    - Of two integers, the quotient is truncated toward zero.
+    - Of a symbolic operand and a float, it is known only if `b` is 1.0.
+    - Of a symbolic operand and no float, it is known only if `a` and `b` are certainly at least 0.
+
+    Raises ZeroDivisionError for a divisor of 0.
     """
     quotient: Element
     if isinstance(a, float) or isinstance(b, float):

@@ -393,9 +393,9 @@ def _common_elements(left: Constant | None, right: Constant | None) -> Constant 
 def _count_iterations(call: Call) -> tuple[Size | None, int]:
     """Return the number of iterations that a Loop's input M allows, and a lower bound of this number.
 
-    The condition of the Loop is ignored. A negative M counts as 0. The first number may be symbolic. If M is unknown,
-    the result is (None, 0). If M is absent, it is (None, 1), since nothing then ends the loop before its first
-    iteration. Raises Violation C2 if M certainly does not have one element.
+    The condition of the Loop is ignored. A negative M counts as 0. The number may be symbolic, such as N. If M is
+    unknown, the result is (None, 0). If M is absent, M allows any number of iterations, and the result is (None, 1).
+    Raises Violation C2 if M certainly does not have one element.
     """
     if not call.has(0):
         return None, 1
@@ -528,10 +528,18 @@ def _stack_samples(batch: Size | None, states: Iterable[Type | None], stacked: I
 def _stack_slices(
     call: Call, slices: Sequence[Type | None], axes: Sequence[int], length: Size | None
 ) -> list[Type | None]:
-    """Return the types of scan outputs, each the stack of `length` values of one type in `slices`.
+    """Return the type of each scan output of a loop, which stacks one tensor for each iteration along a new axis.
 
-    `axes` has for each type the new axis along which its values are stacked; a negative axis is counted from the end.
-    Raises Violation C2 for an axis that does not exist, C5 for a sequence or map.
+    A tensor [2, 3] that is stacked 7 times along axis 1 gives [2, 7, 3].
+
+    Args:
+        call: The loop.
+        slices: For each scan output, the type of the tensor of one iteration; None if it is unknown.
+        axes: For each scan output, the index of the new axis; a negative index counts from the end.
+        length: The number of iterations; None if it is unknown.
+
+    Raises:
+        Violation: C2 if a new axis does not exist, C5 if the type in `slices` is a sequence or map.
     """
     types = []
     for type_, axis in zip(slices, axes, strict=True):

@@ -22,7 +22,8 @@ from opset.schemas.constraints.violation import Violation
 def _value_of_constant(call: Call) -> tuple[str, Any]:
     """Return (name, value) of the one attribute that a Constant has.
 
-    Raises Violation C1 if it has none or several; before version 11, the Violation has no label.
+    Raises Violation if the Constant has no attribute or several. The label of the Violation is "C1",
+    or "" before version 11.
     """
     names = [name for name in call.schema.attributes if call.attribute(name) is not None]
     if len(names) != 1:

@@ -19,11 +19,14 @@ def _shape_of_values(call: Call) -> KnownShape | None:
 
 @infer("BatchNormalization")
 def batch_normalization_1(call: Call) -> list[Shape | None]:
-    """Return the shape of Y (None if unknown), then four times the shape of means and variances, which is mostly (C,).
+    """Return the shapes of the five outputs: that of Y, None if unknown, and four equal ones of means and variances.
 
-    If the rank of Y is unknown, the reason is added to `call.doubts`. Before version 7, the standard defines no shape
-    of means for a node that trains with the attribute `spatial` 0. For X of more than two axes, or of unknown rank,
-    only the shape of Y is then returned, and the reason is added to `call.doubts`.
+    Means and variances have the shape (C,). At version 7 with the attribute `spatial` 0 it is the shape of `scale`,
+    None if unknown. If the rank of Y is unknown, the reason is added to `call.doubts`.
+
+    Before version 7, the standard defines no shape of means for a node that trains with the attribute `spatial` 0. For
+    X of more than two axes, or of unknown rank, only the shape of Y is then returned, and the reason is added to
+    `call.doubts`.
 
     From version 14 on, raises Violation without the label of a constraint if the node has other outputs than Y, but
     does not train.

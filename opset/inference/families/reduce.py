@@ -10,6 +10,7 @@ from typing import Any
 from opset.inference.building.call import Call, Constant, Element
 from opset.inference.building.dimensions import Dim, at_most, maximum, minimum, product
 from opset.inference.building.elements import apply_to_elements, as_size, extreme_element, offsets_of, round_to_type
+from opset.inference.building.shapes import normalize_axes
 from opset.inference.registration import data
 from opset.inference.rules.reduction import stated_axes
 
@@ -75,10 +76,10 @@ def _sum(elements: Sequence[Any], type_: str | None) -> Element:
 
 
 def _product(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the product of whole elements, or None if it may be rounded in the element type `type_`.
+    """Return the product of whole numbers, or None if it may be rounded in the element type `type_`.
 
-    It is never rounded in an integer type. In a float type, it may be rounded if the product of the numbers other than
-    0 is above 2**24 in absolute value. Raises ValueError for a fraction.
+    A product of integers is never rounded. A product in float16, float or double may be rounded if it is above 2**24 in
+    absolute value, with zeros left out of it. Raises ValueError if a number is a fraction.
     """
     sizes = [as_size(element) for element in elements]
     if type_ in _FLOATS and math.prod(max(abs(size), 1) for size in sizes if isinstance(size, int)) > _EXACT:
@@ -120,16 +121,15 @@ def _reduce_elements(fold: Fold, call: Call) -> tuple[Element, ...] | None:
     one, or unchanged if the attribute `noop_with_empty_axes` is set. An element that is unknown is None.
     """
     constant = call.constant(0)
-    axes = stated_axes(call)
-    if constant is None or axes is None:
+    if constant is None:
+        return None
+    rank = len(constant.dims)
+    axes = normalize_axes(stated_axes(call), rank)
+    if axes is None:
         return None
     if not axes and call.attribute("noop_with_empty_axes"):
         return constant.values
-    rank = len(constant.dims)
-    reduced = {axis % rank for axis in axes if isinstance(axis, int)}
-    if any(not isinstance(axis, int) for axis in axes):
-        return None
-    groups = _group_elements(constant, reduced if axes else set(range(rank)))
+    groups = _group_elements(constant, {*(axes or range(rank))})
     return tuple(_fold_group(fold, group, call.dtype(0)) for group in groups)
 
 

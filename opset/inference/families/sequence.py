@@ -145,10 +145,9 @@ def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
     if parts is None:
         return None
     parts = tuple(complete_parts(parts, size, "C3"))
-    known = [part for part in parts if part is not None]
     if len(parts) == 1:
-        return known[0] if size is None and known else size
-    return known[0] if known and len(known) == len(parts) and len(set(known)) == 1 else None
+        return parts[0] if size is None else size
+    return parts[0] if len(set(parts)) == 1 else None
 
 
 @infer("Optional")

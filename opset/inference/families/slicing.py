@@ -9,7 +9,7 @@ from opset.inference.building.agreement import required_attribute
 from opset.inference.building.call import Call, Unknown
 from opset.inference.building.dimensions import Dim, Size, apply_to_sizes, at_most, ceil_div, less, maximum, minimum
 from opset.inference.building.elements import apply_to_elements, pick_elements, round_to_type
-from opset.inference.building.shapes import complete_parts, equal_parts, pad_shape
+from opset.inference.building.shapes import complete_parts, equal_parts, normalize_axes, pad_shape
 from opset.inference.building.types import Shape
 from opset.inference.limits import MAX_RANK
 from opset.inference.registration import data, infer
@@ -67,16 +67,7 @@ def _slice_bounds(call: Call, rank: int) -> _Bounds:
     if count is not None:
         axes = axes if has_axes else range(count)
         steps = steps if has_steps else (1,) * count
-    return starts, ends, _normalize_axes(axes, rank), steps
-
-
-def _normalize_axes(axes: Sizes | None, rank: int) -> list[int] | None:
-    """Return axes counted from 0, or None if `axes` is None, or if one of them is unknown or symbolic.
-
-    Axes are not checked: one that is out of range wraps around. Raises ZeroDivisionError for axes of rank 0.
-    """
-    known = [axis % rank for axis in axes or () if isinstance(axis, int)]
-    return known if axes is not None and len(known) == len(axes) else None
+    return starts, ends, normalize_axes(axes, rank), steps
 
 
 def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None:
@@ -135,7 +126,11 @@ def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size]
 
 @data("Slice")
 def slice_1_data(call: Call) -> Any:
-    """Return the elements of the slice in row-major order, or None if the input or a bound is unknown or symbolic."""
+    """Return the elements of the slice in row-major order, as they are in the input: unknown and symbolic ones, too.
+
+    The result is None if the input is unknown, if an axis, bound or step is unknown or symbolic, or if the slice has
+    more than MAX_DATA elements.
+    """
     constant = call.constant(0)
     if constant is None:
         return None
@@ -270,11 +265,12 @@ def pad_1(call: Call) -> Shape:
 
 
 def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
-    """Return the first input's sizes padded by `pads`; all are None if the pads or the padded axes are unknown.
+    """Return the shape of Pad's output: the sizes of the first input, padded by `pads`.
 
-    `pads` has the padding before each padded axis, then the padding after each; a negative one removes elements. If the
-    rank is unknown, half the number of pads gives it, and all sizes are None. Raises Unknown if the pads do not show
-    the rank either, as in a node with the input `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
+    `pads` has the padding before each padded axis, then the padding after each; a negative one removes elements. All
+    sizes are None if `pads` is None or the padded axes are unknown. If the rank of the first input is unknown, the
+    result has one None for each pair of pads. Raises Unknown in this case if `pads` is None or the node has the input
+    `axes`. Raises Violation C1, C3 or C6 if the pads do not fit.
     """
     shape = call.shape(0)
     mode = call.attribute("mode")
@@ -292,7 +288,7 @@ def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
 
 def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:
     """Return the axes that Pad pads, counted from 0: the fourth input, by default all; None if one is unknown."""
-    return _normalize_axes(call.sizes(3), rank) if call.has(3) else range(rank)
+    return normalize_axes(call.sizes(3), rank) if call.has(3) else range(rank)
 
 
 @data("Pad")

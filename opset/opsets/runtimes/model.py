@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from opset.schemas.names import normalize_domain
@@ -201,10 +202,29 @@ class RuntimeTable:
     file: str = ""
     has_operators: bool = False
     read_operators: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False)
+    _kernels: dict[tuple[str, str], list[tuple[range, Kernel]]] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        """The index of each release among the rows."""
+        return {row.release: number for number, row in enumerate(self.releases)}
 
     def position(self, release: str) -> int:
-        """Return the index of a release among the rows. Raises ValueError if it has none."""
-        return [row.release for row in self.releases].index(release)
+        """Return the index of a release among the rows. Raises KeyError if it has none."""
+        return self._positions[release]
+
+    def kernels(self, op_type: str, domain: str, release: str) -> tuple[Kernel, ...]:
+        """Return the kernels of an operator in a release, in the order of the file; releases share them.
+
+        Raises KeyError if the release has no row.
+        """
+        key = op_type, domain
+        if key not in self._kernels:
+            self._kernels[key] = [(self._rows_of(each), make_kernel(each)) for each in self.entries(*key)]
+        number = self.position(release)
+        if not self.releases[number].lists_operators:
+            return ()
+        return tuple(kernel for rows, kernel in self._kernels[key] if number in rows)
 
     def entries(self, op_type: str, domain: str) -> list[Mapping[str, Any]]:
         """Return the entries of an operator in all releases, as they stand in the file."""
@@ -231,9 +251,14 @@ class RuntimeTable:
 
     def holds(self, entry: Mapping[str, Any], release: str) -> bool:
         """Whether an entry of an operator is for a release, by its `since` and `until`."""
-        number, rows = self.position(release), self.releases
-        since, until = entry.get("since", rows[0].release), entry.get("until", rows[-1].release)
-        return rows[number].lists_operators and self.position(since) <= number <= self.position(until)
+        number = self.position(release)
+        return self.releases[number].lists_operators and number in self._rows_of(entry)
+
+    def _rows_of(self, entry: Mapping[str, Any]) -> range:
+        """Return the indices of the rows for which an entry of an operator is, by its `since` and `until`."""
+        since, until = entry.get("since"), entry.get("until")
+        first = 0 if since is None else self.position(since)
+        return range(first, len(self.releases) if until is None else self.position(until) + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,8 +327,7 @@ class Runtime:
         return self._faults[key]
 
     def _read_kernels(self, op_type: str, domain: str) -> tuple[Kernel, ...]:
-        entries = [each for each in self.table.entries(op_type, domain) if self.table.holds(each, self.release)]
-        own = tuple(make_kernel(each) for each in entries)
+        own = self.table.kernels(op_type, domain, self.release)
         if self.kernels_of is None:
             return own
         others = self.kernels_of.kernels(op_type, domain)

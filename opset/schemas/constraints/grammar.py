@@ -413,8 +413,8 @@ class _Parser:
     def read_sum(self) -> Expression:
         """Read an expression such as `2 * N + 1`: terms joined by + and -, with factors joined by * and //.
 
-        A condition in parentheses is also accepted, but only alone. Raises ValueError if the text is malformed, or
-        nested more than _MAX_DEPTH levels deep.
+        A condition in parentheses, such as `(N > 1)`, may stand in place of the sum, but not as a term or factor of it.
+        Raises ValueError if the text is malformed, or nested more than _MAX_DEPTH levels deep.
         """
         self.depth += 1
         if self.depth > _MAX_DEPTH:

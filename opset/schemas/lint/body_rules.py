@@ -120,11 +120,16 @@ def _value_name_faults(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any
 
 
 def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions) -> Iterator[Finding]:
-    """Yield a finding S235 for each node that does not fit its operator at an opset at which the body is used.
+    """Yield a finding S235 for each node of a function body that does not fit its operator, such as by a missing input.
 
-    A node whose operator does not exist at such an opset is a finding, too. Each node has at most one finding. Optional
-    inputs of the body count as absent, unless `where` says that they are given. A body that is used at no opset is
-    skipped. `versions` returns the versions of an operator by domain and name.
+    A node has to fit at every opset at which the body is used, and its operator has to exist there. A node has at most
+    one finding. An optional input of the body counts as left out, unless the body requires it (`where: {B: given}`).
+
+    A body for an opset above the newest one has a finding of its own. If no opset uses the body, its nodes are not
+    checked.
+
+    `use` is the body with the opsets that use it, and `nodes` are its nodes. `versions` returns the versions of an
+    operator by domain and name.
     """
     absent = {name for name, form in use.body.where if form == "absent"}
     optional = {each.name for each in use.schema.inputs if each.option != SINGLE} - dict(use.body.where).keys()

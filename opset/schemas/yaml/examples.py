@@ -279,10 +279,12 @@ class Examples(Likeness):
     # Values.
 
     def values(self, node: YamlNode, unknown: bool = False) -> tuple[ExampleValue | None, ...]:
-        """Return the values in a YAML list; None for an absent value, which is null.
+        """Return the values in a YAML list, such as the inputs of an example; null is an absent value and gives None.
 
-        For a wrong value, a finding is added, and None or a value with substitutes stands in its place. If `unknown`,
-        null may stand for all elements of a tensor with a shape: the example leaves them open.
+        For a wrong value, a finding is added. The result then has None in its place, or a value in which the wrong
+        elements are replaced.
+
+        `unknown` says whether a tensor may leave its elements open, as {float: null, shape: [2]} does.
         """
         return tuple(None if each.value is None else self.read_content(each, unknown) for each in self.items(node))
 

@@ -462,9 +462,10 @@ class _Reading(Attributes, Changes, Likeness):
     def join_versions(
         self, root: YamlNode, node: YamlNode | None, versions: list[_Version], docs: list[Docs], dated: bool
     ) -> Operator | None:
-        """Return the operator made of versions and their prose; None if there are no versions.
+        """Return the operator made of versions and their prose; None if no version is left.
 
-        Versions with faults are only in its field `damaged`. Faults of the examples are added as findings.
+        A version with faults is only in the field `damaged` of the operator, and is left out if it has `like`. Faults
+        of the examples are added as findings.
 
         Args:
             root: The YAML document.

@@ -291,9 +291,10 @@ def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callabl
 def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """Return an operator's file, as bytes, with all changes of its newest version written into the `change:` block.
 
-    The operator must have at least two versions. Once the block is complete, guidance for the author is removed from
-    the file. The second newest version then takes over equal keys from the newest one, by the key `like`. Raises
-    UsageError U103 if comments or the layout would be lost.
+    The operator must have at least two versions. Once the block is complete, comments that tell the author what to
+    write are removed from the file. Keys of the second newest version that are equal in the newest one, such as
+    `inputs`, are then replaced by one key `like`, which names the newest version. Raises UsageError U103 if the block
+    cannot be written without losing comments or the layout.
     """
     step = operator.transitions[-1]
     change = step.change

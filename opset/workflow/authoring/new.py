@@ -15,7 +15,7 @@ from opset.opsets.hooks import Layer
 from opset.opsets.registry import default_registry
 from opset.reference.registration import LAYER as KERNELS
 from opset.schemas.index import FOLDER
-from opset.schemas.lint.rules import FAMILIES, SETS_OF_DOMAINS, sets_of_domain
+from opset.schemas.lint.rules import FAMILIES, sets_of_domain
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name, near_miss
 from opset.schemas.type_sets import TypeSets, shortest_expressions
@@ -94,9 +94,10 @@ def new_operator(
         folder: Folder of operator YAML; by default the standard's, or `schemas` for other domains.
         family: Family; by default the family of `like`, or the last word of the domain. For operators of the standard,
             it must be one of FAMILIES.
-        shape: Rule for the shapes of outputs, as same(X), or FUNCTION if none fits; by default the rule of `like`, or
-            same(X).
-        since: Version; by default the next one.
+        shape: Rule for the shapes of outputs, such as "same(X)"; FUNCTION if a Python function infers them. By default,
+            it is the rule of `like`, or "same(X)".
+        since: Version of the operator; by default the domain's version in development, or else the domain's newest
+            version plus 1.
 
     Raises:
         UsageError: If anything prevents it, with a finding for each reason; then nothing is written.
@@ -144,22 +145,22 @@ def new_operator(
 def add_hooks(
     destination: Destination, schema: OpSchema, stubs: Mapping[Layer, Iterable[Stub]]
 ) -> tuple[dict[str, bytes], dict[str, tuple[str, ...]]]:
-    """Add stubs to the Python files with functions of a domain, and return the new contents; nothing is written.
+    """Return the Python files of a domain with stubs added for a version of an operator; nothing is written.
 
-    A stub is left out if a function for its operator and version is registered in the file already.
+    A stub is left out if its file has a function registered for this operator and version already.
 
     Args:
-        destination: The folder with the files.
-        schema: The version of the operator. Its family decides the files if the folder is the standard's.
-        stubs: Stubs by the kind of functions: kernels, inference functions or adapters.
+        destination: The place of the domain's files.
+        schema: The version of the operator. In the standard, its family names the files: conv.py for "conv".
+        stubs: The stubs to add, by kind of function: kernels, inference functions or adapters.
 
     Returns:
-        Two mappings with an entry for each changed file: its bytes, by path relative to the destination's root, and
-            the names of its added stubs, by whole path.
+        The new bytes of each changed file, by path relative to `destination.root`; and the names of the stubs added
+            to each changed file, by full path.
 
     Raises:
-        UsageError: U103 for a file that cannot be read or is not Python, U102 for a file with another function of the
-            same name. It has the findings of all files.
+        UsageError: U103 if a file cannot be read or is not Python. U102 if a file has another function with the name
+            of a stub. The error has the findings about all files.
     """
     changed: dict[str, bytes] = {}
     added: dict[str, tuple[str, ...]] = {}
@@ -226,7 +227,8 @@ def _initial_document(original: Operator | None, domain: str, sets: TypeSets, sh
         allowed = sets_of_domain(domain, sets)
         for constraint, types in original.schemas[-1].types.items():
             short = shortest_expressions(types, allowed)
-            if not {*_type_set_names(document["types"][constraint])} <= allowed.keys() | {*_type_set_names(short)}:
+            listed = document["types"][constraint]
+            if not {*map(str, listed if isinstance(listed, list) else [listed])} <= {*allowed, *short}:
                 document["types"][constraint] = short[0] if len(short) == 1 else short
     for side in ("inputs", "outputs"):
         document[side] = [{**each, "doc": ""} for each in document.get(side, [])]
@@ -237,15 +239,6 @@ def _initial_document(original: Operator | None, domain: str, sets: TypeSets, sh
     if document.get("shape") == FUNCTION:
         del document["shape"]
     return document
-
-
-def _type_set_names(expression: Any) -> list[str]:
-    """Return the names in a type expression that are type sets of a single domain, such as "ml_labels".
-
-    They begin with a prefix of SETS_OF_DOMAINS, such as "ml_". `expression` may also be a list of expressions.
-    """
-    texts = expression if isinstance(expression, list) else [expression]
-    return [each for each in map(str, texts) if each.partition("_")[0] in SETS_OF_DOMAINS and "_" in each]
 
 
 def _find_original(like: str, destination: Destination, sets: TypeSets, findings: list[Finding]) -> Operator | None:

@@ -227,7 +227,9 @@ def _parse_number(value: Any, kind: str = "") -> Any:
 
 
 def _parse_condition(data: Mapping[str, Any]) -> Condition:
-    """Return a condition, which is checked for a constraint, from an entry of "conditions" in the JSON of a version.
+    """Return the Condition that `data`, an entry of "conditions" in the JSON of a version, describes.
+
+    A Condition is one check of a constraint, such as that the rank of the input X is 2.
 
     Raises ValueError, KeyError, TypeError or AttributeError if the data is malformed.
     """

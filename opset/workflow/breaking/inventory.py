@@ -58,7 +58,10 @@ def _operator_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B103", OperatorPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _version_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each version that only the older state has; versions with a new number are left out."""
+    """Yield a finding for each version of an operator that only the older state has.
+
+    A version that only got another number, such as 13 instead of 12, is left out.
+    """
     for since in operators.old.versions:
         if since not in operators.new.versions and since not in operators.version_renumbering:
             restore = operators.old.restore or "restore it"

@@ -261,8 +261,10 @@ class StateComparison:
     def is_released(self, key: Key, since: int) -> bool:
         """Return whether a version of an operator counts as released in the old state.
 
-        `key` is (domain, name). If `locked` is set and the old state has a lock, only the versions in the lock are
-        released. Otherwise, all versions are.
+        If the comparison's `locked` is False, every version is released. If the old state has no lock, every version is
+        released, too. In any other case, only a version in the lock is released.
+
+        `key` is (domain, name) of the operator, and `since` is the version.
         """
         if not self.locked or self.old.lock is None:
             return True
@@ -271,8 +273,9 @@ class StateComparison:
     def is_in_development(self, finding: Break) -> bool:
         """Return whether a finding is about a version that is not released yet, so that it may be edited or removed.
 
-        Such a version is in the old state, but not in its lock. A finding about a whole operator (version 0) counts if
-        all versions of the operator are unreleased. Without `locked`, the result is False.
+        A version is not released if the old state has it, but the lock of the old state does not. For a finding about a
+        whole operator (version 0), the result is True if no version of the operator is released. If the comparison's
+        `locked` is False, every version counts as released, and the result is False.
         """
         key = finding.domain, finding.operator
         old = self.old.operators.get(key)

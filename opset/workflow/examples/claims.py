@@ -424,9 +424,10 @@ def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("derived moved", Claim)
 def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield one result for the claim `up: derived`, `down: derived` or `renamed: true`: some example can be converted.
+    """Yield one result for the claim that nodes can be converted: `up: derived`, `down: derived` or `renamed: true`.
 
-    The outputs of the converted example are not compared, so that nothing contradicts the claim.
+    `shown` of the result is True if at least one example can be converted, else False. Outputs of the converted example
+    are not computed. An example that cannot be converted is not taken as evidence against the claim.
     """
     tests = claim.tests
     source, target = (tests.older, tests.newer) if claim.name == "up" else (tests.newer, tests.older)
@@ -440,9 +441,10 @@ def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("ignored", Claim, applies=lambda claim: claim.name in claim.tests.older.attributes)
 def check_ignored(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield one result for the claim `ignored: true`: the value of the older version's attribute changes no output.
+    """Yield one result for the claim `ignored: true`: an attribute that the newer version removes never had an effect.
 
-    The older version's kernel computes each of its examples again with other values.
+    The kernel of the older version computes the examples of the older version with other values of the attribute. A
+    change of an output contradicts the claim.
     """
     tests = claim.tests
     yield tests.check_effect(tests.older, claim.name, lambda example, values: True)
@@ -470,9 +472,10 @@ def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
 def check_old(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `old: value`: with this value, the newer version computes what the older one did.
 
-    Each example of the older version is converted to the newer one, gets the value for the attribute, and must give the
-    same outputs. Examples that set the attribute in the older version are not used. The result notes a doubt if
-    every other value gives the same outputs, too. If the attribute has `only_for`, there is no such note.
+    Each example of the older version is converted to the newer one, and gets the value for the attribute. If its
+    outputs then differ, this contradicts the claim only if another value gives the right ones. Examples that set the
+    attribute in the older version are not used. If every other value gives the same outputs, too, the result has a note
+    of doubt. There is no such note for an attribute with `only_for`, the only types for which it has an effect.
     """
     tests = claim.tests
     name = claim.name
@@ -504,9 +507,10 @@ def check_old(claim: Claim) -> Iterator[ClaimResult]:
 def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `renamed` (an attribute has a new name) or `values` (its values have new names).
 
-    Each example of the older version that sets the attribute is converted to the newer one. The attribute then gets the
-    new name, and the new name of its value. The outputs must be the same as before. A doubt remains about values that
-    no example has.
+    Each example of the older version that sets the attribute is converted to the newer one. The converted node then
+    gets the attribute under its new name, with the new name of the value if there is one. If its outputs differ from
+    the example's, this contradicts the claim only if another value gives the right ones. Examples that cannot be
+    converted or run are left out. A doubt remains about values that no example has.
     """
     tests = claim.tests
     name = claim.name
@@ -554,8 +558,9 @@ def check_input(claim: Claim) -> Iterator[ClaimResult]:
     """Yield one result for the claim `input: name`, that an attribute became the input of this name.
 
     Each example of the older version has a value of the attribute: its own or the default. The example is converted to
-    the newer version, and gets this value as the input. It must give the same outputs. Examples are not used if they
-    have no value, or if the input is no constant after the conversion.
+    the newer version, and gets this value as the input. If its outputs then differ, this contradicts the claim only if
+    another value gives the right ones. Examples are not used if they have no value, if they cannot be converted or run,
+    or if the input is no constant after the conversion.
     """
     tests = claim.tests
     name = claim.name

@@ -54,7 +54,11 @@ def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example,
 
 
 def why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) -> str:
-    """Return why the kernel of a version does not compute the outputs that an example states; "" if it does."""
+    """Return why the kernel or function body of a version does not compute the outputs of an example; "" if it does.
+
+    If it fails or gives other outputs, the text says only that it does not compute the example. Raises BudgetExceeded
+    if the runner's budget is used up.
+    """
     if why := runner.why_not_computed(schema):
         return why
     try:
@@ -90,10 +94,11 @@ def _check_conversion(
 ) -> None:
     """Convert an example to version `target` and back; add one test to a report: whether its outputs stay the same.
 
-    A failure is the finding T107 for other outputs, T109 for an exceeded limit, T110 for an adapter that raises an
-    error. If the conversion to `target` is refused, the test is skipped, and the refusal is added to `report.refused`.
-    A refused conversion back is no failure. The test is also skipped if the example holds at `target`, too, but the
-    kernel there does not compute it.
+    A failed test has the finding T107 for other outputs, T109 for an exceeded limit, T110 for an adapter that raises an
+    error. A refused conversion back is no failure. The test is skipped in these cases:
+
+    - The conversion to `target` is refused. The refusal is added to `report.refused`.
+    - The example is valid at version `target`, but the kernel of this version does not compute its outputs.
     """
     other = runner.registry.schema(schema.name, target, schema.domain)
     if other is not None and not example_versions(example, (other.since_version,)):
@@ -212,7 +217,8 @@ def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, t
     """Return a text that says how, and in which lines, the adapters between two versions are declared.
 
     An example for one adapter is "schemas/com.acme/Thin.yaml:12 says 'down: written'". Several are joined by "; ", the
-    lowest version first. If `target` is 0, which stands for other operators, the result is "".
+    lowest version first. A `target` of 0 stands for a conversion that replaces the operator by other operators; then
+    the result is "".
     """
     if not target:
         return ""
@@ -343,10 +349,11 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
 
 
 def _check_refusal(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
-    """Count a test of an example that breaks a constraint: whether the evaluator refuses the example for it.
+    """Add a test to the report: the evaluator must refuse an example that breaks a constraint, such as C1.
 
-    If it does, the test passes. If not, the test is skipped: only constraints with declared conditions are checked
-    before a function body is run, and a body refuses nothing itself.
+    The test passes if the error of the evaluator names the constraint. Otherwise, the test is skipped, and does not
+    fail. The reason is that the evaluator checks only constraints with declared conditions before it runs a function
+    body, and that a body refuses nothing.
     """
     refused = ""
     try:

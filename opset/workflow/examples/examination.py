@@ -86,14 +86,11 @@ def examine(
 def subjects(
     registry: Registry, schemas: Iterable[OpSchema], parts: Collection[str], pattern: str = ""
 ) -> Iterator[Subject]:
-    """Yield the units of work of a test run, operator by operator.
+    """Yield the units of work of a test run: examples and versions of each operator, then domains.
 
-    Of an operator, these are yielded:
-
-    - each of its examples, if `parts` has a part other than "claims" and "outcomes";
-    - then each of its versions, if `parts` has "claims" or "outcomes".
-
-    At the end, each domain with Python files follows. An example that holds at none of the versions is left out.
+    Versions are yielded if `parts` has "claims" or "outcomes". Examples are yielded if `parts` has any other part, such
+    as "kernel"; an example that holds at none of the versions in `schemas` is left out. Domains are yielded if they
+    have Python files.
 
     Args:
         registry: Operators with their examples.

@@ -117,9 +117,9 @@ class _InferenceRun:
     def check(self, model: Any, sizes: dict[str, int]) -> Iterator[Finding]:
         """Infer a model, and yield findings if inference fails (T105) or contradicts an output of the example (T104).
 
-        If the example breaks a constraint, inference may report this constraint or nothing; another report is a
-        finding. If sizes of an output stay unknown, the output is added to `gaps`, except in the forms OPEN and
-        UNRANKED, in which less is known. `sizes` are the numbers for which the dim_params of the model stand.
+        If the example breaks a constraint on purpose, only a report of a different fault is a finding. An output whose
+        sizes stay unknown is added to `gaps`, but not in the forms OPEN and UNRANKED: they hide the elements of inputs
+        from inference. `sizes` has the number for which each dim_param of the model stands.
         """
         try:
             result = infer(model, schemas=self.runner.registry, strict=True)

@@ -126,8 +126,12 @@ BLOCKED = [
     ("a constant would have to be M",
      """(float[4,M] x) => (float[4,M] y) {
         m = Shape <start = 1> (x)  t = Concat <axis = 0> (four, m)  y = Reshape(x, t) }"""),
+    *(("its axes are not known", f"(float[4,{size}] x, float[M] w) => (float[{to}] y) {{ m = Shape(w)  y = {node} }}")
+      for size, to, node in (
+        (3, "?,?,?", "Unsqueeze(x, m)"), (1, "4", "Squeeze(x, m)"), (3, "4,3", "Slice(x, zero, four, m)"),
+        (3, "4,1", "ReduceSum(x, m)"))),
     ("the size of 'y' along the axis is not known",
-     "(float[4,3] x, float[M] w) => (float[?,?,?] y) { m = Shape(w)  y = Unsqueeze(x, m) }"),
+     "(float[4,3] x, float[M] w) => (float[?,?] y) { m = Shape(w)  y = Slice(x, m, four, two) }"),
     ("elements of several slices", "(float[4,?] x) => (float[4,K] y) { y = Flatten(x) }"),
     ("combines elements along axis 1", """(float[4,1,2,2] x, float[1,2,2,2] w) => (float[1,4,2,2] y) {
         t = Transpose <perm = [1, 0, 2, 3]> (x)  y = GridSample(t, w) }"""),
@@ -151,6 +155,9 @@ BLOCKED = [
     ("an output of its graph holds the number", """(float[4,3] x, bool c) => (int64[2] y) {
         y = If (c) <then_branch = t () => (int64[2] a) { a = Shape(x) },
                     else_branch = e () => (int64[2] b) { b = Constant <value_ints = [4, 3]> () }> }"""),
+    ("an output of its graph holds the number", """(float[4,3] x, bool c) => (float[4,3] z, int64[2] y) {
+        z, y = If (c) <then_branch = t () => (float[4,3] d, int64[2] a) { d = Neg(x)  a = Shape(x) },
+                    else_branch = e () => (float[4,3] f, int64[2] b) { f = Abs(x)  b = Identity(rows) }> }"""),
 ]  # fmt: skip
 
 OF_VERSIONS = [
@@ -165,9 +172,11 @@ OF_VERSIONS = [
     ("its axis is not known", 20,
      "(float[4,3,2] x, float[M] w) => (float[4,3,2] y) { m = Shape(w)  a = Squeeze(m)  y = DFT(x, , a) }"),
     ("its pads are not known", 18,
-     "(float[4,3] x, float[M] w) => (float[4,K] y) { m = Shape(w)  y = Pad(x, rows, , m) }"),
+     "(float[4,3] x) => (float[4,K] y) { y = Pad(x, rows) }"),
     ("has lengths for each sample", 24, """(float[4,1,2,2] x) => (float[4,1,2,2] y) <int64[4] l = {1,1,1,1}> {
         y = Attention(x, x, x, , , , l) }"""),
+    ("its axes are not known", 18, """(float[4,3] x, float[M] w) => (float[4,3] y) {
+        m = Shape(w)  p = Concat <axis = 0> (zero, zero)  y = Pad(x, p, , m) }"""),
     ("mask has the slices along another axis", 23, """(float[4,1,2,2] x, float[4,1,2,2] m) => (float[4,1,2,2] y) {
         y = Attention(x, x, x, m) }"""),
 ]  # fmt: skip

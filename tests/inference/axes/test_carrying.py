@@ -233,6 +233,9 @@ CARRIED = {
     "flattened_behind": (
         """(float[2,B,3] x) => (float[2,B,3] y) <int64[3] s = {2, B, 3}> {
         f = Flatten(x)  n = Neg(f)  y = Reshape(n, s) }""", 1, 1),
+    "flattened_in_front": (
+        """(float[3,B,2] x) => (float[3,B,2] y) <int64[3] s = {3, B, 2}> {
+        f = Flatten <axis = 2> (x)  n = Softmax(f)  y = Reshape(n, s) }""", 1, 1),
     "vectors": (
         """(float[B,3] x) => (float[B,6] y) {
         n = Neg(x)  y = ai.onnx.ml.FeatureVectorizer <inputdimensions = [3, 3]> (x, n) }""", 0, 0),

@@ -170,6 +170,11 @@ def test_a_size_that_an_output_has_may_be_named():
     assert sizes(opset.change_sizes(model, {"x.0": "N", "N": 4, "y.0": 4}).graph.output[0]) == [4, 6]
 
 
+def test_an_axis_of_an_output_that_holds_the_slices_beside_others_may_be_named():
+    text = f"{HEAD} g (float[2,3] x) => (float[6] y) <int64[1] s = {{6}}> {{ y = Reshape (x, s) }}"
+    assert sizes(opset.change_sizes(opset.parse_model(text), {"x.0": "N", "y.0": "N"}).graph.output[0]) == ["3*N"]
+
+
 def test_an_integer_of_numpy_is_a_size():
     size = np.int64(3)
     assert sizes(opset.change_sizes(opset.parse_model(CLASSIFIER), {"x.0": size}).graph.output[0]) == [3, 6]

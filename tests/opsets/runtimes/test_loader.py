@@ -135,6 +135,13 @@ def test_all_that_may_stand_in_a_file():
     ]
 
 
+def test_releases_share_the_kernels_that_they_have_in_common():
+    table = make_table(load(edited(("operators", "ai.onnx", "Abs"), [{}, {"since": "1.10"}])))
+    first, second, third = (table.kernels("Abs", "", row.release) for row in table.releases)
+    assert (len(first), len(second), third) == (1, 2, ())  # the third lists no operators
+    assert first[0] is second[0]
+
+
 TWICE = [
     (("releases",), {}), ((*ROW, "opset"), [7, "8"]), (CONV[:-1], {}), (("kernels_of",), "tract"),
     (("match",), "name"), (("match",), "opset"),

@@ -57,11 +57,14 @@ def _resolves_to(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, pla
 
 
 def _replace_stated_shape(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> None:
-    """Change the shape that a Reshape states: its output gets the resized axis at `place`, whatever the new size is.
+    """Change the constant shape of a Reshape so that its output keeps the resized axis at `place` with any new size.
 
-    The size at `place` becomes 0, -1 or a multiple of the new size. `wanted` is the shape that the Reshape states now.
-    With `zero_is_zero`, a 0 in it means the size 0, and not the input's size. Raises Blocked if none of these works, or
-    if the node cannot state the shape.
+    The size at `place` becomes 0, -1 or the size that the output has after the change. A -1 elsewhere may become the
+    size that it stood for.
+
+    `wanted` is the present shape. `zero_is_zero` says whether a 0 in it means the size 0 instead of the input's size.
+
+    Raises Blocked if none of these sizes works, or if the new shape cannot be written into the model.
     """
     after = step.output_after(place)
     was = step.output_shape()
@@ -119,7 +122,7 @@ def unsqueeze(step: AxisStep) -> Place:
     place = step.data_place()
     axes = step.numbers(1, "axes") or ()
     rank = len(step.shape(0)) + len(axes)
-    inserted = {step.axis(axis, rank) for axis in axes if isinstance(axis, int)}
+    inserted = step.axes(axes, rank)
     rest = [axis for axis in range(rank) if axis not in inserted]
     return place._replace(axis=rest[place.axis])
 
@@ -145,7 +148,7 @@ def squeeze(step: AxisStep) -> Place:
                 "it removes each axis of size 1, and the axis may become one", "name the axes that it removes"
             )
     else:
-        removed = {step.axis(axis, len(shape)) for axis in axes if isinstance(axis, int)}
+        removed = {*step.axes(axes, len(shape))}
         if place.axis in removed:
             raise Blocked("it removes the axis, which may only have size 1")
     return place._replace(axis=place.axis - sum(axis < place.axis for axis in removed))
@@ -273,11 +276,11 @@ def constant_of_shape(step: AxisStep) -> Place | None:
 def tile(step: AxisStep) -> Place | None:
     """Return the Place of the resized axis (such as the batch) in the output of Tile.
 
-    If the data has the axis, the result is the place in the data. Data without the axis may be repeated once for each
-    slice. The result is then the axis along which the data is repeated. The result is None if neither data nor repeats
-    depend on the resized axis.
+    - If the data has the resized axis, the result is its place in the data.
+    - If the data is repeated N times along one axis, for N elements of the resized axis, the result is this one axis.
+    - If neither data nor repeats depend on the resized axis, the result is None.
 
-    Raises Blocked if the slices are repeated, if repeats depend on the axis in another way, or for versions before 6.
+    Raises Blocked in all other cases, such as data that is repeated along its resized axis, and for versions before 6.
     """
     step.require_shared(1)
     if step.call.version < 6:
@@ -308,7 +311,7 @@ def pad(step: AxisStep) -> Place:
     rank = len(step.shape(0))
     pads = step.numbers(1, "pads" if step.call.version > 1 else "paddings") or ()
     given = step.numbers(3) if step.call.has(3) else None
-    axes = [step.axis(axis, rank) for axis in (range(rank) if given is None else given) if isinstance(axis, int)]
+    axes = step.axes(range(rank) if given is None else given, rank)
     half = len(pads) // 2
     if half != len(axes):
         raise Blocked("its pads are not known")

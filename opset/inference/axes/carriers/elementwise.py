@@ -184,7 +184,7 @@ def reduce(step: AxisStep) -> Place:
     rank = len(step.shape(0))
     if not axes:
         axes = () if step.call.attribute("noop_with_empty_axes") else tuple(range(rank))
-    return _place_without(step, [step.axis(axis, rank) for axis in axes if isinstance(axis, int)])
+    return _place_without(step, step.axes(axes, rank))
 
 
 @carries("ArgMax", "ArgMin")

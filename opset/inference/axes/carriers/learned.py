@@ -11,10 +11,10 @@ ML = "ai.onnx.ml"
 
 @carries("Binarizer", "Imputer", "LabelEncoder", "CategoryMapper", "Scaler", "OneHotEncoder", domain=ML)
 def per_feature(step: AxisStep) -> Place:
-    """Return the Place of the resized axis in the output of Scaler, OneHotEncoder and the like: its place in the input.
+    """Return the Place of the resized axis (such as the batch) in the input, which is also its Place in the output.
 
-    An Imputer or Scaler treats each feature differently. For these two, Blocked is raised if the resized axis is the
-    last axis of the input, which counts the features.
+    This holds for Scaler, OneHotEncoder and similar operators. Raises Blocked for an Imputer or Scaler if the resized
+    axis is the last axis of the input: the last axis counts the features, and each feature is treated differently.
     """
     place = step.data_place()
     if step.call.schema.name in ("Imputer", "Scaler"):

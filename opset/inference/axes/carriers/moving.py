@@ -37,7 +37,7 @@ def slice_(step: AxisStep) -> Place | None:
     starts, ends = step.numbers(1, "starts") or (), step.numbers(2, "ends") or ()
     given = step.numbers(3, "axes") if step.call.has(3) or step.call.version < 10 else None
     steps = step.numbers(4) if step.call.has(4) else (1,) * len(starts)
-    axes = [step.axis(axis, rank) for axis in given or range(len(starts)) if isinstance(axis, int)]
+    axes = step.axes(given or range(len(starts)), rank)
     whole = place.size(step.after)
     positions = [position for position, axis in enumerate(axes) if axis == place.axis]
     for position in positions:

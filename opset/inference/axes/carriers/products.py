@@ -106,10 +106,13 @@ def gemm(step: AxisStep) -> Place:
 def einsum(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of Einsum.
 
-    The axis has one letter in the equation. If the term of an input has this letter, but the input lacks the axis, it
-    is repeated along the axis. Raises Blocked if an input cannot be repeated, or if the axis has different letters in
-    the inputs. Raises Blocked, too, if the output lacks the letter, if a term has it twice, or if the equation has
-    "..." or no "->".
+    The axis has one letter in the equation, such as "b" in "bij,bjk->bik". An input may have this letter, but
+    lack the resized axis, as a constant does. Such an input is repeated to the new size. Raises Blocked in these cases:
+
+    - an input cannot be repeated;
+    - the axis has different letters in the inputs;
+    - the output lacks the letter, or a term has the letter twice;
+    - the equation has "..." or no "->".
     """
     equation = str(step.call.attribute("equation")).replace(" ", "")
     if "..." in equation or "->" not in equation:
