@@ -217,10 +217,10 @@ class BodyConversion:
         return nodes
 
     def _stays(self, index: int, route: Route) -> bool:
-        """Whether the node at `index` stays: its Route keeps such nodes, and the target's runtime runs this one.
+        """Whether the node at `index` stays as it is, without a conversion.
 
-        If no runtime is targeted, only the Route counts. A node that the runtime runs is counted for the notes on the
-        runtime.
+        The verdict of `route`, the Route of the node's operator, must be KEEP. If the target is a runtime, this runtime
+        must also run the node. A node that the runtime runs is counted for the notes on the runtime.
         """
         if route.verdict is not Verdict.KEEP:
             return False

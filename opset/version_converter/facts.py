@@ -216,11 +216,12 @@ class ValueFacts:
         return home.initializer(name) is not None
 
     def overridable_initializers(self, name: str) -> list[str]:
-        """Return the initializers that keep a value from being constant only because callers may override them.
+        """Return the names of the initializers that callers may override, and from which the value `name` is computed.
 
-        If the value is no initializer itself, they are the ones from which nodes compute it. The result is [] if the
-        value depends on anything but constants and initializers. It is also [] if the value depends on a node with a
-        subgraph, or on more than MAX_PRODUCERS values.
+        The value would be constant if no caller overrode these initializers. If the value is such an initializer
+        itself, the result is its name alone. The result is [] if the value depends on anything but constants and
+        initializers, such as a graph input without initializer. The result is also [] if the value depends on a node
+        with a subgraph, or on more than MAX_PRODUCERS values.
         """
         names: dict[str, None] = {}
         seen, pending = {name}, [name]

@@ -607,11 +607,11 @@ class Builder:
     def tensor(self, tensor: Any, name: str) -> str:
         """Add a constant that holds a TensorProto as it is; return the name of its value.
 
-        The value is named `name`, which must be new or an output of the replaced node. In a subgraph below IR version
-        4, it may get another name. The constant is a Constant node. If a Constant at the target cannot hold the type,
-        an initializer is added instead, or in a function a Cast of a Constant.
+        The value is named `name`, which must be new or an output of the replaced node. The constant is a Constant node
+        if a Constant at the target can hold the type. Otherwise it is an initializer, or in a function a Constant of
+        doubles with a Cast. An initializer for a subgraph gets a new name if the IR version of the model is below 4.
 
-        Raises Refusal C202 if a Cast cannot give the values exactly, BudgetExceeded if the budget is used up.
+        Raises Refusal C202 if doubles cannot hold the values exactly, BudgetExceeded if the budget is used up.
         """
         return self._constant(_constant(tensor), name)
 

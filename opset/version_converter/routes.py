@@ -200,9 +200,10 @@ class Routes:
         return self.registry.schema(op_type, self.last_in_force(domain, op_type, opset), domain)
 
     def older_version(self, domain: str, op_type: str, version: int) -> OpSchema | None:
-        """Return the older of the two versions that an operator has at one opset in different releases of onnx.
+        """Return the older version of an operator if releases of onnx differ in its version at one opset, else None.
 
-        Returns None if all releases have the same version of the operator at this opset, or none.
+        `version` is this opset of the domain. If, for example, early releases have version 13 of the operator at it,
+        and later releases have version 16, the result is version 13.
         """
         schema = self.registry.schema(op_type, version, domain)
         if schema is None or not is_ambiguous(schema, version):

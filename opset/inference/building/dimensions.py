@@ -403,7 +403,7 @@ def _canonical_size(terms: dict[Monomial, int]) -> Size:
 
 
 def _size_of_atom(atom: Atom) -> Dim:
-    """Return the size that consists only of this variable, given by its name, or of this function."""
+    """Return an atom as a size: a variable, given by its name such as "N", or a function such as floor(N / 2)."""
     return Dim((((atom,), 1),))
 
 

@@ -290,8 +290,9 @@ def _infer_iterations(
             value's type and returns these elements.
 
     Returns:
-        Two results: the types of the carried values in the first iteration, combined with the types that the body
-            states for its inputs; and the types and elements of the body's outputs that hold in every iteration.
+        Two results. The first has the types of the carried values before the first iteration, made more precise by the
+            types that the body states for its inputs. The second has the types and elements of the body's outputs that
+            hold in every iteration.
     """
     # Values that an earlier inference of the node widened are widened from the beginning: otherwise each level of
     # nested loops would double the number of iterations.
