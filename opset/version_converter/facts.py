@@ -216,11 +216,12 @@ class ValueFacts:
         return home.initializer(name) is not None
 
     def overridable_initializers(self, name: str) -> list[str]:
-        """Return the initializers that keep a value from being constant only because callers may override them.
+        """Return the names of the initializers that callers may override, and from which the value `name` is computed.
 
-        If the value is no initializer itself, they are the ones from which nodes compute it. The result is [] if the
-        value depends on anything but constants and initializers. It is also [] if the value depends on a node with a
-        subgraph, or on more than MAX_PRODUCERS values.
+        The value would be constant if no caller overrode these initializers. If the value is such an initializer
+        itself, the result is its name alone. The result is [] if the value depends on anything but constants and
+        initializers, such as a graph input without initializer. The result is also [] if the value depends on a node
+        with a subgraph, or on more than MAX_PRODUCERS values.
         """
         names: dict[str, None] = {}
         seen, pending = {name}, [name]
@@ -428,10 +429,11 @@ class ValueFacts:
         return None if home is None or home.body.root.function else home._stated_type(name)
 
     def types(self, names: Sequence[str]) -> list[tuple[str | None, ...]]:
-        """Return the types of the values `names` as text: a list with one tuple, which has them in this order.
+        """Return tuples of the types of the values `names` as text, such as [("tensor(float)", "")].
 
-        In a function whose calls give different types, the list has a tuple for each call. In a tuple, "" stands for an
-        absent value (name ""), and None for an unknown type.
+        A tuple has one entry for each name: "" for the name "", which stands for an absent value, and None for an
+        unknown type. The list mostly has one tuple. In a function whose calls give different types, it has one tuple
+        for each call.
         """
         known = self._types if self.looked_up is None else {}
         shared = tuple([known[name] if name in known else self.type(name) if name else "" for name in names])
@@ -477,8 +479,9 @@ class ValueFacts:
     def kept_axes(self, source: str, result: str) -> set[int]:
         """Return the axes, from 0 on, along which two tensors surely have the same size, as a number or symbol.
 
-        If the ranks differ, the axes are compared from the first on. The set is empty if a shape is unknown.
-        `large_read` is set: nodes that an adapter makes from the answer must not be copied for similar nodes.
+        If the ranks differ, the axes are compared from the first on. The set is empty if a shape is unknown. The
+        attribute `large_read` becomes True, so that the adapter runs anew for each node: what it makes for one node is
+        not copied for similar nodes.
         """
         # The form of a node does not include other nodes.
         self.large_read = True

@@ -46,9 +46,9 @@ def specialize_functions(
 ) -> tuple[Any, int]:
     """Return a copy of the ModelProto in which calls with different parameters call different copies of a function.
 
-    Parameters differ if one call omits an input or attribute that another call gives. Inputs and attributes count only
-    if a node that may change reads them. In each copy, the inputs and attributes that its calls omit are absent. Calls
-    are changed to the name of their copy.
+    Parameters differ if one call omits an input or attribute that another call gives. An input or attribute counts only
+    if a node that may change reads it. Each call gets the name of the copy for its parameters. In a copy, nodes read ""
+    in place of an omitted input, and lack the attributes that refer to an omitted attribute.
 
     Args:
         index: The index of the model.

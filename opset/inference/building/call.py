@@ -68,8 +68,8 @@ class Call:
         Unknown if the value to rename is not known.
         """
         changes = schema.change.attributes if schema.change is not None else {}
-        values = {name: self.attribute(name) for name, change in changes.items() if change.values}
-        known = {name: translate_value(schema, name, value) for name, value in values.items() if value is not None}
+        renamed = [name for name, change in changes.items() if change.values]
+        known = {name: translate_value(schema, name, self.attribute(name)) for name in renamed}
         return replace(self, schema=schema, types=types, match=None, _attributes=known, _completed={})
 
     @property

@@ -52,9 +52,9 @@ class StatedTypes:
     def enter_initializers(self, scope: Scope, passed: Collection[str]) -> None:
         """Record in a scope the initializers of its graph, with their types and tensors.
 
-        `passed` has the names of the inputs that a caller may pass. An initializer with such a name is only a default.
-        Its tensor is not recorded, and its element type only if no type of the input is known. For a sparse
-        initializer, only the type is recorded.
+        `passed` has the names of the inputs that a caller may pass. If an initializer has such a name, it is only a
+        default of the input, so its tensor is not recorded. Its element type is recorded if the input has no known
+        type. For a sparse initializer, only the type is recorded.
         """
         types = scope.types
         tensors = scope.tensors

@@ -55,11 +55,11 @@ def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B143", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each constraint whose checked conditions changed, or that only one version checks.
+    """Yield a finding for each constraint whose checked conditions differ between the versions of a pair.
 
-    Only constraints that both versions have under the same label are compared. If only the newer version checks the
-    constraint, the finding is a warning. Nothing is yielded for a constraint that is checked by conditions in one
-    version, and by the declaration of an attribute in the other.
+    A constraint is compared if its label, such as C1, is in the prose of each version. A finding is only a warning if
+    the older version has no conditions for the constraint. Conditions may be replaced by the declaration of an
+    attribute, such as its `range`, or the reverse: nothing is yielded for this.
     """
     for label in pair.new.docs.constraints:
         old, new = _condition_texts(pair.old, label), _condition_texts(pair.new, label)
