@@ -65,8 +65,9 @@ class BodyConversion:
     def plan(self) -> BodyPlan:
         """Return the nodes that replace others in this body, and the refusals; nodes of the body are not changed yet.
 
-        Converted nodes are added to the `actions` of the conversion, and nodes that stay are counted in it (`kept`,
-        `passed`). New initializers are added to the body at once. Raises BudgetExceeded if the budget is used up.
+        The conversion records what happens to each node: a replaced node is added to its `actions`. A node that stays
+        is counted in its `kept`, or in its `passed` if the node's operator has no schema to check it by. New
+        initializers are added to the body at once. Raises BudgetExceeded if the budget is used up.
         """
         conversion = self._context.conversion
         replaced: dict[int, list[Any]] = {}

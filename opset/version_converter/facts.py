@@ -348,12 +348,20 @@ class ValueFacts:
         return Constant(element, dims, values)
 
     def stored_constant(self, name: str, limit: int) -> Constant | None:
-        """Return the elements of a value that an initializer or the `value` of a Constant node holds as a tensor.
+        """Return the elements of a value that an initializer, or a Constant node in `value`, stores as a tensor.
 
-        The value may be one of this body, or of a body around it. Returns None for any other value, and for an
-        initializer that a caller may override. Also returns None for an unknown element type, and for more than `limit`
-        elements. The budget is charged for the elements; BudgetExceeded is raised if it is used up. `large_read` is
-        set: nodes that an adapter makes from the answer must not be copied for similar nodes.
+        The value may be one of this body, or of a body around it. The elements are charged to the budget. `large_read`
+        is set, as similar nodes may read other values: the nodes that an adapter makes are then not copied for similar
+        nodes.
+
+        The result is None in each of these cases:
+
+        - the value is stored in another way, or computed;
+        - it is an initializer that a caller may override;
+        - its element type is unknown;
+        - it has more than `limit` elements.
+
+        Raises BudgetExceeded if the budget is used up.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -421,10 +429,11 @@ class ValueFacts:
         return None if home is None or home.body.root.function else home._stated_type(name)
 
     def types(self, names: Sequence[str]) -> list[tuple[str | None, ...]]:
-        """Return the types of the values `names` as text: a list with one tuple, which has them in this order.
+        """Return tuples of the types of the values `names` as text, such as [("tensor(float)", "")].
 
-        In a function whose calls give different types, the list has a tuple for each call. In a tuple, "" stands for an
-        absent value (name ""), and None for an unknown type.
+        A tuple has one entry for each name: "" for the name "", which stands for an absent value, and None for an
+        unknown type. The list mostly has one tuple. In a function whose calls give different types, it has one tuple
+        for each call.
         """
         known = self._types if self.looked_up is None else {}
         shared = tuple([known[name] if name in known else self.type(name) if name else "" for name in names])
@@ -502,7 +511,8 @@ class ValueFacts:
     def graph_shapes(self, name: str, attribute: str) -> list[list[Shape | None]]:
         """Return the shapes of the outputs of a node's subgraph: one list for each run of the subgraph.
 
-        The result is empty if the runs are not all known. All subgraphs of one node have their runs in the same order.
+        A run is an execution of the subgraph. The order of the runs is the same for all subgraphs of the node, such as
+        the branches of If. The result is [] if not all runs are known.
 
         Args:
             name: A value that the node computes.

@@ -11,13 +11,20 @@ import pytest
 import opset
 from opset import parse_model
 from opset.model.elements import NUMBERS
-from opset.opsets.amendments import AMENDMENTS, amendments_of, schema_of_release
+from opset.opsets.amendments import AMENDMENTS, amendments_of, operators_amended_after, schema_of_release
 from opset.opsets.registry import get_schema
 from opset.opsets.releases import RELEASES
 
 ROOT = Path(__file__).parents[2]
 RANDOM = np.random.default_rng(20)
 QKV = {name: RANDOM.normal(size=(2, 3, 4, 8)).astype(np.float32) for name in "qkv"}
+
+
+@pytest.mark.parametrize(
+    ("release", "amended"), [("1.23.0", set()), ("1.22.0", {"Attention"}), ("1.19.0", {"Attention", "Erf"})]
+)
+def test_operators_that_a_later_release_changed(release, amended):
+    assert operators_amended_after(release) == amended
 
 
 def attention(opset_version, attributes):

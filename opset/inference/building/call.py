@@ -105,8 +105,9 @@ class Call:
     def shape(self, index: int) -> tuple[Size, ...] | None:
         """Return the shape of a tensor input; no size in it is None, but a size may be symbolic.
 
-        The result is None if not even the rank is known, or the input is absent or no tensor. Once the declared
-        constraints are checked, the shape includes what follows from them.
+        The result is None if not even the rank is known, or if the input is absent or no tensor. The sizes may also
+        come from the constraints that the operator declares: if these say that two inputs have one shape, it is enough
+        to know one of them. These sizes are there only after the constraints were checked.
         """
         if index in self._completed:
             return self._completed[index]

@@ -358,7 +358,10 @@ def _drop_lost_parts(type_: Type | None, before: Type | None, after: Type | None
 
 
 def _widen_type(type_: Type | None, rankless: bool) -> Type | None:
-    """Return a type with all its sizes unknown or, if `rankless`, all its ranks; None for None."""
+    """Return a type without its sizes: float[?, ?] for float[2, 3]. The result is None if the type is None.
+
+    If `rankless` is True, the ranks are unknown, too.
+    """
     return drop_shapes(type_) if rankless else map_sizes(type_, lambda size: None)
 
 
@@ -409,19 +412,19 @@ def _count_iterations(call: Call) -> tuple[Size | None, int]:
 
 
 def _limit_iterations(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
-    """Return how often a Loop with a condition runs, None if unknown, and how often it certainly runs at least.
+    """Return how often a Loop with a condition runs (None if unknown), and the least number of times that is certain.
 
-    The condition is taken to be true before the first iteration. It is computed by the body for the next iteration:
+    The Loop is taken to run a first iteration if M allows one, as if its condition was true before it. The body's
+    first output is the condition for the next iteration:
 
-    - always true: the Loop runs `most` times, and at least `least` times;
-    - always false: it runs at most once;
+    - always true: the result is `most` and `least`;
+    - always false: the Loop runs at most once;
     - unknown: it runs once if M is 1. For any other M, the number is unknown.
 
-    If the condition is not always true, at most one iteration is certain.
+    If the condition is not always true, the least number is at most 1.
 
     Args:
-        condition: the body's first output, which decides whether there is another iteration; None if its elements are
-            unknown.
+        condition: the body's first output; None if its elements are unknown.
         most: the number of iterations that the input M allows, None if M is unknown or absent.
         least: the least number of iterations that M makes certain: 0 if M is unknown, 1 if it is absent.
     """

@@ -345,7 +345,8 @@ def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding
 def check_removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S208 for each removed attribute that is not declared as ignored, renamed or turned into an input.
 
-    A version is skipped if its `change:` block declares another adapter `up` than "derived".
+    A version is checked only if its `change:` block declares the adapter `up` as "derived", not as "written" or
+    "impossible".
     """
     for name, declared, step in changed_attributes(operator):
         renamed = (change.renamed for change in step.change.attributes.values())

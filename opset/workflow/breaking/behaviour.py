@@ -120,10 +120,10 @@ def _is_declared_by_attribute(version: Version, label: str) -> bool:
 
 
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
-    """Return the new labels under which `other` has the constraint `label` of `version`; [] if there are none.
+    """Return the labels under which `other` has the constraint `label` of `version`, if the constraint was relabeled.
 
-    A constraint is the same if its text and its checked conditions are equal. If the text of `label` is the same in
-    both versions, the result is [].
+    A constraint is the same if its text and its checked conditions are equal. If C2 of `version` is C3 of `other`, the
+    result for "C2" is ["C3"]. It is [] if `other` has no such constraint, or has the same text at `label` itself.
     """
     text = version.docs.constraints[label]
     if other.docs.constraints.get(label) == text:
