@@ -3,6 +3,8 @@
 import copy
 import dataclasses
 import pickle
+import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import onnx
@@ -11,6 +13,7 @@ import pytest
 import opset
 from opset.errors import FindingList
 from opset.html_text import MOST_CHARACTERS, MOST_ROWS, Table, html_of, missing_attribute
+from opset.schemas.model import Docs
 from opset.verification.report import FirstDifference
 from tests.cli.commands import REFUSED, SMALL
 
@@ -117,6 +120,8 @@ def test_the_lines_say_what_matters():
     assert repr(refused).startswith("<Conversion refused") and "StringConcat" in refused._repr_html_()
     assert repr(opset.infer(given)) == "<Inference 3 known>"
     assert repr(opset.get_schema("Softmax")) == "<OpSchema ai.onnx Softmax 13 (input; axis) -> (output)>"
+    words = replace(opset.get_schema("Softmax"), prose=lambda: Docs(doc="It is\n\nso."))._repr_html_()
+    assert re.findall(r"<td[^>]*>([^<]*)<", words)[:2] == ["It is", "so."]
     assert repr(FindingList()) == "<FindingList of 0>"
     assert repr(opset.Finding("C204", "it would", "node 'a'")) == "<Finding C204: it would at node 'a'>"
 

@@ -132,10 +132,11 @@ def _name_faults_in_graphs(made: Any, is_known: Callable[[str], bool]) -> Iterat
 
 
 def _signature_faults(call: AdapterCall) -> Iterator[str]:
-    """Yield the end of a message for each node made by the adapter that does not fit its operator.
+    """Yield the end of a message for each fault of a node that the adapter made, such as an unknown attribute.
 
-    Nodes in subgraphs are checked, too. Left out are calls of model-local functions, and nodes of domains without
-    schemas.
+    A node has a fault if its operator does not exist at the node's version, or if the operator's schema does not allow
+    the node. Nodes in subgraphs are checked, too. Calls of model-local functions are left out. Nodes of domains without
+    schemas are left out.
     """
     registry = call.registry
     pending: list[tuple[Any, int]] = [*call.op.made]

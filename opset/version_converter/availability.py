@@ -357,9 +357,12 @@ class Availability:
     ) -> Lack | None:
         """Return why a runtime cannot run a node by its operator's function body; None if no reason is known.
 
-        Only the element type of the node's first input counts. The reason names an operator in the body that reads this
-        input, and of which no kernel takes the type. Operators without any kernel are not looked at. The result is
-        None if the type is unknown, or if a body casts it to a wider type. `opset` is the opset that the model imports.
+        There is a reason if a node in the body reads the first input, and no kernel of that inner node's operator takes
+        the element type of this input. The reason names the inner operator. An inner operator without any kernel gives
+        no reason. The result is None if the element type is unknown, or if a body casts it to another type first.
+
+        `schema` is the version of the node's operator. `opset` is the opset of ai.onnx that the model imports. `facts`
+        are those about the values of the graph or function with the node.
         """
         element = facts.element(node.input[0]) if node.input and node.input[0] else None
         if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):

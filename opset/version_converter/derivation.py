@@ -386,7 +386,7 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
         # Attributes that name an emulated type get the number of the wider one.
         attributes = node.schema.attributes.values()
         declared = [attr.name for attr in attributes if attr.kind == DATA_TYPE and attr.type == "int"]
-        elements = {name: element_name(node.attr(name)) or "" for name in declared if node.has(name)}
+        elements = {name: element_name(node.attr(name)) or "" for name in declared}
         stated = {name: NUMBERS[wider[element]] for name, element in elements.items() if element in wider}
         if stated or any(node.element(index) in wider for index in range(len(node.inputs))):
             return _emulate_types(derived, op, node, stated)

@@ -131,10 +131,14 @@ def lack_of_types(
 
 
 def computed_as(element: str, runtime: Runtime | None, allowed: frozenset[str] | None) -> str:
-    """Return the element type in which a runtime computes values of type `element`.
+    """Return the element type in which a runtime computes values of type `element`, such as "float" for "float16".
 
-    If `allowed` contains `element`, the result is `element`. If not, it is the type to which the runtime casts
-    `element`, if it does so. `allowed` is None for all types. Without a runtime, nothing is cast.
+    The result is `element` itself if a kernel takes it, or if the runtime does not cast it to another type.
+
+    Args:
+        element: The element type in the model.
+        runtime: The runtime; None if there is none, so that nothing is cast.
+        allowed: The element types that the kernel takes; None if it takes all.
     """
     return element if runtime is None or allowed is None or element in allowed else runtime.cast_of(element)
 

@@ -207,7 +207,7 @@ def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[
     scopes_of: dict[Body, list[Scope]] = {}
     functions = {function_key(body.proto): body for body in bodies if body.function}
     inside: dict[Body, list[Body]] = {}
-    doubtful = [functions[key] for key in engine.calls.omitted if key in functions]
+    doubtful = [functions[key] for key in engine.calls.omitted]
     roots = 0
     for body in bodies:
         if body.function:

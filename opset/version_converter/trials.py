@@ -171,9 +171,10 @@ class Trial(NamedTuple):
     """The IR version of the model; 0 stands for the lowest that serves."""
 
     def load(self) -> str:
-        """Load the model of the node in the installed runtime; return "" if it loads, else the reason why it does not.
+        """Load a model of only the node in the installed runtime; return "" if it loads, else the reason why not.
 
-        If no such model can be made, this is the reason. Raises UsageError T224 if the runtime crashes again and again.
+        If no model of only the node can be made, the reason says so. Raises UsageError T224 if the runtime crashes
+        repeatedly.
         """
         assert self.runtime.loader is not None
         try:

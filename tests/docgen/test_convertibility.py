@@ -55,6 +55,11 @@ def test_an_attribute_that_the_target_lacks_is_dropped_where_it_has_the_old_valu
     assert ("C204", "`count_include_pad` is not 0: version 1 has no such attribute") in refusals("AveragePool", "7-1")
 
 
+def test_types_that_the_target_lacks_are_refused_once():
+    lost = "C202", "version 6 does not take bfloat16 as `T`"
+    assert refusals("Abs", "13-6") == {lost, ("C203", "the type of an input or output is not known")}
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     """The table of Stretch, whose outcomes `opset test --record` wrote."""
@@ -104,6 +109,36 @@ down("Stretch", since=2, domain="com.example")(lambda op, node: op.Absent(op.Rel
     assert (up["kind"], down["kind"]) == ("adapt", "adapt")
 
 
+def test_an_input_without_an_equal_after_one_that_becomes_an_attribute(tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    (tmp_path / "com.acme" / "Cut.yaml").write_text("""operator: Cut
+family: acme
+versions:
+- since: 2
+  change:
+    inputs: {added: [size, offset]}
+    attributes: {size: {removed: ints, input: size}}
+    meaning: It may begin elsewhere.
+    adapters: {up: derived, down: derived}
+  doc: Cuts.
+  inputs:
+  - {name: X, type: tensor(float), doc: values}
+  - {name: size, type: tensor(int64), doc: how many}
+  - {name: offset, type: tensor(int64), optional: true, doc: from where}
+  outputs: [{name: Y, type: tensor(float), doc: some}]
+- since: 1
+  doc: Cuts.
+  inputs: [{name: X, type: tensor(float), doc: values}]
+  outputs: [{name: Y, type: tensor(float), doc: some}]
+  attributes: {size: {type: ints, required: true, doc: how many}}
+""")
+    found = Convertibility(registry_with([tmp_path])).table_of("Cut", "com.acme")["transitions"]
+    assert [(each["code"], each["why"]) for each in found[1]["refusals"]] == [
+        ("C204", "the input `offset` is used, which version 1 does not have"),
+        ("C205", "the input `size` is computed at run time"),
+    ]
+
+
 def test_adapters_that_are_not_run_refuse():
     found = Convertibility(registry_with([], data=[OWN])).table_of("Stretch", "com.example")
     assert {each["refusals"][0]["code"] for each in found["transitions"]} == {"C105"}
@@ -116,6 +151,7 @@ def test_an_operator_is_lowered_by_its_function_body():
     assert names(found["operators"]) == ["Add", "Cast", "Erf", "Mul", "Tanh"]
     assert found["lowered"] == [{"domain": "ai.onnx", "operator": "Erf", "below": 9}]
     assert transition("Gelu", "20-lowered")["how"] == "body"
+    assert row("Add", "", 14, 6)["through"] and not row("Add", "", 14, 6)["lowered"]
 
 
 def test_a_withdrawn_operator_becomes_its_replacement():

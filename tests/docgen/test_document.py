@@ -12,7 +12,7 @@ import opset.docgen
 from opset.docgen import document as document_module
 from opset.docgen import documentation
 from opset.docgen.convertibility import Convertibility
-from opset.docgen.operator_pages import _example_data
+from opset.docgen.operator_pages import _comparisons_data, _example_data
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
 from opset.schemas import model
@@ -267,3 +267,19 @@ def test_a_page_shows_the_elements_of_an_attribute_that_is_a_tensor():
     examples = [each for each in registry.examples("ConstantOfShape", "") if "value" in each.attributes]
     shown = [_example_data(tuple(versions), each, 1, 23)["attributes"] for each in examples]
     assert shown and not any("content" in each["text"] for attributes in shown for each in attributes)
+
+
+def test_the_difference_of_two_versions_leads_to_what_each_version_between_them_says():
+    registry = default_registry()
+    table = _comparisons_data(registry, registry.versions("Cast", "")[:4])
+    assert table["columns"] == [6, 9, 13]
+    assert [(each["title"], each["said"]) for each in table["pairs"]] == [
+        ("1 → 6", [6]),
+        ("1 → 9", [6, 9]),
+        ("1 → 13", [6, 9]),
+        ("6 → 9", [9]),
+        ("6 → 13", [9]),
+        ("9 → 13", []),
+    ]
+    cells = [[each and each["title"] for each in row["cells"]] for row in table["rows"]]
+    assert cells == [["1 → 6", "1 → 9", "1 → 13"], [None, "6 → 9", "6 → 13"], [None, None, "9 → 13"]]

@@ -92,6 +92,12 @@ def test_a_page_lists_the_operators_that_the_tables_have(spec):
         assert len(listed) >= 0.9 * len(runtime.operators(domain))
 
 
+def test_an_operator_that_no_release_reaches_is_not_listed():
+    of_runtime = facts()["migraphx"]
+    assert "Attention" in of_runtime.table.operators("") and ("", "Attention") not in of_runtime.operators
+    assert ("", "Abs") in of_runtime.operators and all(map(of_runtime.runs_of, of_runtime.operators))
+
+
 def test_versions_and_releases_with_equal_facts_share_a_row():
     tensorrt, cpu = facts()["tensorrt"], facts()["onnxruntime-cpu"]
     rows = [

@@ -90,6 +90,8 @@ def test_headings_of_a_page_have_the_ids_that_links_use():
     ]
     page = text.html("# A\n## A-1\n## A\n## A", page=True)  # as GitHub's are
     assert [element.get("id") for element in parsed(page) if element.get("id")] == ["a", "a-1", "a-2", "a-3"]
+    (heading,) = [each.get("id") for each in parsed(text.html("# ![it](a.png) B `c` *d*", page=True)) if each.get("id")]
+    assert heading == "b-c-d"  # as on GitHub, without the words for a picture
     assert text.html("# A") == '<p class="heading">A</p>\n'
 
 

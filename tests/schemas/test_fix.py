@@ -145,3 +145,17 @@ def test_a_transition_that_says_nothing(tmp_path):
     for said in ({"meaning": "it"}, {"clarified": "it"}):
         assert not is_unexplained(Transition(step.old, step.old, equal.change._replace(**said)))
     assert not is_unexplained(Transition(step.old, step.new, equal.change))
+
+
+def test_a_string_is_no_graph(tmp_path):
+    text = RIGHT.replace("  attributes:\n", "  attributes:\n    mode: {type: string, doc: it}\n", 1)
+    graph = "g (float[N] a) => (float[N] b) { b = Neg (a) }"
+    example = f"""examples:
+- name: text
+  since: 2
+  attributes: {{mode: "{graph}"}}
+  inputs: [{{float: [1, 2]}}, {{float: 2}}]
+  outputs: [{{float: [2, 4]}}]
+"""
+    path = write(tmp_path, text + example)
+    assert graph in fixed_text(load_operator(path, SETS), SETS)

@@ -35,6 +35,8 @@ def test_compiled_schemas_are_those_that_were_read():
             assert made == schema
             assert made.change == schema.change
             assert make_docs(prose, operator.domain, operator.name, schema.since_version) == docs
+        _, _, *bodies = index["operators"][operator.domain][operator.name]
+        assert len(bodies) == len({*map(json.dumps, bodies)})  # one that several versions have is stored once
 
 
 @pytest.fixture

@@ -967,6 +967,42 @@ def test_a_broken_file_of_type_sets_hides_nothing_else(tmp_path):
     assert codes(lint([tmp_path])) == ["S107", "S219", "S230"]
 
 
+def test_s230_sets_may_share_some_of_their_types(tmp_path):
+    write(tmp_path, TEXT.replace("T: floats\n", "T: [floats, floats_to_32, bool]\n"))
+    assert codes(lint([tmp_path])) == ["S201"]
+    write(tmp_path, TEXT.replace("T: floats\n", "T: [floats, floats_to_32, bfloat16, bool]\n"))
+    assert codes(lint([tmp_path])) == ["S201", "S230"]
+
+
+def test_s244_is_found_beside_a_version_whose_body_has_faults(tmp_path):
+    text = with_body(("opset: 13", "one = Constant <value_float = 1.0> () by_one = Mul (by, one) Y = Mul (X, by_one)"))
+    older = "  function:\n  - opset: 13\n    nodes: Y = Mul (X)\n"
+    found = lint([write(tmp_path, text.replace("  function: null\n", older))])
+    assert {*codes(found)} == {"S235", "S244"}
+
+
+def test_what_is_found_of_functions_beside_faults_in_a_file(tmp_path):
+    write(tmp_path, TEXT.replace("Scale", "Other"), "Other")
+    hooks = Hooks([], [("com.acme", "Scale", 9), ("com.acme", "Other", 1)], None)
+    lacking = [f"S224 com.acme/Scale.yaml:{line}:3" for line in (4, 19)]
+    for edit, expected in (
+        (("", ""), [*lacking, "S225 com.acme/Scale.yaml"]),
+        (("like: 2", "like: 2\n  doc: 3"), ["S105 com.acme/Scale.yaml:21:8", *lacking]),
+        (("doc: what is scaled", "dok: x"), ["S103 com.acme/Scale.yaml:11:24"]),
+    ):
+        write(tmp_path, TEXT.replace(*edit))
+        found = check_target(folder_of_domains(tmp_path), lambda families: hooks).findings
+        told = [f"{each.code} {each.place.removeprefix(f'{tmp_path}/')}" for each in found]
+        assert sorted(each for each in told if "S220" not in each) == sorted(expected)
+
+
+def test_a_body_serves_up_to_the_next_one(tmp_path):
+    found = lint([write(tmp_path, with_body(*((f"opset: {opset}", PRODUCT) for opset in (7, 13, 14))))])
+    assert [each.message for each in found if each.code == "S244"] == [
+        "the function body of opset 7 cannot take tensor(bfloat16)"
+    ]
+
+
 def test_a_file_has_the_findings_that_it_has_in_its_folder(tmp_path):
     body = with_body(("opset: 13", "Y = com.acme.Other (X, by)"))
     write(tmp_path, body.replace(", doc: where", ""))

@@ -418,7 +418,7 @@ BROKEN = {
     "default of a graph": (ONE + "  attributes:\n    a: {type: graph, default: x}\n", ["S105 7:31"]),
     "required with default": (ONE + "  attributes:\n    a: {type: int, default: 1, required: true}\n", ["S103 7:20"]),
     "pair": (NEWER + "    attributes: {a: {default: 1}}\n" + OLD, ["S105 8:31"]),
-    "sign": (NEWER + "    types: {T: [float]}\n" + OLD, ["S105 8:17"]),
+    "sign": (NEWER + "    types: {T: [float, double]}\n" + OLD, ["S105 8:17", "S105 8:24"]),
     "signed type": (NEWER + "    types: {T: [+floatz]}\n" + OLD, ["S107 8:17"]),
     "new or gone": (NEWER + "    types: {T: old}\n" + OLD, ["S105 8:16"]),
     "change of a parameter": (NEWER + "    inputs: {moved: [X]}\n" + OLD, ["S103 8:14"]),

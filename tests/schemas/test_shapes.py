@@ -214,6 +214,8 @@ def test_what_is_bound_is_what_certainly_fits(tmp_path):
     text = 'C1: {broadcast: {W: "(a, b)"}, shape: {X: "(a, b)"}}'
     assert match(tmp_path, text, (N, 4), (3, 1), algebra=SIZES).sizes == {"a": 3, "b": 4}
     assert match(tmp_path, text, None, (3, 1), algebra=SIZES).sizes == {"a": 3, "b": None}
+    text = 'C1: {broadcast: {W: "(a, 4)"}, shape: {X: "(a, _)"}}'
+    assert match(tmp_path, text, None, (3, 1), algebra=SIZES).sizes == {"a": 3}
 
 
 @pytest.mark.parametrize(

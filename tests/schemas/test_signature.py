@@ -70,6 +70,28 @@ def test_misfits(schema, facts, expected):
     assert kinds(schema, **facts) == expected
 
 
+def test_a_value_may_stand_for_an_optional_beside_an_optional():
+    types = [FLOAT, f"optional({FLOAT})"]
+    schema = replace(ADD, types={"T": tuple(types)})
+    assert kinds(schema, inputs=types) == [signature.TIED_TYPES]
+    assert kinds(schema, inputs=types, bare_optionals=True) == []
+    assert kinds(ADD, inputs=types, bare_optionals=True) == [signature.INPUT_TYPE]
+
+
+def test_another_version_that_a_node_fits():
+    versions = [replace(ADD, since_version=since, deprecated=since == 6) for since in range(3, 9)]
+    versions[3:] = [replace(each, inputs=each.inputs[:1]) for each in versions[3:]]  # from version 6 on
+
+    def fitting(since, count):
+        schema = next(each for each in versions if each.since_version == since)
+        found = signature.version_that_fits(versions, schema, ["x"] * count, ["y"], {})
+        return found and found.since_version
+
+    assert [fitting(since, 1) for since in (3, 5, 6, 7, 8)] == [7, 7, 7, 8, 7]
+    assert [fitting(since, 2) for since in (3, 4, 5, 7)] == [4, 5, 4, 5]
+    assert fitting(3, 3) is None
+
+
 def test_a_misfit_says_what_and_why():
     (misfit,) = misfits(ADD, inputs=[FLOAT, INT64])
     assert (misfit.what, misfit.name) == ("the input 'B' is tensor(int64), and 'A' is tensor(float)", "B")

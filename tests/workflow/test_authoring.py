@@ -325,6 +325,9 @@ def test_a_change_block_keeps_the_lines_that_do_not_differ(folder):
     bump("com.acme.Thin")
     change = "    # said by hand\n    meaning: It is wider.\n    types: {T: [+int32]}\n    adapters: {up: derived"
     assert change in path.read_text()
+    path.write_text(path.read_text().replace("types: {T: [+int32]}", "types:\n      # as asked for\n      T: [+int8]"))
+    bump("com.acme.Thin")
+    assert "      # as asked for\n    types: {T: [+int32]}\n" in path.read_text()
     path.write_text(path.read_text().replace("types: {T: [+int32]}", "types: {T: [+int8]}  # why"))
     with pytest.raises(UsageError, match="comments of this change block would be lost"):
         bump("com.acme.Thin")

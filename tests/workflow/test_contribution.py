@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from opset.errors import Finding, UsageError
+from opset.errors import Finding, RunError, UsageError
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
 from opset.schemas.model import Example, ExampleValue, Parameter
@@ -25,7 +25,12 @@ from opset.workflow.contribution.checklist import (
     checks,
     markdown_lines,
 )
-from opset.workflow.contribution.checks import check_attributes, check_rank, check_version_number
+from opset.workflow.contribution.checks import (
+    check_attributes,
+    check_computed_examples,
+    check_rank,
+    check_version_number,
+)
 from opset.workflow.contribution.reviewed_version import MISSING, NOT_APPLICABLE, OPEN, PASSED
 from opset.workflow.examples.runner import InferenceGap
 from tests.cli.commands import run, run_json
@@ -313,6 +318,29 @@ def test_a_kernel_of_no_operator_is_no_fault_of_another(folder):
     path.write_text(path.read_text() + stub.replace("Thick", "Thin").replace("SINCE", ", since=9"))
     missing, _ = found(candidate(folder, "Thin"), "computed")
     assert missing.why.startswith("the kernel of com.acme.Thin 9 (@kernel) is never called: ")
+    finding = Finding("T111", "the kernel of com.acme.Thick 1 (@kernel) is never called", "k.py:9", "so", "remove it")
+    own = finding._replace(message=finding.message.replace("Thick", "Thin"), help="")
+    report = SimpleNamespace(findings=[finding, own], passed={"kernel": 0}, skipped={("Thin", "no numpy"): 2})
+    version = SimpleNamespace(
+        title="com.acme.Thin",
+        since=1,
+        test_part=lambda part: report,
+        examples=[],
+        examples_place="e",
+        place_of=lambda *keys: "v",
+    )
+    assert [(each.state, each.why, each.place, each.help) for each in check_computed_examples(version)] == [
+        (MISSING, f"{own.message}: so", "k.py:9", "opset test com.acme.Thin@1 shows it alone"),
+        (MISSING, "no example holds for it", "e", "add one below 'examples:'"),
+        (NOT_APPLICABLE, "2 examples not run: no numpy", "v", ""),
+    ]
+
+
+def test_an_operator_of_another_domain_may_have_the_same_name(folder):
+    (folder / "com.acme" / "Abs.yaml").write_text(MIX.replace("operator: Mix", "operator: Abs"))
+    one = candidate(folder, "Abs")
+    assert one.folder == folder and one.operator.domain == "com.acme"
+    assert one.runner.place_of_key(one.schema, "since") == f"{folder}/com.acme/Abs.yaml:4"
 
 
 def test_a_kernel_that_gives_another_type_does_not_compute_it(folder):
@@ -592,6 +620,22 @@ def test_a_kernel_gives_the_types_of_a_cast_example(monkeypatch, outputs, types,
         schema=None, examples_with_outputs=[example], runner=SimpleNamespace(outputs=lambda schema, cast: given)
     )
     assert type_checks._try_type(version, [0], "tensor(double)") == result
+    version.examples_with_outputs = [example._replace(name="no_cast"), example._replace(name="refused"), example]
+    monkeypatch.setattr(
+        type_checks,
+        "_cast_example",
+        lambda version, each, *others: None if each.name == "no_cast" else each._replace(outputs=stated),
+    )
+
+    def outputs(schema, cast):
+        if cast.name == "refused":
+            raise RunError([Finding("R201", "it is refused", why="so")])
+        return given
+
+    version.runner.outputs = outputs
+    assert type_checks._try_type(version, [0], "tensor(double)") == result
+    version.examples_with_outputs.pop()
+    assert type_checks._try_type(version, [0], "tensor(double)") == (False, "it is refused: so", False)
 
 
 @pytest.mark.parametrize(

@@ -661,6 +661,15 @@ def test_there_are_no_more_processes_than_examples_and_each_may_take_longer_than
     assert asked == [(1, 1, True), (5, 2, True)]
 
 
+def test_code_of_a_folder_that_a_search_led_to_is_not_run(tmp_path):
+    mark = tmp_path / "mark"
+    (tmp_path / "deep").mkdir()
+    domain(tmp_path / "deep", ("kernels.py", "import numpy", f"open({str(mark)!r}, 'w')\nimport numpy"))
+    found = run(tmp_path, "--only", "kernel", "-k", "scalar")
+    assert not mark.exists() and "error" not in found.output
+    assert "was not run, since nobody trusts its folder" in found.output
+
+
 def test_without_trust_nothing_is_run(tmp_path):
     mark = tmp_path / "mark"
     domain(
@@ -956,6 +965,12 @@ def test_outputs_that_differ_from_those_of_an_example():
     assert first.startswith("output 0: ") and last == (
         "output 2: it is tensor(float)[3], and tensor(float)[2] is expected"
     )
+    listed = Example("listed", 1, outputs=(ExampleValue("seq(tensor(float))", [floats] * 3),))
+    assert disagreements(listed, [[right] * 3]) == []
+    assert disagreements(listed, [[wrong, right, wrong]]) == [
+        "output 0: [0] 1 of 2 elements differ; the first at [1]: 3.0 instead of 2.0; "
+        "[2] 1 of 2 elements differ; the first at [1]: 3.0 instead of 2.0"
+    ]
 
 
 def test_a_limit_that_an_example_exceeds():

@@ -16,8 +16,16 @@ from opset.docgen.outcomes import FILE, RecordedOutcome, read_table, tables_of, 
 from opset.errors import Finding, SchemaError
 from opset.opsets.registry import default_registry, registry_with
 from opset.schemas.model import Example, ExampleValue
+from opset.version_converter.routes import Routes
 from opset.workflow.examples.examination import examine_subject
-from opset.workflow.examples.outcomes import plain_forms, record_outcomes, stale_tables, varied_forms, write_tables
+from opset.workflow.examples.outcomes import (
+    _targets,
+    plain_forms,
+    record_outcomes,
+    stale_tables,
+    varied_forms,
+    write_tables,
+)
 
 OWN = Path(__file__).parents[1] / "opsets" / "own"
 ADAPTERS = Path(__file__).parents[2] / "opset" / "adapters"
@@ -200,6 +208,21 @@ def test_a_table_states_known_codes_and_texts(tmp_path, refused):
     with pytest.raises(SchemaError) as caught:
         read_table(tmp_path / FILE)
     assert caught.value.code == "T113"
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "expected"),
+    [
+        ("BatchNormalization", 9, [1, 5, 6, "near 8", "near 14", 15, 28]),
+        ("Softmax", 11, ["near 13", 28]),
+        ("Clip", 11, [1, 5, "near 10"]),
+        ("Upsample", 9, []),
+    ],
+)
+def test_opsets_to_which_outcomes_are_recorded(name, version, expected):
+    registry = default_registry()
+    targets = _targets(Routes(registry), registry, registry.schema(name, version))
+    assert [f"near {each.opsets['']}" if near else each.opsets[""] for each, near in targets] == expected
 
 
 def form(model):

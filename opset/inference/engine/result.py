@@ -450,9 +450,11 @@ def _warnings_of(engine: Engine) -> list[str]:
 def _gaps_in(scope: Scope) -> Iterator[Gap]:
     """Yield a Gap for each node output in a scope whose type or shape is not fully known.
 
-    Symbolic sizes count as known. If the scope is a graph that runs only under a condition, outputs whose stated type
-    contradicts the inferred type are gaps, too. Outputs of a node without problems are left out if the rank of an input
-    is unknown, since the input explains them.
+    A scope is a graph or function. Symbolic sizes count as known. If a node has an input of unknown type or rank, this
+    input explains the unknown outputs. Such a node gives Gaps only if the node has problems itself.
+
+    If a condition decides whether the scope is run, as for a branch of an If, an output whose stated type contradicts
+    the inferred type is also a gap.
     """
     for index, names in enumerate(scope.body.computes):
         coverages = {name: _coverage_of(scope.types.get(name)) for name in names if name}

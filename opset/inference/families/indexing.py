@@ -232,9 +232,10 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _nonzero_flags(call: Call) -> list[bool] | None:
-    """Return whether each element of the first input is nonzero, as a list; None if this is unknown for an element.
+    """Return a list that says for each element of the first input whether it is nonzero.
 
-    If no elements are known (`call.elements(0)` is None), the list is empty.
+    The result is None if one of the elements is unknown, or if a symbolic element may be 0. The list is empty if no
+    elements are known at all (`call.elements(0)` is None).
     """
     flags = []
     for element in call.elements(0) or ():

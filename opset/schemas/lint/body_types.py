@@ -43,7 +43,7 @@ def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> I
     constraints = {each.type for each in schema.inputs}
     for constraint in sorted(constraints & schema.types.keys()):
         for type_ in body.types.get(constraint, schema.types[constraint]):
-            bound = {name: types[0] for name, types in schema.types.items() if name != constraint} | {constraint: type_}
+            bound = {name: types[0] for name, types in schema.types.items()} | {constraint: type_}
             free = {name for name, types in schema.types.items() if name != constraint and len(types) > 1}
             if message := _first_misfit(schema, body, bound, free, versions):
                 yield type_, message

@@ -15,7 +15,7 @@ from opset.opsets.hooks import Layer
 from opset.opsets.registry import default_registry
 from opset.reference.registration import LAYER as KERNELS
 from opset.schemas.index import FOLDER
-from opset.schemas.lint.rules import FAMILIES, SETS_OF_DOMAINS, sets_of_domain
+from opset.schemas.lint.rules import FAMILIES, sets_of_domain
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name, near_miss
 from opset.schemas.type_sets import TypeSets, shortest_expressions
@@ -227,7 +227,8 @@ def _initial_document(original: Operator | None, domain: str, sets: TypeSets, sh
         allowed = sets_of_domain(domain, sets)
         for constraint, types in original.schemas[-1].types.items():
             short = shortest_expressions(types, allowed)
-            if not {*_type_set_names(document["types"][constraint])} <= allowed.keys() | {*_type_set_names(short)}:
+            listed = document["types"][constraint]
+            if not {*map(str, listed if isinstance(listed, list) else [listed])} <= {*allowed, *short}:
                 document["types"][constraint] = short[0] if len(short) == 1 else short
     for side in ("inputs", "outputs"):
         document[side] = [{**each, "doc": ""} for each in document.get(side, [])]
@@ -238,15 +239,6 @@ def _initial_document(original: Operator | None, domain: str, sets: TypeSets, sh
     if document.get("shape") == FUNCTION:
         del document["shape"]
     return document
-
-
-def _type_set_names(expression: Any) -> list[str]:
-    """Return the names in a type expression that are type sets of a single domain, such as "ml_labels".
-
-    They begin with a prefix of SETS_OF_DOMAINS, such as "ml_". `expression` may also be a list of expressions.
-    """
-    texts = expression if isinstance(expression, list) else [expression]
-    return [each for each in map(str, texts) if each.partition("_")[0] in SETS_OF_DOMAINS and "_" in each]
 
 
 def _find_original(like: str, destination: Destination, sets: TypeSets, findings: list[Finding]) -> Operator | None:

@@ -117,8 +117,6 @@ def _siblings_differ(comparison: StateComparison) -> Iterator[RuleFinding]:
         if new_operator and not operator.newest.schema.deprecated and not new_operator.newest.schema.deprecated:
             groups.setdefault((key[0], operator.family, _allowed_types(operator)), []).append(key)
     for keys in groups.values():
-        if len(keys) < 2:
-            continue
         now: dict[Any, list[OperatorState]] = {}
         for key in keys:
             operator = comparison.new.operators[key]

@@ -12,7 +12,7 @@ import pytest
 from opset.budget import Budget, Limits
 from opset.cli.breaking import _registry_for_examples, _split_kind
 from opset.cli.configuration import folders_of
-from opset.errors import ComparisonError
+from opset.errors import ComparisonError, SchemaError
 from opset.opsets.registry import default_registry
 from opset.schemas.index import FOLDER
 from opset.schemas.model import Docs, OpSchema
@@ -273,6 +273,18 @@ def test_all_files_of_a_revision_are_read_with_one_budget(repository, monkeypatc
         steps.append(budget.steps)
         assert len(found.operators) == len(steps)
     assert steps[1] >= 2 * steps[0] - 1 > 1
+
+
+def test_faults_of_a_revision_are_told_up_to_a_number(monkeypatch):
+    files = [revisions.Blob(f"com.acme/Op{number}.yaml", "") for number in range(4)]
+    contents = {each.path: b"operator: [" for each in files}
+    revision = revisions.Revision(Path("schemas"), "schemas/", "v1", "", tuple(files))
+    for most, count in ((2, 3), (9, 4)):
+        monkeypatch.setattr(revisions, "MAX_FINDINGS", most)
+        with pytest.raises(SchemaError) as caught:
+            revisions._read_state(revision, files, {}, contents)
+        places = [each.place.partition(".yaml")[0] for each in caught.value.findings]
+        assert places == [f"v1:schemas/com.acme/Op{number}" for number in range(count)]
 
 
 def test_what_holds_no_operator_is_not_compared(repository):

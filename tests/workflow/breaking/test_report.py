@@ -108,6 +108,13 @@ def test_markdown():
     (first, *_), (strict, *_) = markdown_lines(report(WARNED)), markdown_lines(report(WARNED), strict=True)
     assert first.startswith("### Clean: ") and strict.startswith("### Breaking: ")
     assert markdown_lines(report()) == ["### Clean: old beside new: no breaks, no warnings, no notices", ""]
+    helpless = BREAK._replace(help="")
+    assert markdown_lines(report(helpless))[-1].startswith("| error |")
+    assert markdown_lines(report(helpless, BREAK._replace(version=4), BREAK))[-3:] == [
+        "What mends it:",
+        "",
+        "- restore it",
+    ]
     long = markdown_lines(report(BREAK._replace(message="x" * 1001)))[4]
     assert f"| {'x' * 999}… |" in long
     assert f"| {'x' * 1000} |" in markdown_lines(report(BREAK._replace(message="x" * 1000)))[4]

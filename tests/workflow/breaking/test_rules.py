@@ -83,6 +83,44 @@ def test_beside_a_release_the_lock_shows_edits_of_released_versions():
         assert "signatures alone" in report.notes[0]
 
 
+def test_a_release_has_what_its_opsets_reach():
+    present = standard_state()
+    keys = ("", "Cast"), ("", "Relu"), ("ai.onnx.ml", "TreeEnsemble"), ("", "Gelu")
+    state = release_state(release("1.14.0"), replace(present, operators={key: present.operators[key] for key in keys}))
+    assert {key: [*each.versions] for key, each in state.operators.items()} == {
+        ("", "Cast"): [1, 6, 9, 13, 19],
+        ("", "Relu"): [1, 6, 13, 14],
+    }
+    before, now = (each.operators["", "Cast"].examples for each in (state, present))
+    assert before == tuple(each for each in now if each.since <= 19) != now
+
+
+def test_a_domain_is_gone_though_one_before_it_is_not():
+    state = golden.state("B101", "old")
+    (one,) = {each.domain: each for each in state.operators.values()}.values()
+    domains = "com.aaa", "com.bbb", "com.ccc"
+    old = replace(state, operators={(each, one.name): replace(one, domain=each) for each in domains})
+    new = replace(old, operators={key: each for key, each in old.operators.items() if key[0] == "com.bbb"})
+    assert [(each.domain, each.message) for each in compare(old, new, rules=["B101"]).findings] == [
+        (each, "the domain, of 1 operator, is gone; com.bbb has operators of the same names") for each in domains[::2]
+    ]
+
+
+def test_choices_that_name_a_type_constraint_may_follow_it():
+    thin = golden.state("B127", "old").operators["com.acme", "Thin"].newest.schema
+    types = {"T": ("tensor(float)",), "U": ("tensor(float)",)}
+
+    def of_choice(choice, variable):
+        attributes = {"to": Attribute("to", "int", kind="data_type", choices=(choice,))}
+        sides = {side: (getattr(thin, side)[0]._replace(type=variable),) for side in ("inputs", "outputs")}
+        return edited("B127", {"attributes": attributes, "types": types, **sides})
+
+    old = of_choice("T", "T")
+    assert not compare(old, of_choice("U", "U"), rules=["B127"]).findings
+    (found,) = compare(old, of_choice("U", "T"), rules=["B127"]).findings
+    assert found.message == "'choices' of the attribute 'to' changed: [T] -> [U]"
+
+
 def test_the_lock_shows_edits_that_no_comparison_shows():
     new = golden.state("B190", "new")
     ((key, operator),) = new.operators.items()
@@ -170,6 +208,35 @@ def test_an_integer_in_a_tensor_of_floats_is_the_float(element):
     other = Example("other", since)
     assert not compare(with_outputs(1, 2), with_outputs(1.0, 2.0, other=other), rules=["B171", "B172"]).findings
     assert compare(with_outputs(1, 2), with_outputs(1.0, 3.0), rules=["B172"]).findings
+
+
+def test_an_example_is_compared_with_one_of_its_version_that_has_its_inputs():
+    (key, operator), *_ = (state := golden.state("B171", "old")).operators.items()
+    version = operator.newest
+    one, two = (ExampleValue("tensor(float)", [each], (1,)) for each in (1.0, 2.0))
+
+    def with_examples(**versions):
+        changed = {
+            int(since[1:]): replace(
+                version,
+                schema=replace(version.schema, since_version=int(since[1:])),
+                examples={name: Example(name, 1, inputs=(one,), outputs=(each,)) for name, each in examples.items()},
+            )
+            for since, examples in versions.items()
+        }
+        return replace(state, operators={key: replace(operator, versions=changed, place_of=None)})
+
+    def found(old, new):
+        rules = ["B171", "B172", "B173"]
+        return [each.message for each in compare(with_examples(**old), with_examples(**new), rules=rules).findings]
+
+    wrong = ["the example 'a' gives another result (version 2)"]
+    assert found({"v1": {"a": one}, "v2": {"a": one}}, {"v1": {"a": one}, "v2": {"a": two}}) == wrong
+    assert found({"v1": {"a": one}, "v2": {"a": one}}, {"v2": {"a": two}}) == wrong
+    assert found({"v2": {"a": one}}, {"v2": {"b": two, "c": one, "d": two}}) == [
+        "the example 'a' is called 'c' now (version 2)"
+    ]
+    assert found({"v2": {"a": one}}, {"v2": {"c": one, "a": two}}) == wrong
 
 
 @pytest.mark.parametrize("zeros", [[-0.0, -0.0], [0.0, -0.0], [-0.0, 0.0]])
