@@ -356,8 +356,7 @@ def attribute_fixes(index: Indexed, registry: Registry) -> Iterator[AttributeFix
                 continue
             if operator not in known:
                 schema = None if operator[1] else registry.schema(operator[0], version)
-                listed = quirks.quirks_of(operator[0], version)
-                spelled = {each.attribute for each in listed if each.values or each.action == quirks.MEND}
+                spelled = {each.attribute for each in quirks.quirks_of(operator[0], version)}
                 known[operator] = schema, schema.attributes.keys() - spelled if schema is not None else ()
             schema, names = known[operator]
             if schema is None:

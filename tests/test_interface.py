@@ -713,6 +713,8 @@ def test_large_data_that_only_one_model_has_or_of_other_length_differs(tmp_path)
     for before, after in (segments, (segments[0], []), ([], segments[1])):
         assert [*content_changes._data_changes(old, new, before, after)] == [("weights", "data in the file", "", "")]
     assert [*content_changes._data_changes(old, old, segments[0], segments[0])] == []
+    after_same = [*segments[0], *segments[0]], [*segments[0], *segments[1]]
+    assert [*content_changes._data_changes(old, new, *after_same)] == [("weights", "data in the file", "", "")]
 
 
 def outside(folder, data):

@@ -331,11 +331,15 @@ class Convertibility:
         return self._fates[query]
 
     def _prerequisites(self, query: Query) -> list[Query]:
-        """Return the queries to `_fate_of` whose answers are needed to answer `query`.
+        """Return the queries that have to be answered before `query` can be.
 
-        A query is ((domain, operator), version, target opset). If a transition makes other operators, there is a query
-        about each of them. One more query is about the operator itself after the transition. The list is empty if no
-        transition is needed.
+        A query is ((domain, operator), version, target opset). It asks what may happen to the nodes of an operator
+        version on the way to the target opset. The first step of this way, to the next version up or down, decides:
+
+        - there is a query about each other operator that the step makes, if it can be made;
+        - there is a query about the operator itself at the next version, if nodes go on as this operator.
+
+        The list is empty if no step is needed or known.
         """
         key, _, target = query
         transition = self._first_transition(query)
@@ -418,10 +422,10 @@ class Convertibility:
         return sinces[index] - 1 if index < len(sinces) else self._registry.domains[key[0]]
 
     def _spans_of(self, key: Key, first: int) -> list[Span]:
-        """Return the ranges (first, last) of opsets, lowest first, in which no operator of the domain changes.
+        """Return ranges (first, last) of opsets within which no operator of the domain changes, lowest first.
 
-        Ranges that begin before `first` are left out. If the domain has more than MOST_TARGETS ranges, the result has
-        longer ones, in which the operator `key`, (domain, operator), does not change, but others may.
+        `key` is (domain, operator). If the domain has more than MOST_TARGETS such ranges, the result has the ranges
+        within which this one operator does not change. Ranges that begin before the opset `first` are left out.
         """
         domain = key[0]
         if domain not in self._spans:
@@ -573,10 +577,11 @@ def _first_opset_of_types(step: RouteStep) -> int:
 
 
 def _operators_of_bodies(schema: OpSchema, opset: int) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
-    """Return (operators in at least one function body, operators in all bodies, refusals) for an operator at `opset`.
+    """Return (operators in any body, operators in all bodies, refusals) for the function bodies of an operator.
 
-    Operators are (domain, name). CastLike counts as Cast, which is never among the operators in all bodies. The
-    refusals, as plain data, say why a node may fit none of the bodies.
+    `opset` is the opset of the bodies. Operators are (domain, name). Cast stands for CastLike, and for the casts to a
+    wider type that a body may declare. Cast is left out of the operators in all bodies, since some nodes need none.
+    The refusals, as plain data, say why a node may fit none of the bodies.
     """
     bodies = schema.function_bodies(opset) if not schema.domain else schema.function
     used = []

@@ -195,10 +195,11 @@ def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str,
 
 
 def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
-    """Return a sentence on new operators that are replaced in their turn; "" if there are no `entries`.
+    """Return a sentence on the new operators that are replaced below some opset; "" if there are no `entries`.
 
-    An entry is {"operator", "below"}: an operator that a conversion makes, and the opset below which others replace it.
-    For example, "These become others: Clip, Pad below 7.".
+    The entry {"operator": "Pad", "below": 7} means: a conversion makes a Pad, and for a target below opset 7, other
+    operators replace this Pad. With a similar entry for Clip, the sentence is "These become others: Clip, Pad below
+    7.".
     """
     names_by_limit: dict[int, list[str]] = {}
     for entry in entries:

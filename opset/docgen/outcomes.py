@@ -109,9 +109,11 @@ def _outcome_of(entry: Mapping[str, Any]) -> RecordedOutcome:
 
 
 def write_table(file: Path, table: Table) -> None:
-    """Write the recorded results of a domain to a file, sorted, one line for each transition.
+    """Write the outcomes of converting the examples of a domain's operators to a JSON file.
 
-    Operators without transitions are left out. Raises UsageError U104 if the file cannot be written.
+    The file has one line for each transition, such as "13-11" for a conversion from version 13 to 11. Operators and
+    transitions are sorted. Operators without transitions are left out. `table` has the outcomes by operator and
+    transition. Raises UsageError U104 if the file cannot be written.
     """
     operators = []
     for operator, transitions in sorted(table.items()):

@@ -69,9 +69,15 @@ def python_parts(schema: OpSchema, example: Example, newest: int, shown: Sequenc
 def _parts_of(schema: OpSchema, example: Example, newest: int, shown: Sequence[str]) -> list[Any]:
     """Return the parts of an example's Python code, which `python_parts` writes as JSON.
 
-    They are [operator, domain, imports, attributes, inputs, outputs, values]. The values are for a command that runs
-    the model, and missing if there is no such command. `newest` is the newest version of ai.onnx, `shown` the text that
-    the page shows for each input. Raises _Unsupported if a value has no short form.
+    They are [operator, domain, imports, attributes, inputs, outputs, values]. The values are the inputs of a command
+    that runs the model. A list without values means that there is no such command, such as for inputs that are NaN.
+    Raises _Unsupported if a value has no short form.
+
+    Args:
+        schema: The version of the operator.
+        example: The example.
+        newest: The newest version of ai.onnx.
+        shown: The text that the page shows for each input.
     """
     inputs = _name_values(schema.inputs, example.inputs)
     taken = {name for name, value in inputs if value is not None}

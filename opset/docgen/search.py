@@ -214,8 +214,9 @@ def _operator_entry(
 def _version_entry(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[int]:
     """Return the search entry of a version: [version, flags, element types, attributes, inputs, outputs].
 
-    The flags have a bit for a deprecated version, and one for function bodies. Each of the last four is the number of a
-    list of names in `lists`, to which a new list is added.
+    The flags have a bit for a deprecated version, and one for function bodies. The last four entries are lists of
+    names, each written as a number: `lists` numbers all different lists, such as {("X", "Y"): 0}. A list that it lacks
+    is added to it.
     """
     columns = (
         tuple(sorted(element_words(schema))),

@@ -35,10 +35,10 @@ def split_types(types: Iterable[str]) -> dict[str, list[str]]:
 
 
 def words_of_types(types: Iterable[str]) -> str:
-    """Return a long list of types in words: "floats of 16 to 64 bits, bfloat16, bool".
+    """Return a list of types as text, in which a title stands for each complete group of element types.
 
-    Groups of element types that are complete have a name; types that belong to no complete group are listed. Kinds of
-    values are parted by ";": "sequences of float; float, bool".
+    For example, float16, float, double and bool give "floats of 16 to 64 bits, bool". An element type is listed by its
+    name if its group is incomplete. A ";" comes between tensors and other kinds of values: "sequences of float; bool".
     """
     return "; ".join(_phrase_of(kind, _replace_groups(names)) for kind, names in split_types(types).items())
 

@@ -45,9 +45,13 @@ class Transition:
 
     @cached_property
     def undeclared_keys(self) -> tuple[str, ...]:
-        """The sorted keys, such as "inputs", at which the `change:` block misstates how the signatures differ.
+        """The sorted keys, such as "inputs", at which the `change:` block does not say how the signatures differ.
 
-        A key that is missing, or that the block has without a difference, counts, too.
+        A key is listed in each of these cases:
+
+        - the signatures differ at the key, but the block does not have it;
+        - the block has the key, but the signatures are equal there;
+        - the block states another difference than there is.
         """
         computed, declared = (
             {key: json.dumps(part, sort_keys=True) for key, part in difference.items()}

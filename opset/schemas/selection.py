@@ -163,10 +163,12 @@ def _parent_of(folder: Path) -> Path:
 
 
 def _select_file(path: Path, selection: Selection) -> None:
-    """Add the operator of a file to the selection; if it is no operator file at the right depth, add a finding.
+    """Add to the selection the operators that a file is about; for an unsuitable file, add a finding.
 
-    For a types.yaml or a lock, all operators of its folder of domains are added; for a .py file, all operators of its
-    domain.
+    - An operator file adds its operator. At a wrong depth of folders, it gives a finding.
+    - A types.yaml or a lock adds all operators of its folder of domains.
+    - A .py file adds all operators of its domain.
+    - Any other file gives a finding.
     """
     if path.name in (TYPES_FILE, LOCK_FILE):
         _select_folder(path.parent, selection)
@@ -265,9 +267,10 @@ def _has_shared_files(folder: Path) -> bool:
 
 
 def _is_of_domains(folder: Path) -> bool:
-    """Whether a folder is a folder of domains, and not the folder of one domain.
+    """Whether a folder has a subfolder for each domain, and is not itself the folder of one domain.
 
-    It is one if it has types.yaml or the lock, or if its name has no dot.
+    The answer is True if the folder has types.yaml or lock.json, which its domains share. It is also True if the
+    folder's name has no dot: "schemas" is taken for a folder of domains, "com.acme" for the folder of one domain.
     """
     return _has_shared_files(folder) or "." not in os.path.basename(os.path.abspath(folder))
 

@@ -132,10 +132,11 @@ def _name_faults_in_graphs(made: Any, is_known: Callable[[str], bool]) -> Iterat
 
 
 def _signature_faults(call: AdapterCall) -> Iterator[str]:
-    """Yield the end of a message for each node made by the adapter that does not fit its operator.
+    """Yield the end of a message for each fault of a node that the adapter made, such as an unknown attribute.
 
-    Nodes in subgraphs are checked, too. Left out are calls of model-local functions, and nodes of domains without
-    schemas.
+    A node has a fault if its operator does not exist at the node's version, or if the operator's schema does not allow
+    the node. Nodes in subgraphs are checked, too. Calls of model-local functions are left out. Nodes of domains without
+    schemas are left out.
     """
     registry = call.registry
     pending: list[tuple[Any, int]] = [*call.op.made]
@@ -157,9 +158,10 @@ def _signature_faults(call: AdapterCall) -> Iterator[str]:
 
 
 def _type_faults(call: AdapterCall, names: Sequence[str]) -> Iterator[str]:
-    """Yield the end of a message for each value that an adapter returns for an output of another type.
+    """Yield the end of a message for each output for which an adapter returned a value of another type.
 
-    `names` are the names that the adapter returned. Only types that the model states are compared.
+    `names` are the names of the values that the adapter returned, in the order of the outputs. An output is skipped if
+    the model does not state its type, or if the type of the value is unknown.
     """
     facts = call.facts
     for name, output in zip(names, call.node.outputs, strict=False):

@@ -357,9 +357,12 @@ class Availability:
     ) -> Lack | None:
         """Return why a runtime cannot run a node by its operator's function body; None if no reason is known.
 
-        Only the element type of the node's first input counts. The reason names an operator in the body that reads this
-        input, and of which no kernel takes the type. Operators without any kernel are not looked at. The result is
-        None if the type is unknown, or if a body casts it to a wider type. `opset` is the opset that the model imports.
+        There is a reason if a node in the body reads the first input, and no kernel of that inner node's operator takes
+        the element type of this input. The reason names the inner operator. An inner operator without any kernel gives
+        no reason. The result is None if the element type is unknown, or if a body casts it to another type first.
+
+        `schema` is the version of the node's operator. `opset` is the opset of ai.onnx that the model imports. `facts`
+        are those about the values of the graph or function with the node.
         """
         element = facts.element(node.input[0]) if node.input and node.input[0] else None
         if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):
@@ -497,8 +500,9 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
 def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple[int, ...]:
     """Return the positions of inputs that must become constants to avoid a fault; () if constants do not avoid it.
 
-    The fault lists these inputs in `computed` and in `known`. It occurs only if one of them is computed by nodes. The
-    elements of these inputs are known before the model runs, so that constants can replace them.
+    A fault is a class of nodes that the runtime computes wrongly. Its `computed` names inputs that are computed by
+    nodes in this case, and its `known` names inputs whose elements are known before the model runs. The result has
+    the inputs that are in both sets.
     """
     names = fault.computed & fault.known
     formals = formals_of(schema.inputs, len(node.input)) if names else ()

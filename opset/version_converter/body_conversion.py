@@ -65,8 +65,9 @@ class BodyConversion:
     def plan(self) -> BodyPlan:
         """Return the nodes that replace others in this body, and the refusals; nodes of the body are not changed yet.
 
-        Converted nodes are added to the `actions` of the conversion, and nodes that stay are counted in it (`kept`,
-        `passed`). New initializers are added to the body at once. Raises BudgetExceeded if the budget is used up.
+        The conversion records what happens to each node: a replaced node is added to its `actions`. A node that stays
+        is counted in its `kept`, or in its `passed` if the node's operator has no schema to check it by. New
+        initializers are added to the body at once. Raises BudgetExceeded if the budget is used up.
         """
         conversion = self._context.conversion
         replaced: dict[int, list[Any]] = {}
@@ -216,10 +217,10 @@ class BodyConversion:
         return nodes
 
     def _stays(self, index: int, route: Route) -> bool:
-        """Whether the node at `index` stays: its Route keeps such nodes, and the target's runtime runs this one.
+        """Whether the node at `index` stays as it is, without a conversion.
 
-        If no runtime is targeted, only the Route counts. A node that the runtime runs is counted for the notes on the
-        runtime.
+        The verdict of `route`, the Route of the node's operator, must be KEEP. If the target is a runtime, this runtime
+        must also run the node. A node that the runtime runs is counted for the notes on the runtime.
         """
         if route.verdict is not Verdict.KEEP:
             return False
@@ -298,9 +299,10 @@ class BodyConversion:
                 templates[form] = template._replace(counts=now - counts)
 
     def _apply_template(self, index: int, change: VersionChange, template: Template) -> list[Any]:
-        """Return the nodes that replace the node at `index`: copies of the template's nodes, with names of this node.
+        """Return the nodes that replace the node at `index`: copies of the template's nodes.
 
-        The change is added to the actions of the conversion. Raises BudgetExceeded if the budget is used up.
+        The copies read the inputs of the replaced node, and compute its outputs. The change is added to the actions of
+        the conversion. Raises BudgetExceeded if the budget is used up.
         """
         context, node = self._context, self.message.node[index]
         steps, _ = template.outcome

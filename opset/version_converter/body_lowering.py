@@ -170,8 +170,9 @@ class _BodySplicing:
     def _constant_of(self, attribute: Any) -> _BodyConstant:
         """Return the constant that a Constant node of the body holds; `attribute` is the node's only AttributeProto.
 
-        If it refers to an attribute of the operator, it holds the replaced node's value. Raises Refusal C206 if that
-        value comes from an attribute of the model-local function around the node.
+        If `attribute` refers to an attribute of the operator, the constant holds the value that the replaced node gives
+        that attribute. Raises Refusal C206 if this value comes from an attribute of the model-local function around the
+        replaced node.
         """
         value = self._value_of(attribute)
         kind = attribute_type(attribute)

@@ -275,7 +275,7 @@ class _Inliner:
             body = pending.pop()
             if any(function_key(node) in self._chosen for node in body.node):
                 set_entries(body.node, self._replace_calls(body, certain))
-            pending.extend(graph for node in body.node if node.attribute for _, graph in subgraphs(node))
+            pending.extend(graph for node in body.node for _, graph in subgraphs(node))
 
     def _replace_calls(self, body: Any, certain: frozenset[str]) -> list[Any]:
         """Return the nodes of a body, with the nodes of chosen functions in place of their calls.

@@ -124,13 +124,13 @@ class Crossing:
     def cross_transitions(self, index: int, change: VersionChange) -> list[Any] | None:
         """Return the nodes that replace the node at `index` of the body, None if it stays as it is.
 
-        A node crosses all transitions from its version of the operator to the target's. Some releases of onnx may have
-        an older version of the operator at the same opset. If that version has all attributes of the node, the node is
-        first converted from the older version. If this is refused, the node is converted from the newer version.
+        A node is converted through all transitions from its version of the operator to the target's. `change` has the
+        operator, and these versions. At a few opsets, releases of onnx disagree on the version. The older
+        version is then tried first if it has all attributes of the node. The newer version is tried if the conversion
+        from the older version is refused.
 
-        `change` has the node's operator, and its versions before and after. A replaced node is added to the actions of
-        the conversion. Raises Refusal if no nodes at the target compute the same, BudgetExceeded if the budget is used
-        up.
+        A replaced node is added to the actions of the conversion. Raises Refusal if no nodes at the target compute the
+        same, BudgetExceeded if the budget is used up.
         """
         node, version = self._message.node[index], self._versions[change.domain]
         older = self._context.routes.older_version(change.domain, change.op_type, version)
@@ -542,14 +542,14 @@ class Crossing:
         what: str,
         crossed: list[str],
     ) -> list[Pending]:
-        """Return nodes that compute new inputs, and the node that reads these inputs; add the step's name to `crossed`.
+        """Return nodes that compute new inputs of a node, and a copy of the node that reads them.
 
         Args:
             pending: The node.
             positions: The positions of the inputs to replace.
-            write: Makes the nodes for the input at a position by a Builder, and returns the name of the value.
-            what: The end of the step's name: "constants" for "Pad 13 with constants".
-            crossed: The names of steps.
+            write: Adds the nodes of one new input to the Builder, and returns the input's name.
+            what: What the step's name says: "constants" for "Pad 13 with constants".
+            crossed: The list of steps, to which the step's name is added.
         """
 
         def replace(op: Builder, given: Node) -> Result:
@@ -646,13 +646,13 @@ class Crossing:
         return apply_derived(step.derived, op, node, context.valid)
 
     def _add_initializer(self, tensor: Any, name: str) -> str | None:
-        """Add an initializer that holds a tensor, and return the name of the initializer.
+        """Add an initializer that holds a tensor to the graph of the body, and return the name of the initializer.
 
-        Nothing is added if a Constant of the target can hold the type of the tensor; the result is then "". In a
-        function, which has no initializers, only the elements are recorded, and the result is None.
+        The initializer is called `name`. Below IR version 4, an initializer for a subgraph is added to the outermost
+        graph, under a new name.
 
-        The initializer is named `name` and is added to the graph of the body. Below IR version 4, an initializer for a
-        subgraph is added to the outermost graph, under a new name. Raises BudgetExceeded if the budget is used up.
+        Returns "" if a Constant of the target can hold the tensor's type; nothing is added. Returns None in a function,
+        which has no initializers; only the elements are recorded. Raises BudgetExceeded if the budget is used up.
         """
         element = element_name(tensor.data_type)
         if self._final >= 9 or element in EARLY_CONSTANT:

@@ -142,10 +142,11 @@ class DerivedAdapter(NamedTuple):
 
     @property
     def rewrites(self) -> bool:
-        """Whether the adapter may rename the operator, set defaults, rewrite attributes, or turn them into inputs.
+        """Whether the adapter may change what a node says: its operator's name, its attributes, or its inputs.
 
-        If not, the adapter checks nodes against the target version. It may still change some: remove attributes, absent
-        inputs or unread outputs, count negative axes from the front, or compute in a wider type.
+        It may set defaults, rewrite attributes, or turn attributes into inputs and back. If False, the adapter checks
+        nodes against the target version, and makes small changes only. Examples are to remove an absent input, or to
+        compute in a wider type.
         """
         return bool(
             self.renamed
@@ -386,7 +387,7 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
         # Attributes that name an emulated type get the number of the wider one.
         attributes = node.schema.attributes.values()
         declared = [attr.name for attr in attributes if attr.kind == DATA_TYPE and attr.type == "int"]
-        elements = {name: element_name(node.attr(name)) or "" for name in declared if node.has(name)}
+        elements = {name: element_name(node.attr(name)) or "" for name in declared}
         stated = {name: NUMBERS[wider[element]] for name, element in elements.items() if element in wider}
         if stated or any(node.element(index) in wider for index in range(len(node.inputs))):
             return _emulate_types(derived, op, node, stated)

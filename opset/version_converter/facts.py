@@ -216,11 +216,12 @@ class ValueFacts:
         return home.initializer(name) is not None
 
     def overridable_initializers(self, name: str) -> list[str]:
-        """Return the initializers that keep a value from being constant only because callers may override them.
+        """Return the names of the initializers that callers may override, and from which the value `name` is computed.
 
-        If the value is no initializer itself, they are the ones from which nodes compute it. The result is [] if the
-        value depends on anything but constants and initializers. It is also [] if the value depends on a node with a
-        subgraph, or on more than MAX_PRODUCERS values.
+        The value would be constant if no caller overrode these initializers. If the value is such an initializer
+        itself, the result is its name alone. The result is [] if the value depends on anything but constants and
+        initializers, such as a graph input without initializer. The result is also [] if the value depends on a node
+        with a subgraph, or on more than MAX_PRODUCERS values.
         """
         names: dict[str, None] = {}
         seen, pending = {name}, [name]
@@ -347,12 +348,20 @@ class ValueFacts:
         return Constant(element, dims, values)
 
     def stored_constant(self, name: str, limit: int) -> Constant | None:
-        """Return the elements of a value that an initializer or the `value` of a Constant node holds as a tensor.
+        """Return the elements of a value that an initializer, or a Constant node in `value`, stores as a tensor.
 
-        The value may be one of this body, or of a body around it. Returns None for any other value, and for an
-        initializer that a caller may override. Also returns None for an unknown element type, and for more than `limit`
-        elements. The budget is charged for the elements; BudgetExceeded is raised if it is used up. `large_read` is
-        set: nodes that an adapter makes from the answer must not be copied for similar nodes.
+        The value may be one of this body, or of a body around it. The elements are charged to the budget. `large_read`
+        is set, as similar nodes may read other values: the nodes that an adapter makes are then not copied for similar
+        nodes.
+
+        The result is None in each of these cases:
+
+        - the value is stored in another way, or computed;
+        - it is an initializer that a caller may override;
+        - its element type is unknown;
+        - it has more than `limit` elements.
+
+        Raises BudgetExceeded if the budget is used up.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -420,10 +429,11 @@ class ValueFacts:
         return None if home is None or home.body.root.function else home._stated_type(name)
 
     def types(self, names: Sequence[str]) -> list[tuple[str | None, ...]]:
-        """Return the types of the values `names` as text: a list with one tuple, which has them in this order.
+        """Return tuples of the types of the values `names` as text, such as [("tensor(float)", "")].
 
-        In a function whose calls give different types, the list has a tuple for each call. In a tuple, "" stands for an
-        absent value (name ""), and None for an unknown type.
+        A tuple has one entry for each name: "" for the name "", which stands for an absent value, and None for an
+        unknown type. The list mostly has one tuple. In a function whose calls give different types, it has one tuple
+        for each call.
         """
         known = self._types if self.looked_up is None else {}
         shared = tuple([known[name] if name in known else self.type(name) if name else "" for name in names])
@@ -469,8 +479,9 @@ class ValueFacts:
     def kept_axes(self, source: str, result: str) -> set[int]:
         """Return the axes, from 0 on, along which two tensors surely have the same size, as a number or symbol.
 
-        If the ranks differ, the axes are compared from the first on. The set is empty if a shape is unknown.
-        `large_read` is set: nodes that an adapter makes from the answer must not be copied for similar nodes.
+        If the ranks differ, the axes are compared from the first on. The set is empty if a shape is unknown. The
+        attribute `large_read` becomes True, so that the adapter runs anew for each node: what it makes for one node is
+        not copied for similar nodes.
         """
         # The form of a node does not include other nodes.
         self.large_read = True
@@ -500,7 +511,8 @@ class ValueFacts:
     def graph_shapes(self, name: str, attribute: str) -> list[list[Shape | None]]:
         """Return the shapes of the outputs of a node's subgraph: one list for each run of the subgraph.
 
-        The result is empty if the runs are not all known. All subgraphs of one node have their runs in the same order.
+        A run is an execution of the subgraph. The order of the runs is the same for all subgraphs of the node, such as
+        the branches of If. The result is [] if not all runs are known.
 
         Args:
             name: A value that the node computes.

@@ -46,9 +46,9 @@ def specialize_functions(
 ) -> tuple[Any, int]:
     """Return a copy of the ModelProto in which calls with different parameters call different copies of a function.
 
-    Parameters differ if one call omits an input or attribute that another call gives. Inputs and attributes count only
-    if a node that may change reads them. In each copy, the inputs and attributes that its calls omit are absent. Calls
-    are changed to the name of their copy.
+    Parameters differ if one call omits an input or attribute that another call gives. An input or attribute counts only
+    if a node that may change reads it. Each call gets the name of the copy for its parameters. In a copy, nodes read ""
+    in place of an omitted input, and lack the attributes that refer to an omitted attribute.
 
     Args:
         index: The index of the model.
@@ -135,11 +135,15 @@ class _FunctionCalls:
         return present < len(self._formals[key]) or not given.issuperset(self._functions[key].proto.attribute)
 
     def collect(self, keeps: Keeps, budget: Budget) -> None:
-        """Find the inputs and attributes of functions that matter, and the Parameters of their calls.
+        """Fill `matters` and `sets` for each function.
 
-        An input or attribute matters if a node that may change reads it: a node for which `keeps` returns False. The
-        results are `matters` and `sets`. A function that nothing calls has the Parameters OPEN. Raises BudgetExceeded
-        if the budget is used up.
+        `matters` gets the inputs and attributes on which the conversion depends: a node that may change reads them.
+        `sets` gets the different Parameters with which the function is called, such as the inputs that a call omits. If
+        nothing calls the function, its only Parameters are OPEN. Raises BudgetExceeded if the budget is used up.
+
+        Args:
+            keeps: Returns whether the node at an index of a body stays as it is.
+            budget: The work and the memory are charged to it.
         """
         trees: dict[Body, list[Body]] = {}
         for body in self._index.bodies:

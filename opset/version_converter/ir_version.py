@@ -20,15 +20,15 @@ _INITIALIZERS = 4
 
 
 def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding]:
-    """Set the IR version of a converted ModelProto; return a refusal C301 for each feature that needs a higher version.
+    """Set the IR version of a converted ModelProto; return a refusal C301 for each feature that the version lacks.
 
-    - If the target requests a version, it is set. Features that need a higher version are refused.
-    - In any other case, the version is lowered if the target's opset came with a lower one. If the model uses a feature
-      that needs a higher version, that version is set. Features that need more than the target's highest version are
-      refused.
+    - If the target requests an IR version, the model gets it. A feature that needs a higher version is refused.
+    - If the target requests none, the model keeps its version, or gets a lower one that came with the target's opset,
+      such as 8 with opset 15. A feature of the model that needs a higher version raises the version. The target's
+      highest version is not exceeded; a feature that needs more is refused.
 
-    Annotations, which older readers skip, are not refused. Functions are rewritten if that avoids a feature, and
-    initializers become graph inputs if a version below 4 is demanded.
+    Annotations are never refused, as older readers skip them. Functions are rewritten if that avoids a feature. If the
+    version has to be below 4, initializers become graph inputs.
 
     Args:
         proto: The ModelProto.

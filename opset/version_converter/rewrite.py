@@ -448,7 +448,8 @@ class Builder:
     def _domain_of(self, op_type: str) -> str:
         """Return the domain for a new node: the replaced node's domain if that has the operator `op_type`, else "".
 
-        "" is ai.onnx. Raises LookupError if neither domain has the operator.
+        "" is ai.onnx. For a replaced node of ai.onnx, the operator is not looked up. For any other node, LookupError is
+        raised if neither domain has the operator.
         """
         if not self._domain or self._registry.versions(op_type, self._domain):
             return self._domain
@@ -606,11 +607,11 @@ class Builder:
     def tensor(self, tensor: Any, name: str) -> str:
         """Add a constant that holds a TensorProto as it is; return the name of its value.
 
-        The value is named `name`, which must be new or an output of the replaced node. In a subgraph below IR version
-        4, it may get another name. The constant is a Constant node. If a Constant at the target cannot hold the type,
-        an initializer is added instead, or in a function a Cast of a Constant.
+        The value is named `name`, which must be new or an output of the replaced node. The constant is a Constant node
+        if a Constant at the target can hold the type. Otherwise it is an initializer, or in a function a Constant of
+        doubles with a Cast. An initializer for a subgraph gets a new name if the IR version of the model is below 4.
 
-        Raises Refusal C202 if a Cast cannot give the values exactly, BudgetExceeded if the budget is used up.
+        Raises Refusal C202 if doubles cannot hold the values exactly, BudgetExceeded if the budget is used up.
         """
         return self._constant(_constant(tensor), name)
 

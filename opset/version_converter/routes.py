@@ -200,9 +200,10 @@ class Routes:
         return self.registry.schema(op_type, self.last_in_force(domain, op_type, opset), domain)
 
     def older_version(self, domain: str, op_type: str, version: int) -> OpSchema | None:
-        """Return the older of the two versions that an operator has at one opset in different releases of onnx.
+        """Return the older version of an operator if releases of onnx differ in its version at one opset, else None.
 
-        Returns None if all releases have the same version of the operator at this opset, or none.
+        `version` is this opset of the domain. If, for example, early releases have version 13 of the operator at it,
+        and later releases have version 16, the result is version 13.
         """
         schema = self.registry.schema(op_type, version, domain)
         if schema is None or not is_ambiguous(schema, version):
@@ -328,10 +329,11 @@ class Routes:
         return RouteStep(source, target, written_in, derived, adapter, impossible, touches)
 
     def _find_lowering(self, domain: str, op_type: str, source: OpSchema) -> RouteStep | Refusal:
-        """Return the step that expresses an operator by older operators; `source` is the operator's first version.
+        """Return the step that expresses an operator by older operators, such as Gelu by Erf, Mul and others.
 
-        If there is no such step, the refusal C201 is returned; or C105 if hooks of the user, which may have a lowering,
-        were not run. Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
+        `source` is the schema of the operator's first version. The result is the refusal C201 if there is no such step.
+        It is the refusal C105 if a Python file of the user that may have the step was not run, as its folder is not
+        trusted. Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
         """
         since = source.since_version
         hook = self._adapters.find("lower", domain, op_type, since, source.family) if since > 1 else None
@@ -346,9 +348,10 @@ class Routes:
     def _find_lowering_in_place(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by others of the same opset, `version`; None if there is none.
 
-        `first` is the operator's first version. If it has a lowering written in Python, the step is this lowering,
-        which must be marked by `in_place` or belong to version 1. If it has none, the step is that of the function
-        body. Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
+        `first` is the operator's first version. If it has a lowering written in Python, this is the step. Such a
+        lowering must be marked by `in_place`, except in version 1; without the mark, the result is None. If `first` has
+        no lowering in Python, the function body of `source` is the step. Raises SchemaError S233 to S236 if a function
+        body in a user's domain has faults.
         """
         since = first.since_version
         hook = self._adapters.find("lower", source.domain, source.name, since, source.family)

@@ -195,7 +195,10 @@ class Survey:
 
     @cached_property
     def samples(self) -> list[Sample]:
-        """One Sample for each form of nodes, to choose an opset for a runtime; Constants with tensors are left out."""
+        """One Sample for each group of nodes in `forms`, from which an opset for a runtime is chosen.
+
+        The nodes of a group convert alike, so one node stands for all. Constants with tensors have no Sample.
+        """
         from opset.version_converter.availability import holds_tensor
         from opset.version_converter.opset_choice import Sample  # most conversions need no runtime
 

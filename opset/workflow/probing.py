@@ -274,13 +274,14 @@ def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema
 
 
 def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[str, Trial]]:
-    """Yield (type, trial) for each type of the type constraint `parameter`: a copy of `trial` with values of this type.
+    """Yield (type, trial) for each type that the type constraint `parameter`, such as "T", allows.
 
-    If an input has the constraint, the first pair is `trial` itself, with its own type.
+    Each trial is a copy of `trial` with values of the type. If an input has the constraint, the given trial comes
+    first. A type to which the inputs cannot be changed is left out.
 
-    If only an output has the constraint, each copy also sets the attribute that names its element type, such as "to" of
-    Cast. Types other than tensors are then left out. If the operator has no such attribute, or several, nothing is
-    yielded.
+    If only an output has the constraint, the attribute that names its element type, such as "to" of Cast, is set to the
+    type. Types other than tensors are then left out. Nothing is yielded if the operator has no attribute of this kind,
+    or several.
     """
     places = (*zip(trial.inputs, _type_constraints(schema.inputs, len(trial.inputs)), strict=True),)
     old = next((each.type for each, name in places if name == parameter and each.type), "")

@@ -403,6 +403,12 @@ def test_a_constant_power_that_the_type_of_the_base_lacks_is_computed_in_a_wider
     assert sum(node.op_type == "Cast" for node in after.graph.node) == casts
 
 
+def test_exponents_of_which_one_is_between_numbers_of_the_base_stay_as_they_are(check):
+    x, powers = np.float16([20, 20]), np.float32([2, 3.3])
+    expect = [(x.astype(np.float32) ** powers).astype(np.float16)]
+    check(make_node("Pow", ["x", "e"], ["y"]), 12, 11, {"x": x}, {"e": powers}, expect=expect)
+
+
 @pytest.mark.parametrize("base", [np.int32, np.int64])
 @pytest.mark.parametrize("exponent", [np.int64, np.float32, np.uint8])
 @pytest.mark.parametrize("power", [0, 1, 2, 3, 7, 13])

@@ -421,6 +421,7 @@ REFUSED = [
         "no tensor with one",
         "(int64[1] s) => (float[] y) { y = ConstantOfShape<value = float[2] {1, 2}>(s) }",
     ),
+    (9, 8, "C103", "C1: input -1", "(float x) => (float[] y) <int64[2] s = {2, -1}> { y = ConstantOfShape(s) }"),
     (9, 8, "C103", "no matrix", "(float[2,2,2] x) => (float[] y) { y = EyeLike(x) }"),
 ]
 

@@ -256,6 +256,11 @@ def test_beside_a_scalar_scale_a_block_size_says_nothing(check, operator):
     check(node(operator, feeds, block_size=4), 21, 10, feeds, operators=[operator], expect=expect)
 
 
+def test_what_states_neither_blocks_nor_a_type_stays(build):
+    feeds = quantize(scales(()))
+    assert not opset.plan(build(node("QuantizeLinear", feeds), 21, feeds), 20).actions
+
+
 @pytest.mark.parametrize("to", [20, 11])
 @pytest.mark.parametrize("kind", [np.uint8, np.int8])
 @pytest.mark.parametrize("shape", [(), (3,)])

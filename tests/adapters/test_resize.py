@@ -903,6 +903,12 @@ def test_a_size_may_be_multiplied_by_0(factors, refused):
     assert [each.code for each in opset.plan(opset.parse_model(text), 10 if refused else 13).refusals] == refused
 
 
+def test_computed_sizes_of_what_has_no_known_rank_are_no_scales():
+    text = f"""<ir_version: 8, opset_import: ["": 11]> g (float[] x, int64[4] z) => (float[] y) <float[0] e = {{}}> {{
+        y = Resize <{GONE}"floor"> (x, e, e, z) }}"""
+    assert [each.code for each in opset.plan(opset.parse_model(text), 13).refusals] == ["C207"]
+
+
 @pytest.mark.parametrize("sizes", ["kept = Slice (s, zero, two) w = Slice (s, two, four) m = Add (w, f)", ""])
 def test_sizes_that_may_be_no_multiples_are_no_scales(sizes):
     text = f"""<ir_version: 8, opset_import: ["": 11]>

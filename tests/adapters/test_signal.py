@@ -25,6 +25,7 @@ def test_an_absent_axis_is_another_one_at_each_version(check, refused):
     assert len(after.graph.node[0].input) == 1
     feeds = {"x": SIGNAL, "a": np.array(1)}
     refused(node("DFT", ["x", "", "a"], ["y"]), 20, 17, feeds, "C205", shapes={"x": [2, None, 6, 1]})
+    refused(node("DFT", ["x", "", "a"], ["y"]), 20, 17, feeds, "C205", shapes={"x": [2, 0, 6, 1]})
     refused(node("DFT", ["x", "", "a"], ["y"]), 20, 17, {"x": SIGNAL}, "C103", {"a": np.array([1, 2])})
 
 

@@ -337,6 +337,7 @@ def test_what_came_with_a_later_ir_version(text, edits, expected):
             },
             [],
         ),
+        (RELU, {"graph.value_info": [value("", 1, 2)]}, []),
         (RELU, {"doc_string": "see <a href='x'>this</a>"}, [("W207", "model")]),
         (RELU, {"graph.node[0].doc_string": "<br/>"}, [("W207", "graph 'main', node number 0 (Relu)")]),
         (RELU, {"graph.input[0].doc_string": "<P>"}, [("W207", "graph 'main', value 'x'")]),
@@ -362,6 +363,26 @@ def test_names_that_are_not_utf8_are_shown():
     data = edited(RELU, {"graph.node[0].name": "spam"}).SerializeToString().replace(b"spam", b"sp\xffm")
     (finding,) = opset.check(data, select=["M106"], full=False)
     assert finding.place == "graph 'main', node number 0"
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "place"),
+    [
+        (b"giv", "M106", "graph 'g'"),
+        (b"com", "M106", "graph 'g', node number 0 (Elu)"),
+        (b"out", "M106", "graph 'g', node number 1 (Neg)"),
+        (b"alpha", "G324", "graph 'g', node number 0 (Elu)"),
+        (b"key", "G324", "graph 'g', node number 2 (F)"),
+    ],
+)
+def test_each_name_that_is_not_utf8_is_found_once(name, code, place):
+    text = """<ir_version: 10, opset_import: ["": 17, "d": 1]> g (float[2] giv) => (float[2] out) {
+        com = Elu <alpha = 1.0> (giv) out = Neg (com) more = d.F <key = 1> (com) }
+        <domain: "d", opset_import: ["": 17]> F <key> (a) => (b) { b = Cast <to: int = @key> (a) }"""
+    before, first, after = opset.parse_model(text).SerializeToString().partition(name)
+    others = after.replace(name, name[:-1] + b"\xff") if code == "M106" else after
+    found = opset.check(before + first[:-1] + b"\xff" + others, select=["M1", "G324"], full=False)
+    assert [(each.code, each.place) for each in found] == [(code, place)]
 
 
 @given(messages("GraphProto", 3), st.integers(0, 15))

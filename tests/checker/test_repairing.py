@@ -390,6 +390,28 @@ def test_an_output_that_a_graph_inside_takes_from_around_counts_as_read():
         assert len(repaired(model, ignore=["G203", "G216"])[0].mended) == mended
 
 
+def test_initializers_of_old_models_are_listed_if_they_have_a_name_and_are_not():
+    given = message(
+        '<ir_version: 3, opset_import: ["": 8]> main (float[1] x, float[1] v) => (float[1] y) <float[1] v = {1},'
+        " float[1] w = {2}, float[1] u = {3}, float[1] t = {4}> { y = Sum (x, v, w, u) }",
+        {"graph.initializer[3].name": ""},
+    )
+    found, made = repaired(given)
+    assert [each.name for each in made.graph.input] == ["x", "v", "w", "u"]
+    assert [each.message for each in found.mended] == ["initializers are listed as inputs: w, u"]
+    assert [each.code for each in found.left] == ["G205"]
+
+
+@pytest.mark.parametrize(("versions", "mended"), [([], 1), ([3], 3)])
+def test_the_domain_of_a_function_that_nothing_calls_is_imported(versions, mended):
+    given = message(HEAD + FUNCTION.replace("com.example.Leak (x)", "Relu (x)") % ', opset_import: ["": 17]')
+    for version in versions:
+        given.functions[0].opset_import.add(domain="com.example", version=version)
+    found, made = repaired(given, select=["W401"])
+    assert [each.code for each in found.mended] == ["W401"]
+    assert {each.domain: each.version for each in made.opset_import} == {"": 17, "com.example": mended}
+
+
 def test_each_output_is_computed_that_identity_takes():
     given = message(
         '<ir_version: 8, opset_import: ["": 13]> main (bool c, float[2] x) => (seq(float[2]) y, float[2] z, float[2] w)'

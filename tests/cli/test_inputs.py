@@ -171,6 +171,7 @@ def test_where_a_result_is_placed(where, model, place):
         ("new/", "a.onnx b.onnxtxt", Output(folder="new/")),
         ("new", "*.onnx*", Output(folder="new")),
         ("new", "deep/er", Output(folder="new")),
+        ("new", "b.onnxtxt deep/er", Output(folder="new")),
         ("c.txt", "a.onnx", Output(file="c.txt")),
     ],
 )

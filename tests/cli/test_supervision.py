@@ -10,13 +10,14 @@ import sys
 import threading
 import time
 import warnings
+from collections import deque
 
 import psutil
 import pytest
 
 from opset.budget import Budget, BudgetExceeded, Limits
 from opset.cli import supervision
-from opset.cli.processes import _data_size, run_as_they_come, run_in_processes
+from opset.cli.processes import _data_size, _Task, _wait_for_workers, run_as_they_come, run_in_processes
 from opset.cli.supervision import GRACE, PATIENCE, NoResult, run_in_bounds, run_supervised
 from opset.errors import Finding, ModelError, RunError
 
@@ -258,3 +259,10 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_a_worker_ends_though_its_parent_was_killed_before_it_began():
     parent = subprocess.Popen([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE)
     assert parent.communicate(timeout=300) == (b"", None)  # the worker has stdout, too, until it ends
+
+
+def test_the_worker_that_is_late_first_is_waited_for():
+    (first, _a), (second, _b) = multiprocessing.Pipe(), multiprocessing.Pipe()
+    now = time.monotonic()
+    busy = {second: deque([_Task(1, "b", now + 1)]), first: deque([_Task(0, "a", now - 1)])}
+    assert [*_wait_for_workers(busy, 0.5)] == [(first, True)]

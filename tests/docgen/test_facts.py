@@ -133,3 +133,21 @@ def served(*bodies):
 )  # fmt: skip
 def test_the_caption_of_a_body_names_the_opsets_that_it_serves(bodies, words):
     assert served(*bodies) == words
+
+
+def test_the_caption_of_a_body_has_its_conditions():
+    body = {
+        "opset": 13,
+        "where": {"mode": "linear", "axis": ">= 0", "scale": "given"},
+        "types": {"T": ("tensor(float)", "tensor(int8)"), "U": ("tensor(bool)",)},
+        "emulate": {"int8": "float", "int64": "double", "uint8": "float"},
+        "nodes": "Y = CastLike (X, X)",
+    }
+    assert body_conditions(body, [body]) == (
+        " for models of opset 13 or later; mode = linear; axis >= 0; scale is given; T: float, int8; U: bool; "
+        "int8 and uint8 are computed in float; int64 is computed in double; "
+        "before opset 15, which brought CastLike, a Cast takes its place"
+    )
+    assert body_conditions({**body, "opset": 15, "where": {}, "types": {}, "emulate": {}}, []) == (
+        " for models of opset 15 or later"
+    )

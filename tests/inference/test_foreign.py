@@ -123,6 +123,7 @@ def test_what_follows_such_an_operator_is_converted():
         ("(string[] x) => (y) { y = com.microsoft.Tokenizer<mark=0>(x) }", "string"),
         ("(int64[N,3] x) => (y) { y = com.microsoft.MurmurHash3(x) }", "uint32[N, 3]"),
         ("(int64[N,3] x) => (y) { y = com.microsoft.MurmurHash3<positive=0>(x) }", "int32[N, 3]"),
+        ("(int64[N,3] x) => (y) { y = com.microsoft.MurmurHash3<seed=0>(x) }", "uint32[N, 3]"),
         ("(float[N,3] x, double[M,3] z) => (y) { y = com.microsoft.CDist(x, z) }", "float[N, M]"),
         ("(float[N] x, float[M,3] z) => (y) { y = com.microsoft.CDist(x, z) }", "float[?, M]"),
         ("(double[N,3] x) => (y) { y = com.microsoft.Gelu(x) }", "double[N, 3]"),

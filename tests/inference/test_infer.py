@@ -726,6 +726,7 @@ PLAIN = [
         t, y = ai.onnx.ml.LinearClassifier<classlabels_ints=[1, 2], coefficients=[1.0, 2.0, 3.0]>(x)
         z = Cast<to=1>(t) }""", "float[2, 2]"),
     (13, "(float[4] x, float[1] s, uint8 z) => (uint8[] y) { y = QuantizeLinear(x, s, z) }", "uint8[4]"),
+    (12, "(float[N,3] x, float[3] s, uint8[3] z) => (uint8[] y) { y = QuantizeLinear(x, s, z) }", "uint8[N, 3]"),
     *((14, f"(float[3,2,4] x, float[{w}] w, float[{r}] r, float[{b}] b, float[{p}] p) => (float[] y)"
        " { y = LSTM(x, w, r, b, , , , p) }", "float[3, 1, 2, 5]")
       for w, r, b, p in (("1,20,4", "", "", ""), ("", "1,20,?", "", ""), ("", "", "1,40", ""), ("", "", "", "1,15"))),

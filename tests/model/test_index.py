@@ -243,9 +243,10 @@ def test_functions_are_ordered_callers_first_and_circles_are_errors():
     )
     assert [f.proto.name for f in ModelIndex(proto, ()).call_order()] == ["F", "G", "H"]
     call = helper.make_node("F", ["x"], ["y"], domain="d")
-    circle = model([call], functions=[function("F", "G"), function("G", "F")])
-    with pytest.raises(ModelError, match="M114"):
+    circle = model([call], functions=[function("E", "F"), function("F", "G"), function("G", "F")])
+    with pytest.raises(ModelError, match="M114") as caught:
         ModelIndex(circle, ()).call_order()
+    assert caught.value.place == "d.F, d.G"
 
 
 def test_a_chain_of_20000_nodes_and_30_levels_of_subgraphs_are_walked_without_recursion():

@@ -76,9 +76,13 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(model, tmp_path, monkeypa
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", appear)
+    monkeypatch.delattr(os, "replace")  # which would not notice
     assert code_of(model.save, tmp_path / "out.onnx") == "U102"
     assert (tmp_path / "out.onnx").read_bytes() == b"precious"
     assert sorted(os.listdir(tmp_path)) == ["in.onnx", "out.onnx"]
+    monkeypatch.setattr(os, "fsync", fsync)
+    model.save(tmp_path / "other.onnx")
+    assert (tmp_path / "other.onnx").read_bytes() == (tmp_path / "in.onnx").read_bytes()
 
 
 def test_the_input_may_be_replaced_by_its_own_conversion(model, tmp_path):

@@ -4,6 +4,7 @@ import pytest
 
 from opset.model.graph.index import FreshNames, bodies
 from opset.model.graph.splicing import Unfit, splice_function
+from opset.model.graph.walking import rename_values
 from opset.model.text.syntax import parse_function, parse_model, parse_node
 
 HEAD = '<domain: "d", opset_import: ["": 18]> '
@@ -173,3 +174,13 @@ def test_annotations_of_graphs_inside_get_the_new_names():
 def test_calls_with_more_than_the_function_has():
     with pytest.raises(Unfit, match="2 inputs and 1 outputs, and the function takes 1"):
         splice("F (a) => (o) { o = Abs (a) }", "y = d.F (x, x)")
+
+
+def test_inputs_are_renamed_except_where_a_graph_inside_has_the_name():
+    graph = parse_model("""<ir_version: 8, opset_import: ["": 17]> g (float x, bool c) => (float y) {
+        y = If (c) <then_branch = t () => (float p) { p = Neg (x) },
+                    else_branch = e () => (float q) { x = Exp (y) q = Neg (x) }> }""").graph
+    rename_values(graph, {"x": "z", "c": "d"})
+    then, other = (each.g for each in graph.node[0].attribute)
+    assert [each.name for each in graph.input] == ["z", "d"] and [*graph.node[0].input] == ["d"]
+    assert [*then.node[0].input] == ["z"] and [[*each.input] for each in other.node] == [["y"], ["x"]]

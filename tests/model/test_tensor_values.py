@@ -182,6 +182,7 @@ def field(number, content):
         TensorProto(data_type=0, dims=[1], raw_data=b"1234"),
         TensorProto(data_type=99, dims=[1], raw_data=b"1234"),
         TensorProto(data_type=2, dims=[1], int32_data=[256]),
+        TensorProto(data_type=2, dims=[2], int32_data=[1, 256]),
         TensorProto(data_type=3, dims=[1], int32_data=[-129]),
         TensorProto(data_type=12, dims=[1], uint64_data=[2**32]),
         TensorProto(data_type=22, dims=[3], int32_data=[1]),

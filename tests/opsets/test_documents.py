@@ -429,6 +429,8 @@ def edited(foreign, change):
         (lambda m: m.functions[0].attribute.append("alpha"), ["S307"]),
         (lambda m: m.functions.extend([onnx.parser.parse_function(SCALED.replace("Scaled", "Other"))] * 2),
          ["S307", "S305"]),
+        (lambda m: m.functions.extend([m.functions[0], onnx.parser.parse_function(SCALED.replace("Scaled", "Other"))]),
+         ["S305", "S307"]),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_message_is_refused(foreign, change, expected):

@@ -18,6 +18,7 @@ versions:
   - {name: Z, type: T, doc: it}
   attributes:
     beta: {type: float, required: true, doc: it}
+    above: {type: int, doc: it}
     alpha: {type: float, default: 0.5, doc: it}
     axes: {type: ints, default: [1, 2], doc: it}
   types: {T: floats}
@@ -68,7 +69,7 @@ def test_a_body_for_all_nodes_and_types_is_a_function(functions, bodies, opset, 
     (found,) = functions(bodies, opset)
     assert found.splitlines() == [
         f'<domain: "com.acme", opset_import: ["": {opset}{imports}]>',
-        "F <beta, alpha: float = 0.5, axes: ints = [1, 2]> (X, Y) => (Z) {",
+        "F <above, beta, alpha: float = 0.5, axes: ints = [1, 2]> (X, Y) => (Z) {",
         *(f"  {each}" for each in nodes),
         "}",
     ]

@@ -127,6 +127,7 @@ def test_units_of_the_last_digit(expected, actual, reason, steps):
         (floats(1e30, 1), floats(INFINITY, 1, dtype=np.float16), "", True),
         (floats(1), floats(1.5, dtype=np.float16), "element 0 of output {} is 1.5, and it is 1", True),
         (floats(1), floats(1.001, dtype=np.float16), "", True),
+        (floats(1.25), floats(1, dtype=ml_dtypes.float4_e2m1fn), "", True),
         (floats(1), floats(True, dtype=bool), "", True),
         (floats(2), floats(True, dtype=bool), "", False),
         (floats(1), floats(1, 1), "output {} has the shape [2], and [1]", True),

@@ -41,3 +41,10 @@ def test_a_stack_of_matrices_without_columns_gives_zeros():
     }
     y, z = results(graph, feeds, 13)
     assert (y.tolist(), z.shape) == (np.zeros((2, 3, 4)).tolist(), (2, 0, 4))
+
+
+def test_the_mean_of_no_elements_beside_others_is_taken_without_a_warning():
+    graph = "g (float[N,2,0] x) => (y) { y = MeanVarianceNormalization <axes = [0, 2]> (x) }"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert results(graph, {"x": np.zeros((3, 2, 0), np.float32)}, 13)[0].shape == (3, 2, 0)

@@ -209,6 +209,8 @@ def test_what_does_not_depend_on_the_names_is_read_and_has_no_derivative():
     assert results(graph, {"x": np.float32([1, 2]), "z": np.float32([3, 4])})[0].tolist() == [0, 0]
     graph = gradient_of("c = Neg (z)  y = Mul (x, c)", '<xs = ["x"], y = "y"> (x)')
     assert results(graph, {"x": np.float32([1, 2]), "z": np.float32([3, 4])})[0].tolist() == [-3, -4]
+    graph = gradient_of("p = Neg (x)  c = Neg (z)  y = Mul (p, c)", '<xs = ["x"], zs = ["z"], y = "y"> (x, z)')
+    assert results(graph, {"x": np.float32([1, 2]), "z": np.float32([3, 4])})[0].tolist() == [3, 4]
 
 
 def test_inputs_and_outputs_that_are_left_out_have_no_derivative():

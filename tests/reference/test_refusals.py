@@ -80,6 +80,8 @@ def nan(count):
         of("LinearRegressor", 1, "C2", "2 intercepts for 1 rows", ROWS, coefficients=[1.0, 2.0], intercepts=[1.0, 2.0]),
         of("Loop", 21, "C5", "no tensor", np.array(2), body=NO_TENSOR),
         of("Loop", 21, "C3", "0 carried values", np.array(2), outputs=2, body=NO_TENSOR),
+        of("Loop", 21, "C3", "a body of 3 inputs", np.array(2), body=parser.parse_graph(
+            "b (int64 i, bool c, float h) => (bool d, float u) <bool k = {1}> { d = And (c, k)  u = Neg (h) }")),
         of("MaxUnpool", 22, "C4", "output_shape (2, 1, 1)", FEATURE, np.zeros((1, 1, 1), np.int64),
            np.array([2, 1, 1]), kernel_shape=[1]),
         of("MaxUnpool", 22, "C4", "would be of (1, 1, -1)", FEATURE, np.zeros((1, 1, 1), np.int64),

@@ -242,6 +242,20 @@ def test_more_inputs_are_drawn_if_a_rounding_was_lowered():
     assert found.same and len(found.runs) == 150
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "otherwise"),
+    [
+        ("y = Round (x)", "y = Round (x)", False),
+        ("y = Round (x)", "y = Floor (x)", True),
+        ("y = Floor (x)", "y = Round (x)", False),
+        ("a = Round (x) y = Round (a)", "y = Round (x)", True),
+    ],
+)
+def test_fewer_nodes_that_round_may_round_otherwise(before, after, otherwise):
+    models = [opset.load(model(f"{HEAD}(float[2] x) => (float[2] y) {{ {each} }}")) for each in (before, after)]
+    assert verifying.rounds_otherwise(*models) == otherwise
+
+
 def test_random_outputs_are_not_compared_by_element():
     text = HEAD + "(float[2] x) => (float[2] y, float[2] z) { r = RandomNormalLike (x) y = Add (x, r) z = Neg (x) }"
     found = opset.verify(model(text), model(text))
@@ -293,6 +307,9 @@ def test_an_input_with_a_default_need_not_be_given(stated):
     given = {"x": np.ones(2, np.float32)} | ({"w": np.ones(2, np.float32)} if stated else {})
     found = opset.verify(one, other, data=[given])
     assert found.same == stated and not any("no values" in note for note in found.notes)
+    given.pop("x")
+    found = opset.verify(one, other, data=[given])
+    assert found.same == stated and any("has no values for x, which" in note for note in found.notes)
 
 
 def test_a_model_without_outputs_has_no_note_that_little_was_compared():

@@ -11,13 +11,20 @@ import pytest
 import opset
 from opset import parse_model
 from opset.model.elements import NUMBERS
-from opset.opsets.amendments import AMENDMENTS, amendments_of, schema_of_release
+from opset.opsets.amendments import AMENDMENTS, amendments_of, operators_amended_after, schema_of_release
 from opset.opsets.registry import get_schema
 from opset.opsets.releases import RELEASES
 
 ROOT = Path(__file__).parents[2]
 RANDOM = np.random.default_rng(20)
 QKV = {name: RANDOM.normal(size=(2, 3, 4, 8)).astype(np.float32) for name in "qkv"}
+
+
+@pytest.mark.parametrize(
+    ("release", "amended"), [("1.23.0", set()), ("1.22.0", {"Attention"}), ("1.19.0", {"Attention", "Erf"})]
+)
+def test_operators_that_a_later_release_changed(release, amended):
+    assert operators_amended_after(release) == amended
 
 
 def attention(opset_version, attributes):
@@ -91,6 +98,13 @@ def test_a_window_is_not_written_where_a_release_has_none(target):
     made = opset.convert(WINDOW, **target)
     assert made.opset_import[0].version >= 25 and stated(made) == [[]]
     np.testing.assert_array_equal(computed(made), computed(WINDOW))
+
+
+def test_an_attribute_that_the_older_form_has_does_not_make_up_for_one_that_it_lacks():
+    before = attention(25, "is_causal=1, left_window_size=1, right_window_size=0")
+    made = opset.convert(before, 24)
+    assert stated(made) == [["is_causal"]]
+    np.testing.assert_array_equal(computed(made), computed(before))
 
 
 @pytest.mark.parametrize("target", [{"release": "1.23"}, {"to": 25}, {"to": 26}], ids=str)

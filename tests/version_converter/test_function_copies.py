@@ -190,6 +190,15 @@ def test_a_subgraph_reads_the_omitted_input_and_another_value_of_its_name():
         assert sorted(len(each.attribute) for each in clips if each.op_type == "Clip") == [0, 1]
 
 
+def test_what_an_inner_function_does_not_need_makes_no_copies_of_the_outer_one():
+    outer = node("F", ["a", "l"], ["b"], domain=OURS)
+    inner = function("F", ["a", "l"], [node("Clip", ["a"], ["b"])], 11)
+    functions = [inner, function("Outer", ["a", "l"], [outer], 11, domains=[OURS])]
+    calls = [call(["x"], ["y"], "Outer"), call(["x", "x"], ["z"], "Outer")]
+    after = same(model(calls, functions, 11, {"x": IMAGE}, ["y", "z"]), 10, {"x": IMAGE})
+    assert [each.name for each in after.functions] == ["F", "Outer"]
+
+
 def test_an_input_whose_name_only_an_inner_value_has_needs_no_copies():
     """No node reads the input `l` of the function; so calls with and without it call the same function."""
     made = opset.parse_model(

@@ -217,8 +217,9 @@ def test_what_cannot_be_inlined(function, why):
 def test_a_function_that_stays_may_import_what_it_wants():
     head = 'ir_version: 10, opset_import: ["": 18, "d": 1, "other": 1]'
     kept = '<domain: "d", opset_import: ["other": 2]> Kept (a) => (b) { b = other.Op (a) }'
-    before = model("{ t = d.Scale (x)  y = d.Kept (t) }", kept, SCALE, head=head)
-    assert [each.name for each in opset.inline_functions(before, ["Scale"]).functions] == ["Kept"]
+    for imports in (head, IMPORTS):
+        before = model("{ t = d.Scale (x)  y = d.Kept (t) }", kept, SCALE, head=imports)
+        assert [each.name for each in opset.inline_functions(before, ["Scale"]).functions] == ["Kept"]
     before = model("{ t = d.Scale (x)  y = d.Kept (t) }", kept, SCALE.replace("LeakyRelu", "other.Op"), head=head)
     with pytest.raises(ConversionError, match="does not import it") as caught:
         opset.inline_functions(before, ["Scale"])
@@ -294,6 +295,23 @@ def test_what_a_call_makes_is_charged(call, function, nodes, names, copied, monk
     assert made[0].steps == 16 * (1 + nodes)
     size = before.ByteSize()
     assert (made[0].max_steps, made[0].max_bytes) == ((1 << 21) + 8 * size, (1 << 27) + 8 * size)
+
+
+@pytest.mark.parametrize(
+    ("names", "steps"),
+    [
+        ([], 16 * (1 + 4)),
+        (["Inner"], 16 * (1 + 1)),  # in the function that stays
+        (["Outer"], 16 * (1 + 2)),
+    ],
+)
+def test_a_function_is_charged_where_its_nodes_end_up(names, steps, monkeypatch):
+    made = []
+    monkeypatch.setattr(calls, "Budget", lambda *each, **more: made.append(Budget(*each, **more)) or made[-1])
+    inner = f"{F18} Inner (a) => (b) {{ b = Neg (a) }}"
+    outer = f"{F18} Outer (a) => (b) {{ c = Abs (a)  b = d.Inner (c) }}"
+    opset.inline_functions(model("{ y = d.Outer (x) }", inner, outer), names or None)
+    assert made[0].steps == steps
 
 
 def test_cycles_are_an_error_and_models_without_functions_stay_as_they_are():

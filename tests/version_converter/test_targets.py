@@ -164,6 +164,7 @@ def test_operators_that_are_not_wanted():
     [
         (("21.0",), "'21.0' is no opset version", "write 21, or a domain's as ai.onnx.ml=3"),
         (("1234567",), "'1234567' is no opset version", "write 21, or a domain's as ai.onnx.ml=3"),
+        (("",), "'' is no opset version", "write 21, or a domain's as ai.onnx.ml=3"),
         (("1.15",), "'1.15' is no opset version",
          "1.15 is a release of ONNX: --release 1.15, in Python release='1.15'"),
         (("ort==1.17",), "'ort==1.17' is no opset version", "a runtime is named by --for, in Python by `runtime`"),

@@ -661,6 +661,15 @@ def test_there_are_no_more_processes_than_examples_and_each_may_take_longer_than
     assert asked == [(1, 1, True), (5, 2, True)]
 
 
+def test_code_of_a_folder_that_a_search_led_to_is_not_run(tmp_path):
+    mark = tmp_path / "mark"
+    (tmp_path / "deep").mkdir()
+    domain(tmp_path / "deep", ("kernels.py", "import numpy", f"open({str(mark)!r}, 'w')\nimport numpy"))
+    found = run(tmp_path, "--only", "kernel", "-k", "scalar")
+    assert not mark.exists() and "error" not in found.output
+    assert "was not run, since nobody trusts its folder" in found.output
+
+
 def test_without_trust_nothing_is_run(tmp_path):
     mark = tmp_path / "mark"
     domain(

@@ -271,7 +271,7 @@ def _misfits(signature: _Signature, body: Body, index: int) -> Iterator[Finding]
             yield Finding(code, message, body.location(index), "they belong to each other by position", help)
     for attribute in body.attributes[index]:
         name, kind = attribute.name, attribute_type(attribute)
-        if not isinstance(name, str) or not name or quirks.is_internal(name):
+        if not name or quirks.is_internal(name):
             continue
         types = signature.attributes.get(name)
         if types is None:

@@ -278,7 +278,7 @@ def node_findings(
             has it.
     """
     place = body.location(index)
-    attributes = {each.name: each for each in body.attributes[index] if isinstance(each.name, str)}
+    attributes = {each.name: each for each in body.attributes[index]}
     types = {
         name: None if each.ref_attr_name else attribute_type(each)
         for name, each in attributes.items()

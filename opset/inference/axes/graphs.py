@@ -63,11 +63,11 @@ def carry_into_graphs(tracking: Any, index: int, operator: tuple[str, str], call
 
 
 def _carry_through_if(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
-    """Return the places of the resized axis in the outputs of an If, None for an output without it.
+    """Return the place of the resized axis in each output of an If, None for an output without the axis.
 
-    The axis is followed through both branches. A branch that is never run stays as it is if this fails. Raises Blocked
-    if the condition depends on the axis, or if the places differ between branches that may run. Raises TrackingStopped
-    if a node of a branch does not carry the axis.
+    The axis is followed through each branch. A branch that never runs is not changed if one of its nodes does not carry
+    the axis. Raises Blocked if the condition depends on the axis. Raises Blocked if the branches that may run have the
+    axis at different places. Raises TrackingStopped if a node of a branch that may run does not carry the axis.
     """
     if not tracking.is_shared(call.names[0]):
         raise Blocked("its condition depends on the slices")
@@ -162,7 +162,7 @@ _CARRY = {
 
 
 def _body(tracking: Pass, index: int) -> Any:
-    """Return the body of the Loop, Scan or SequenceMap at `index`. Raises Blocked if nothing is known of it."""
+    """Return the body of the Loop, Scan or SequenceMap at `index`. Raises Blocked if inference has not reached it."""
     scope = tracking.scope.subgraphs.get((index, "body"))
     if scope is None:
         raise Blocked("nothing is known of its body")

@@ -133,10 +133,12 @@ class AxisStep:
         return sized or self.call.constant(index)
 
     def numbers(self, index: int, attribute: str = "") -> tuple[Size, ...] | None:
-        """Return the integers of an input in the resized model, or of the attribute `attribute` if the input is absent.
+        """Return the integers of the input at `index` in the resized model; for an absent input, those of `attribute`.
 
-        An integer attribute gives a tuple of one. The result is None if both are absent. Raises Blocked if elements of
-        the input are not known, or if it has the resized axis.
+        `attribute` is the name of an attribute. An attribute with one integer gives a tuple of one. The result is None
+        if the input and the attribute are absent.
+
+        Raises Blocked if elements of the input are not known, or if a dimension of the input is the resized axis.
         """
         if not self.call.has(index):
             given = self.call.attribute(attribute) if attribute else None

@@ -79,14 +79,18 @@ class Tracking:
         self.inner: dict[tuple[int, str], Tracking] = {}
 
     def follow_into(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Tracking:
-        """Follow the axis through the subgraph in an attribute of the node at `index`; return this finished pass.
+        """Follow the axis through a node's subgraph, such as the body of a Loop; return the finished Tracking for it.
 
-        The pass is also kept in `inner`. `places` are the places of the axis in the subgraph's inputs, by name; None
-        for an input without it.
+        The new Tracking is also stored in `inner`.
+
+        Args:
+            index: The index of the node.
+            attribute: The attribute that holds the subgraph.
+            places: The place of the axis in each input of the subgraph, by name; None for an input without the axis.
 
         Raises:
-            Blocked: nothing is known of the subgraph, or the size of one of its inputs along the axis is not known.
-            TrackingStopped: a node in the subgraph stands in the way.
+            Blocked: inference has not reached the subgraph, or the size of an input along the axis is not known.
+            TrackingStopped: a node in the subgraph does not carry the axis.
         """
         scope = self.scope.subgraphs.get((index, attribute))
         if scope is None:

@@ -68,8 +68,8 @@ class Call:
         Unknown if the value to rename is not known.
         """
         changes = schema.change.attributes if schema.change is not None else {}
-        values = {name: self.attribute(name) for name, change in changes.items() if change.values}
-        known = {name: translate_value(schema, name, value) for name, value in values.items() if value is not None}
+        renamed = [name for name, change in changes.items() if change.values]
+        known = {name: translate_value(schema, name, self.attribute(name)) for name in renamed}
         return replace(self, schema=schema, types=types, match=None, _attributes=known, _completed={})
 
     @property
@@ -105,8 +105,9 @@ class Call:
     def shape(self, index: int) -> tuple[Size, ...] | None:
         """Return the shape of a tensor input; no size in it is None, but a size may be symbolic.
 
-        The result is None if not even the rank is known, or the input is absent or no tensor. Once the declared
-        constraints are checked, the shape includes what follows from them.
+        The result is None if not even the rank is known, or if the input is absent or no tensor. The sizes may also
+        come from the constraints that the operator declares: if these say that two inputs have one shape, it is enough
+        to know one of them. These sizes are there only after the constraints were checked.
         """
         if index in self._completed:
             return self._completed[index]

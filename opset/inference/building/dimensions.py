@@ -263,7 +263,7 @@ def sum_if_known(sizes: Iterable[Size | None]) -> Size | None:
 
 
 def ceil_div(size: Size, divisor: Size) -> Size:
-    """Return the quotient of two sizes, rounded up. Raises ZeroDivisionError for the divisor 0, or TooComplex."""
+    """Return size / divisor, rounded up. Raises ZeroDivisionError for divisor 0, TooComplex for too large a result."""
     return -(-size // divisor)
 
 
@@ -403,7 +403,7 @@ def _canonical_size(terms: dict[Monomial, int]) -> Size:
 
 
 def _size_of_atom(atom: Atom) -> Dim:
-    """Return the size that consists only of this variable, given by its name, or of this function."""
+    """Return an atom as a size: a variable, given by its name such as "N", or a function such as floor(N / 2)."""
     return Dim((((atom,), 1),))
 
 

@@ -271,9 +271,10 @@ def expand_shape(shape: Shape, wanted: Shape) -> Shape:
 
 
 def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
-    """Return the size to which two sizes broadcast, or None if unknown. Raises ValueError if they cannot.
+    """Return the size to which two sizes broadcast, or None if it is unknown.
 
-    If one size is unknown (None), the other one is the result, provided that it is certainly not 1.
+    If only one size is unknown (None), the known size is the result, such as 3 for None and 3. The result is None
+    instead if the known size may be 1, or if no size is known. Raises ValueError if the sizes cannot broadcast.
     """
     for one, other in ((have, want), (want, have)):
         if one is None:

@@ -132,11 +132,7 @@ def open_dim_names(model: Model) -> set[str]:
 
 def dim_params(model: Model) -> dict[str, str]:
     """Return the dim_params of the main graph's inputs by the names of their axes: {"x.0": "N"}."""
-    return {
-        name: dim.dim_param
-        for name, dim in _open_dims(model.proto.graph.input)
-        if dim.dim_param and isinstance(dim.dim_param, str)
-    }
+    return {name: dim.dim_param for name, dim in _open_dims(model.proto.graph.input) if isinstance(dim.dim_param, str)}
 
 
 def free_dim_names(model: Model) -> set[str]:

@@ -68,12 +68,18 @@ class ConstantElements:
         return Constant(element_name(message.data_type) or "undefined", dims, values)
 
     def find_for_body(self, scope: Scope, name: str, type_: Type | None) -> Constant | None:
-        """Return the elements of a value that is passed into or out of a subgraph or function, or None.
+        """Return the elements of a value that crosses the border of a subgraph or function, or None.
 
-        Elements that a node computed are passed. Elements of initializers and Constants are passed only if they may be
-        sizes: at most MAX_PASSED elements of type int64, int32 or bool. Returns None if the elements are not passed,
-        are unknown or too many, or if half of the budget is used up. Raises BudgetExceeded if all of the budget is used
-        up.
+        Elements that a node computed, or that were passed into the graph, are returned. Elements of initializers and
+        Constants are returned only if they may be sizes: at most MAX_PASSED elements of type int64, int32 or bool.
+
+        The result is None in each of these cases:
+
+        - the elements are unknown;
+        - they are too many, or no sizes;
+        - half of the budget is used up, as only types are inferred from then on.
+
+        Raises BudgetExceeded if the whole budget is used up.
 
         Args:
             scope: the scope in which the value is visible.

@@ -119,8 +119,8 @@ class Engine:
     def all_scopes(self) -> list[Scope]:
         """Return the scopes of all graphs, the main graph first, then the scopes of called functions.
 
-        A function has one scope for each call that differs from the others in more than names. Before `run`, there are
-        no scopes.
+        A scope has what inference found out for one graph, or for one way to call a function. Calls of a function share
+        a scope if they differ only in the names of values and variables. Before `run`, there are no scopes.
         """
         return [*self.scopes.values(), *self.calls.all_scopes()]
 
@@ -289,10 +289,11 @@ class Engine:
             )
 
     def _settle_inputs(self, scope: Scope, index: int) -> None:
-        """Store types for inputs of unknown type of the node at `index`, as far as the operator's signature shows them.
+        """Store the types that the inputs of the node at `index` must have by its operator's signature.
 
-        Only inputs that a node of the same graph or function computes get a type, such as the output of an operator
-        without a schema. The node that computes such an input is then looked at in the same way. Shapes stay unknown.
+        Only an input of unknown type gets one, such as an input of Add if its output is known to be float. A node of
+        the same graph or function must compute the input. The node that computes the input is then treated in the same
+        way. Shapes stay unknown.
         """
         body, types = scope.body, scope.types
         waiting = [index]

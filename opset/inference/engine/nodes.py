@@ -108,9 +108,10 @@ class NodeInference:
         inputs: Sequence[Type | None],
         followed: tuple[int, ...],
     ) -> tuple[Call, Outcome]:
-        """Return a node as a Call, and the outcome of its inference, which is not taken from an equal node.
+        """Run the inference rule of a node; return the node as a Call, and the outcome.
 
-        The outcome has a warning for each attribute that the schema does not have, or has with another type.
+        The rule is run even if the outcome of an equal node is cached. The outcome has a warning for each attribute
+        that the schema does not have, or has with another type.
 
         Args:
             scope: the scope of the graph or function with the node.

@@ -232,15 +232,15 @@ class Inference:
         return [gap for scope in self._engine.all_scopes() if not scope.unused for gap in _gaps_in(scope)]
 
     def written(self, overwrite: bool = False) -> Model:
-        """Return a copy of the model with value_info for all types that are known, and with its outputs completed.
+        """Return a copy of the model with inferred types written in: as value_info, and in its outputs.
 
-        The room for types is in proportion to the number of nodes; types for which no room is left are left out, and
-        counted in `left_out`. In functions, no types are added, and stated types are replaced only with `overwrite`.
-        Inputs stay as they are, except that variables that were bound to numbers are replaced.
+        The bytes of written types are limited in proportion to the number of nodes. `left_out` counts the types that
+        are left out for this reason. Inputs keep their types, but a variable that was bound to a number becomes the
+        number. Functions change only with `overwrite`, and get no additional types.
 
         Args:
-            overwrite: Whether stated types that contradict the inferred ones, or are less precise, are replaced.
-                Without it, they stay, and are completed if they are incomplete.
+            overwrite: Whether inferred types replace stated types that contradict them or are less precise. If False, a
+                stated type stays, and its missing parts are filled in.
         """
         model, self.left_out = write_types(self._engine, overwrite)
         return model
@@ -450,9 +450,11 @@ def _warnings_of(engine: Engine) -> list[str]:
 def _gaps_in(scope: Scope) -> Iterator[Gap]:
     """Yield a Gap for each node output in a scope whose type or shape is not fully known.
 
-    Symbolic sizes count as known. If the scope is a graph that runs only under a condition, outputs whose stated type
-    contradicts the inferred type are gaps, too. Outputs of a node without problems are left out if the rank of an input
-    is unknown, since the input explains them.
+    A scope is a graph or function. Symbolic sizes count as known. If a node has an input of unknown type or rank, this
+    input explains the unknown outputs. Such a node gives Gaps only if the node has problems itself.
+
+    If a condition decides whether the scope is run, as for a branch of an If, an output whose stated type contradicts
+    the inferred type is also a gap.
     """
     for index, names in enumerate(scope.body.computes):
         coverages = {name: _coverage_of(scope.types.get(name)) for name in names if name}

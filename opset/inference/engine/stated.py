@@ -52,9 +52,9 @@ class StatedTypes:
     def enter_initializers(self, scope: Scope, passed: Collection[str]) -> None:
         """Record in a scope the initializers of its graph, with their types and tensors.
 
-        `passed` has the names of the inputs that a caller may pass. An initializer with such a name is only a default.
-        Its tensor is not recorded, and its element type only if no type of the input is known. For a sparse
-        initializer, only the type is recorded.
+        `passed` has the names of the inputs that a caller may pass. If an initializer has such a name, it is only a
+        default of the input, so its tensor is not recorded. Its element type is recorded if the input has no known
+        type. For a sparse initializer, only the type is recorded.
         """
         types = scope.types
         tensors = scope.tensors
@@ -93,9 +93,9 @@ class StatedTypes:
     def read_type(self, scope: Scope, proto: Any) -> Type | None:
         """Return the type that a TypeProto in a scope's graph or function states, or None if it states none.
 
-        In a graph, its variables are recorded in the scope. A variable that first appears inside a loop is known only
-        there, as it may have another value in each iteration. In a function, symbolic sizes become None, as its
-        variables are not those of the graph that calls it.
+        In a graph, the variables of the type, such as N in [N, 3], are recorded in the scope. A variable that first
+        appears inside a loop may have another value in each iteration, so that it is known only inside the loop. In a
+        function, symbolic sizes become None: a caller may use the same variable name for another size.
         """
         type_ = type_from_proto(proto, self._sizes.read_dimension)
         if scope.body.root.function:

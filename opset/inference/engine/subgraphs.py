@@ -150,10 +150,10 @@ class SubgraphInference:
 def outputs_of_body(
     scope: Scope, constants: ConstantElements, outputs: Sequence[str], inputs: Sequence[str] = ()
 ) -> Outputs:
-    """Return the types and elements that outputs of a graph or function have for the node that runs it.
+    """Return the types and elements of values of a graph or function, as the node that runs it sees them.
 
-    The result's `inputs` are the types of the values called `inputs`. Sizes with variables that have a meaning only
-    inside of the graph are None.
+    The result is a list of the outputs' types. Its `data` has the outputs' elements, and its `inputs` the types of the
+    values in `inputs`. A size is None if it has variables that are known only inside the graph.
 
     Args:
         scope: the scope of the graph or function.

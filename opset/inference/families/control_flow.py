@@ -290,8 +290,9 @@ def _infer_iterations(
             value's type and returns these elements.
 
     Returns:
-        Two results: the types of the carried values in the first iteration, combined with the types that the body
-            states for its inputs; and the types and elements of the body's outputs that hold in every iteration.
+        Two results. The first has the types of the carried values before the first iteration, made more precise by the
+            types that the body states for its inputs. The second has the types and elements of the body's outputs that
+            hold in every iteration.
     """
     # Values that an earlier inference of the node widened are widened from the beginning: otherwise each level of
     # nested loops would double the number of iterations.
@@ -357,7 +358,10 @@ def _drop_lost_parts(type_: Type | None, before: Type | None, after: Type | None
 
 
 def _widen_type(type_: Type | None, rankless: bool) -> Type | None:
-    """Return a type with all its sizes unknown or, if `rankless`, all its ranks; None for None."""
+    """Return a type without its sizes: float[?, ?] for float[2, 3]. The result is None if the type is None.
+
+    If `rankless` is True, the ranks are unknown, too.
+    """
     return drop_shapes(type_) if rankless else map_sizes(type_, lambda size: None)
 
 
@@ -408,19 +412,19 @@ def _count_iterations(call: Call) -> tuple[Size | None, int]:
 
 
 def _limit_iterations(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
-    """Return how often a Loop with a condition runs, None if unknown, and how often it certainly runs at least.
+    """Return how often a Loop with a condition runs (None if unknown), and the least number of times that is certain.
 
-    The condition is taken to be true before the first iteration. It is computed by the body for the next iteration:
+    The Loop is taken to run a first iteration if M allows one, as if its condition was true before it. The body's
+    first output is the condition for the next iteration:
 
-    - always true: the Loop runs `most` times, and at least `least` times;
-    - always false: it runs at most once;
+    - always true: the result is `most` and `least`;
+    - always false: the Loop runs at most once;
     - unknown: it runs once if M is 1. For any other M, the number is unknown.
 
-    If the condition is not always true, at most one iteration is certain.
+    If the condition is not always true, the least number is at most 1.
 
     Args:
-        condition: the body's first output, which decides whether there is another iteration; None if its elements are
-            unknown.
+        condition: the body's first output; None if its elements are unknown.
         most: the number of iterations that the input M allows, None if M is unknown or absent.
         least: the least number of iterations that M makes certain: 0 if M is unknown, 1 if it is absent.
     """
@@ -528,10 +532,18 @@ def _stack_samples(batch: Size | None, states: Iterable[Type | None], stacked: I
 def _stack_slices(
     call: Call, slices: Sequence[Type | None], axes: Sequence[int], length: Size | None
 ) -> list[Type | None]:
-    """Return the types of scan outputs, each the stack of `length` values of one type in `slices`.
+    """Return the type of each scan output of a loop, which stacks one tensor for each iteration along a new axis.
 
-    `axes` has for each type the new axis along which its values are stacked; a negative axis is counted from the end.
-    Raises Violation C2 for an axis that does not exist, C5 for a sequence or map.
+    A tensor [2, 3] that is stacked 7 times along axis 1 gives [2, 7, 3].
+
+    Args:
+        call: The loop.
+        slices: For each scan output, the type of the tensor of one iteration; None if it is unknown.
+        axes: For each scan output, the index of the new axis; a negative index counts from the end.
+        length: The number of iterations; None if it is unknown.
+
+    Raises:
+        Violation: C2 if a new axis does not exist, C5 if the type in `slices` is a sequence or map.
     """
     types = []
     for type_, axis in zip(slices, axes, strict=True):

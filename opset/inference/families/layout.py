@@ -143,8 +143,9 @@ def _concat_axis(call: Call, rank: int) -> int:
 def concat_1_data(call: Call) -> Any:
     """Return the joined elements in row-major order; an element that is unknown is None.
 
-    If the elements of an input are unknown, each of them is None in the result. Returns None if the shape of such an
-    input is not known in numbers, or if there are no inputs. Raises Violation C1 if `axis` is out of range.
+    An input may have a shape of numbers, such as (2, 3), but unknown elements: it adds only None, here 6 times. Returns
+    None if an input has neither known elements nor a shape of numbers, or if there are no inputs. Raises Violation C1
+    if `axis` is out of range.
     """
     parts = [_elements_or_unknown(call, index) for index in range(call.input_count)]
     if any(part is None for part in parts) or not parts:
@@ -160,10 +161,10 @@ def concat_1_data(call: Call) -> Any:
 
 
 def _elements_or_unknown(call: Call, index: int) -> Constant | None:
-    """Return the input at `index` as a Constant.
+    """Return the input at `index` as a Constant, in which an unknown element is None.
 
-    If its elements are unknown, each of them is None in the Constant. The result is None if the elements are unknown,
-    and not all sizes are known numbers.
+    If no element is known, the Constant has None for each element. This needs the number of elements: if a size or the
+    rank is unknown, the result is None.
     """
     constant = call.constant(index)
     shape = call.shape(index)

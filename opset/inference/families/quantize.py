@@ -46,11 +46,11 @@ def dequantize_linear_10(call: Call) -> Type:
 
 
 def _shape_by_scales(call: Call) -> Shape | None:
-    """Return the shape of x; sizes that are unknown in it are taken from the shape of the scales.
+    """Return the shape of x, in which the shape of the scales fills in sizes that are unknown.
 
-    If the shape of the scales is unknown, the shape of the zero points is used instead. Scales for blocks of x also
-    show its rank. If the rank is still unknown, the result is None, and the reason is added to `call.doubts`. Raises
-    Violation with one of these labels:
+    If the shape of the scales is unknown, the shape of the zero points is used instead. If x has an unknown rank,
+    scales for blocks of x (`block_size`) give the rank. If they do not, the result is None, and the reason is added to
+    `call.doubts`. Raises Violation with one of these labels:
 
     - C1 if `axis` is out of range;
     - C2 if the scales do not fit x;

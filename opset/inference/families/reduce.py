@@ -90,10 +90,14 @@ def _product(elements: Sequence[Any], type_: str | None) -> Element:
 def _mean(elements: Sequence[Any], type_: str | None) -> Element:
     """Return the mean of elements, or None if it is unknown.
 
-    In an integer type, the mean is truncated toward zero. It is unknown if the sum is beyond 64 bits, or if the sum is
-    symbolic and may be negative. In a float type, it is unknown if the sum may be rounded, or if the sum of several
-    elements is symbolic. `type_` is the element type. Raises ValueError for a fraction, ZeroDivisionError for no
-    elements.
+    `type_` is the element type. In an integer type, the mean is truncated toward zero. The mean is unknown in these
+    cases:
+
+    - `type_` is an integer type, and the sum is beyond 64 bits, or is symbolic and may be negative;
+    - `type_` is a float type, and the sum may be rounded;
+    - `type_` is a float type, and the sum of several elements is symbolic.
+
+    Raises ValueError if an element is a fraction, such as 0.5. Raises ZeroDivisionError if there are no elements.
     """
     total = _sum(elements, type_)
     if type_ in _FLOATS:

@@ -173,11 +173,15 @@ def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], poli
 
 
 def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
-    """Return floor(size * span * scale) in single precision, at least 0; None if it is unknown or cannot be expressed.
+    """Return floor(size * span * scale) in single precision, at least 0; None if it cannot be computed.
 
-    `span` is the part of the axis that a crop leaves, 1.0 for all, None if unknown. A symbolic size gives a result only
-    if there is no crop, and if the scale is a size or a simple fraction such as 0.5. Raises Violation without the label
-    of a constraint if a factor or the product is beyond the range of single precision.
+    `size` is the old size of an axis. `span` is the fraction of the axis that a crop keeps, 1.0 without a crop. `scale`
+    is a number or symbolic. The result is None if one of them is None, which means unknown. With a crop, a symbolic
+    size or scale gives None. Without a crop, a symbolic size is multiplied by a symbolic scale or by a simple fraction
+    such as 0.5; any other scale gives None.
+
+    Raises Violation without the label of a constraint if a factor or the product is beyond the range of single
+    precision.
     """
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None

@@ -73,8 +73,8 @@ def _slice_bounds(call: Call, rank: int) -> _Bounds:
 def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None:
     """Return how many elements a slice takes from a dimension of size `size`, or None if the number is unknown.
 
-    It is unknown if variables decide whether a bound counts from the end, or if the step is symbolic. For a size of N,
-    a start of 1 and an end of -1, it is `max(0, N - 2)`.
+    For a size of N, a start of 1 and an end of -1, it is `max(0, N - 2)`. It is unknown if the step is symbolic. It is
+    also unknown if a bound may be negative or not, such as an end of N - 5 in a dimension of N.
     """
     # Clamped bounds are kept as lists to minimize or maximize over, so that the difference needs only one minimum. With
     # a negative step, a start before the first element is the first.
@@ -258,8 +258,8 @@ def pad_2(call: Call) -> Shape:
 def pad_1(call: Call) -> Shape:
     """Return the input's shape with the pads in the attribute `paddings` added.
 
-    If the rank is unknown, the number of pads gives it, and each size is None. Raises Violation C1, C3 or C6 if the
-    pads do not fit, and without a label if the attribute is absent.
+    If the rank is unknown, the result has a None for each pair of pads. Raises Violation C1, C3 or C6 if the pads do
+    not fit the input. Raises a Violation that names no constraint if the attribute is absent.
     """
     return _pad_sizes(call, required_attribute(call, "paddings"))
 

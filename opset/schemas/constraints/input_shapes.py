@@ -353,10 +353,10 @@ class Match:
         return tuple(map(_merge_sizes, map(self._size_of_entry, (*head, *middle, *pattern.after)), shape))
 
     def _size_of_entry(self, entry: Any) -> Any:
-        """Return the size that an entry of a pattern, such as `2 * C`, stands for; None if it is unknown.
+        """Return the size that an entry of a shape pattern stands for: 6 for `2 * C` if C is 3.
 
-        An entry with alternatives, such as `1 or 2`, is unknown. A value that is no Size, such as 3, is returned
-        unchanged.
+        The result is None if the size is unknown, or if the entry has alternatives, such as `1 or 2`. A size of a
+        tensor, such as the int 3, may be given in place of an entry: it is returned unchanged.
         """
         if not isinstance(entry, Size):
             return entry

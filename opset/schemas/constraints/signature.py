@@ -330,7 +330,8 @@ def range_text(declared: Attribute) -> str:
 def declared_text(schema_inputs: Sequence[Parameter], declared: Attribute) -> str:
     """Return the legal values of an attribute as the text of a constraint, such as "mode is linear or cubic".
 
-    The result is "" if all values are legal. In `-rank(X) <= axis < rank(X)`, X is the first of `schema_inputs`.
+    The result is "" if all values are legal. `schema_inputs` are the inputs of the operator. The name of the first
+    input is in the text for an axis: "-rank(X) <= axis < rank(X)".
     """
     name = f"each of {declared.name}" if declared.type.endswith("s") else declared.name
     if declared.kind == DATA_TYPE:

@@ -345,7 +345,8 @@ def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding
 def check_removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S208 for each removed attribute that is not declared as ignored, renamed or turned into an input.
 
-    A version is skipped if its `change:` block declares another adapter `up` than "derived".
+    A version is checked only if its `change:` block declares the adapter `up` as "derived", not as "written" or
+    "impossible".
     """
     for name, declared, step in changed_attributes(operator):
         renamed = (change.renamed for change in step.change.attributes.values())
@@ -397,10 +398,11 @@ def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 
 def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Iterator[str]:
-    """Yield a message for each declaration about an attribute that does not fit the two versions in `step`.
+    """Yield a message for each declaration in YAML that does not fit the change of an attribute between two versions.
 
-    `name` is the attribute. `declared` has the declarations: `old`, `ignored`, `input` and so on. The names in `input`
-    and `renamed` are not looked up.
+    For example, `ignored` is only for an attribute that the newer version lacks. `name` is the attribute. `declared`
+    has its declarations: `old`, `ignored`, `input` and so on. `step` has the older and the newer version. Whether there
+    is an input or attribute of the name in `input: NAME` or `renamed: NAME` is not checked here.
     """
     old, new, since = step.old.attributes.get(name), step.new.attributes.get(name), step.new.since_version
     came, went, stayed = old is None and new is not None, old is not None and new is None, old is not None is not new

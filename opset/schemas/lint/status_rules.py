@@ -50,9 +50,10 @@ def check_clauses(operator: Operator, context: LintContext) -> Iterator[Finding]
 
 
 def _grounded_texts(operator: Operator) -> Iterator[_GroundedText]:
-    """Yield the text of each special case and each example, with its `stated` and `chosen`.
+    """Yield the text of each special case and each example, with what its YAML keys `stated` and `chosen` hold.
 
-    If the examples have faults, they are all skipped.
+    `stated` is the clause of the standard that states the result; `chosen` says what the standard leaves open. A key
+    that is absent is "". If the examples have faults, all examples are skipped.
     """
     for node in _list_of(operator.root, "special_cases"):
         fields = node.value if isinstance(node.value, dict) else {"text": node}

@@ -88,10 +88,14 @@ def lay_out_graphs(value: Any) -> Any:
 
 
 def _shorten_examples(examples: list[dict[str, Any]], complete: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return examples for YAML; an example becomes `like` an earlier one if that saves at least SAVED characters.
+    """Return examples as YAML mappings, in which an example may state only what differs from an earlier example.
 
-    `examples` are the examples as they are in YAML now, `complete` the same ones with all keys that they inherit. Only
-    the last RECENT examples above an example are compared with it.
+    The earlier example is named at the key `like`. The key is used if it saves at least SAVED characters. Only the last
+    RECENT examples above an example are candidates.
+
+    Args:
+        examples: The examples as they are in YAML now. An example that is not shortened stays as it is here.
+        complete: The same examples, with the keys that they inherit through `like` written out.
     """
     above: dict[str, tuple[dict[str, Any], dict[str, str]]] = {}
     cost: dict[str, int] = {}

@@ -89,8 +89,9 @@ class Likeness(Fields):
     ) -> dict[str, YamlNode]:
         """Return the entries of `own`, and the entries that only `other` has.
 
-        If both have an entry, the two values are merged as many levels deep as `depths` says for it, by default 0. A
-        null in `own` removes the entry of `other`; if `other` has no such entry, a finding S107 is added.
+        An entry of `own` replaces the entry of `other` with the same key. With {"types": 1} as `depths`, the mappings
+        at the key "types" are merged instead, one level deep. A null in `own` removes the entry of `other`. A finding
+        S107 is added if `other` has no such entry.
         """
         found = dict(other)
         for key, each in own.items():

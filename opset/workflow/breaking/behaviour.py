@@ -55,11 +55,11 @@ def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B143", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each constraint whose checked conditions changed, or that only one version checks.
+    """Yield a finding for each constraint whose checked conditions differ between the versions of a pair.
 
-    Only constraints that both versions have under the same label are compared. If only the newer version checks the
-    constraint, the finding is a warning. Nothing is yielded for a constraint that is checked by conditions in one
-    version, and by the declaration of an attribute in the other.
+    A constraint is compared if its label, such as C1, is in the prose of each version. A finding is only a warning if
+    the older version has no conditions for the constraint. Conditions may be replaced by the declaration of an
+    attribute, such as its `range`, or the reverse: nothing is yielded for this.
     """
     for label in pair.new.docs.constraints:
         old, new = _condition_texts(pair.old, label), _condition_texts(pair.new, label)
@@ -120,10 +120,10 @@ def _is_declared_by_attribute(version: Version, label: str) -> bool:
 
 
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
-    """Return the new labels under which `other` has the constraint `label` of `version`; [] if there are none.
+    """Return the labels under which `other` has the constraint `label` of `version`, if the constraint was relabeled.
 
-    A constraint is the same if its text and its checked conditions are equal. If the text of `label` is the same in
-    both versions, the result is [].
+    A constraint is the same if its text and its checked conditions are equal. If C2 of `version` is C3 of `other`, the
+    result for "C2" is ["C3"]. It is [] if `other` has no such constraint, or has the same text at `label` itself.
     """
     text = version.docs.constraints[label]
     if other.docs.constraints.get(label) == text:

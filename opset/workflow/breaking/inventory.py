@@ -58,7 +58,10 @@ def _operator_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B103", OperatorPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _version_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each version that only the older state has; versions with a new number are left out."""
+    """Yield a finding for each version of an operator that only the older state has.
+
+    A version that only got another number, such as 13 instead of 12, is left out.
+    """
     for since in operators.old.versions:
         if since not in operators.new.versions and since not in operators.version_renumbering:
             restore = operators.old.restore or "restore it"
@@ -99,10 +102,10 @@ def _lock_contradicted(comparison: StateComparison) -> Iterator[RuleFinding]:
 def _lock_findings(
     key: Key, since: int, digest: str, new_operator: OperatorState | None, old_operator: OperatorState | None
 ) -> Iterator[RuleFinding]:
-    """Yield a finding if neither state has a version of the lock, or if the newer state has it with another signature.
+    """Yield a finding if a version in the lock is missing from both states, or has changed since the lock was written.
 
-    Other rules report versions that only the older state has, and signatures that differ between the states. Nothing is
-    yielded for them here.
+    A version has changed if its signature in the newer state is not the one in the lock. If the older state has the
+    version, and the newer state lacks or changes it, other rules report this, and nothing is yielded here.
 
     Args:
         key: The domain and name of the operator.

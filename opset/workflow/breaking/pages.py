@@ -69,10 +69,10 @@ def _report_text(rule: Rule[Any]) -> str:
 
 
 def _good_text(fixture: dict[str, str]) -> str:
-    """Return the good example of a rule's page; `fixture` has the texts of the rule by key.
+    """Return the good example on a rule's page, as YAML; `fixture` is the rule's entry in fixtures.yaml.
 
-    If there is a text "version", the example is this text, followed by the lines of the diff "bad" that are not
-    removed. Otherwise, it is the text "shown".
+    The example is the text "shown" if the fixture has no "version". Otherwise, it is the text "version", a new version
+    with the change, and then the file as the diff "bad" leaves it: unchanged and added lines, without their signs.
     """
     if "version" not in fixture:
         return fixture["shown"]

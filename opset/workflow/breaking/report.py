@@ -183,11 +183,14 @@ def text_lines(report: ComparisonReport, style: Callable[[str, str], str] = lamb
 
 
 def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str]) -> list[str]:
-    """Return a finding as lines of text: its rule, title and message, then place, requirement, reason and help.
+    """Return a finding as lines of text.
 
-    Empty parts are left out. If the finding is approved, only its place and the reason of the approval follow the first
-    line. A notice has the first line only. `style(text, kind)` returns the beginning of that line in color; `kind` is
-    the severity, or "approved".
+    The first line has the rule, the title of the rule, and the message. The lines after it have the place, requirement,
+    reason and help; empty ones are left out. For an approved finding, the lines after the first have only the place and
+    the reason of the approval. A notice has only the first line.
+
+    `style(text, kind)` returns `text` in the color for `kind`, which is the severity of the finding, or "approved". It
+    is called for the beginning of the first line, such as "error[B101]".
     """
     label = "approved" if finding.approved else _LABELS[finding.severity]
     head = f"{style(f'{label}[{finding.rule}]', 'approved' if finding.approved else finding.severity)} "

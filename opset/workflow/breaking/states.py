@@ -221,9 +221,10 @@ def _file_lines(path: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def standard_state() -> State:
-    """Return the state of the standard's operators in this package, with its lock; it is made once.
+    """Return the state of the standard's operators: all versions that this package has now, to compare with others.
 
-    The operators are read from the compiled index, and not from YAML.
+    The operators are read from the compiled index, and not from YAML. The state also has the standard's lock: the file
+    lock.json with a hash of the signature of each released version. The result is cached.
     """
     from opset.schemas.lock import read_lock
 

@@ -148,7 +148,8 @@ def run_requests(
         runtime: Runtime that answers.
         requests: (number, request) pairs; the next one is taken when a process is free.
         jobs: Number of requests that run at once, each in a process of its own.
-        on_version: Called with the version of a worker's runtime when a worker starts; a command has none.
+        on_version: Called with the version of the runtime, such as "1.20.0", each time a worker has started. A worker
+            is a process that serves many requests. A runtime whose command runs anew for each request has no workers.
 
     Raises:
         UsageError: T224 if the runtime cannot be started.

@@ -106,10 +106,15 @@ class Judgements:
         self._known: dict[tuple[str, str], Mapping[str, Any] | None] = {}
 
     def agreeing_judges(self, schema: OpSchema, example: Example) -> list[str]:
-        """Return the full names of the other implementations that confirm an example at a version.
+        """Return the titles of the other implementations that confirm an example at an operator version.
 
-        The result is [] if no implementation confirms it, if the example states no outputs, or if nothing is known of
-        the operator: it is not the standard's, or its examples or versions changed after the implementations were run.
+        A title is such as "onnxruntime 1.31.1". The answer is read from the record of the last run of the
+        implementations (judgements.json). The result is [] in each of these cases:
+
+        - no implementation confirms the example;
+        - the example states no outputs;
+        - the record has no entry for the operator, such as for an operator that is not in the ONNX standard;
+        - the examples or versions of the operator changed after the run.
         """
         entry = self._operator_entry(schema.domain, schema.name)
         if entry is None or example.outputs is None:

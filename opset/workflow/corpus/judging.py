@@ -121,9 +121,10 @@ class Judge:
     def _expressions(self, schema: OpSchema, example: Example) -> Iterator[tuple[str, Conversion]]:
         """Yield (name, conversion) for each function body of a version, oldest first.
 
-        The conversion replaces the node in the example's model by the body, at the first opset of the body. A
-        conversion that fails has no model. It is followed by a second pair for the last opset of the body. If the
-        version has no bodies, its lowering to other operators is yielded instead.
+        The conversion replaces the node in the example's model by the body, at the first opset of the body. If this
+        conversion fails, its model is None, and a further pair is yielded for the last opset of the body. If the
+        version has no bodies, the only pair is for its lowering, which replaces the node by other operators. Nothing is
+        yielded for a version without bodies and lowering.
         """
         runner = self._runner
         opsets = {schema.domain: schema.since_version}

@@ -386,10 +386,13 @@ class ClaimTests:
 
 
 def states_old_value(claim: Claim) -> bool:
-    """Return whether a claim `old: value` has to be tested: if the YAML states it, or if the adapter up is derived.
+    """Return whether the claim `old: value` about an attribute has to be tested.
 
-    If the YAML does not state it, the value is the attribute's default, on which a derived adapter relies. The result
-    is False for an attribute that was renamed or removed.
+    The claim says that with this value, the newer version of the operator behaves as the older version did. It has to
+    be tested if the YAML states it. It also has to be tested if the adapter to the newer version is derived from the
+    YAML: without a stated value, such an adapter relies on the attribute's default.
+
+    The result is False for an attribute that was renamed or removed.
     """
     tests = claim.tests
     if claim.name not in tests.newer.attributes or tests.change.attributes[claim.name].renamed:
@@ -424,9 +427,10 @@ def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("derived moved", Claim)
 def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield one result for the claim `up: derived`, `down: derived` or `renamed: true`: some example can be converted.
+    """Yield one result for the claim that nodes can be converted: `up: derived`, `down: derived` or `renamed: true`.
 
-    The outputs of the converted example are not compared, so that nothing contradicts the claim.
+    `shown` of the result is True if at least one example can be converted, else False. Outputs of the converted example
+    are not computed. An example that cannot be converted is not taken as evidence against the claim.
     """
     tests = claim.tests
     source, target = (tests.older, tests.newer) if claim.name == "up" else (tests.newer, tests.older)

@@ -278,14 +278,14 @@ def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int
 def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
     """Return the opsets of ai.onnx at which a version's function bodies are tested, in ascending order.
 
-    These are the first and the last opset of each body. The last opset of a body is
+    The result has the first and the last opset of each body. The last opset of a body is
 
     - the opset before the next body of the version, if there is a next body;
     - the opset before the next version of the operator, if the operator is of ai.onnx and there is a next version;
     - otherwise the newest opset.
 
-    A body of an operator of ai.onnx may begin before the version itself: then the opset before the version is added.
-    The version must have a body.
+    For an operator of ai.onnx, the opset before the version is also in the result if a body begins at or
+    before that opset. The version must have a body.
     """
     last = RELEASES[-1].opset
     keys = sorted({body.opset for body in schema.function})

@@ -66,13 +66,15 @@ _NEEDS = {
 
 
 def _versions_in_use(kind: str, versions: Sequence[OpSchema], sinces: Sequence[int]) -> set[int]:
-    """Return the version numbers under which functions of one kind are in use: some version of the operator calls them.
+    """Return the version numbers under which functions of one kind are called by some version of the operator.
 
-    - "up" and "down": each version that declares this adapter as written.
+    Which versions call a function depends on its kind:
+
+    - "up" and "down": a version whose `change:` block declares that this adapter is "written".
     - "lower": the first version.
-    - Other kinds: a version calls the function under its own number, or else under the next lower number in `sinces`.
-      If kernels are registered for 1 and 7, version 6 calls that for 1, and version 13 that for 7. With the kind
-      "infer", versions with a shape rule call none.
+    - Other kinds, such as "kernel": every version. It calls the function with the highest number that is not above its
+      own. If kernels are registered for 1 and 7, version 6 calls kernel 1, and version 13 calls kernel 7.
+    - "infer" is like "kernel", but a version with a shape rule calls none.
 
     Args:
         kind: The name of the decorator, such as "kernel", "infer", "up" or "lower".

@@ -204,10 +204,11 @@ class ExampleRunner:
         return self.run(model_of(schema, example), example)
 
     def run(self, model: Any, example: Example) -> list[Any]:
-        """Return the outputs of a ModelProto for an example's inputs; they are kept for the next call.
+        """Return the outputs of a ModelProto for an example's inputs.
 
-        Raises RunError if the model fails, and again at the next call; BudgetExceeded if the runner's budget is used
-        up.
+        The model is run at the first call with this model and example. Later calls return the same outputs. Raises
+        RunError if the model fails; later calls raise the error without running the model. Raises BudgetExceeded if the
+        runner's budget is used up.
         """
         key = self._model_identity(model), id(example)
         if key not in self._values:

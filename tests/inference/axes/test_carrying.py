@@ -19,6 +19,7 @@ CARRIED = {
         "(float[B,2,3,L] x) => (float[B,6,L] y) <int64[3] s = {B, 6, -1}> { y = Reshape(x, s) }", 0, 0),
     "reshape_moved_rest": ("(float[1,B,L] x) => (float[B,L] y) <int64[2] s = {B, -1}> { y = Reshape(x, s) }", 1, 0),
     "broadcast_sum": ("(float[B,3] x) => (float[B,3] y) <float[3] w = {1, 2, 3}> { y = Sum(x, w) }", 0, 0, 8),
+    "doubled_once": ("(float[B,3] x) => (float[B,3] y) { n = Neg(x)  y = Add(n, x) }", 0, 0, 6),
     "heads": (
         """(float[5,B,8] x) => (float[5,B,8] y) <int64[3] s = {5, T, 4}, int64[3] t = {5, B, 8}> {
         h = Reshape(x, s)  p = Transpose <perm = [1, 0, 2]> (h)  q = Transpose <perm = [0, 2, 1]> (p)

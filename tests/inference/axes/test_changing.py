@@ -200,6 +200,14 @@ def test_an_axis_with_a_name_is_told_by_it(size, number):
     assert opset.infer(opset.parse_model(text), dims={"x.1": 4}).type("y").shape[1] == 4
 
 
+def test_a_name_that_is_no_text_is_the_name_of_no_axis():
+    text = f"{HEAD} g (float[letters] x) => (float[letters] y) {{ y = Relu(x) }}"
+    model = opset.parse_model(text).SerializeToString().replace(b"letters", b"letter\xff")
+    with pytest.raises(UsageError, match=r"the model has no dimension variable 'x\.0'") as caught:
+        opset.change_sizes(model, {"x.0": 3})
+    assert caught.value.help == "there are: none"
+
+
 def test_an_axis_of_size_0_stays():
     text = f"{HEAD} g (float[0,3] x) => (float[0,3] y) {{ y = Relu (x) }}"
     with pytest.raises(UsageError) as caught:

@@ -229,11 +229,13 @@ def expand(step: AxisStep) -> Place | None:
 
 
 def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequence[Size]) -> Place | None:
-    """Return the Place of the resized axis in the output of an Expand or ConstantOfShape, by the shape that it states.
+    """Return the Place of the resized axis in the output of an Expand or ConstantOfShape.
 
-    It is the axis whose stated size depends on the resized axis, or None if there is no such size. The data of an
-    Expand may have the old size along this axis if its slices are equal. The node is then changed to read only the
-    first slice.
+    The node states the shape of its output. The Place is the axis whose stated size depends on the new size of the
+    resized axis. The result is None if no stated size depends on it.
+
+    The data of an Expand may have the old size along this axis. Then the node is changed to read only the first slice
+    of the data, which requires that all slices are equal.
 
     Args:
         step: the node.
@@ -241,8 +243,8 @@ def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequenc
         available: the shape of the data, with one size for each in `wanted`.
 
     Raises:
-        Blocked: two stated sizes depend on the resized axis; a stated size is one such as N + 1, no multiple of the
-            new size N; or the data has another size than 1 along the axis, and cannot be cut to its first slice.
+        Blocked: two stated sizes depend on the new size N of the resized axis; a stated size is no multiple of N, such
+            as N + 1; or the data has another size than 1 along the axis, and cannot be cut to its first slice.
     """
     sized = [axis for axis, size in enumerate(wanted) if step.depends_on_axis(size)]
     if not sized:
