@@ -117,9 +117,10 @@ class RuntimeFacts:
         return self._taking[key][number]
 
     def runs_of(self, key: Key) -> list[Run]:
-        """Return the releases that take an operator, (domain, name), as (first, last) for consecutive ones.
+        """Return the runs of consecutive releases that take an operator, such as [(0, 2), (5, 7)].
 
-        Both are positions among the releases whose operators are known.
+        (0, 2) stands for the releases at the positions 0 to 2, counted among the releases whose operators are known.
+        `key` is the (domain, name) of the operator. The result is [] if no release takes the operator.
         """
         taking = [self.takes(key, number) for number in range(len(self.listed))]
         return [run for run, takes in _runs(taking) if takes]

@@ -259,7 +259,7 @@ class ValueFacts:
     def _facts_defining(self, name: str) -> ValueFacts | None:
         """Return the facts of the body that defines a value, this one or one around it; None if no body does.
 
-        The name is added to `looked_up`, unless that is None.
+        The name of the value is added to the set `looked_up`. If `looked_up` is None, the name is not recorded.
         """
         if self.looked_up is not None:
             self.looked_up.add(name)
@@ -493,9 +493,13 @@ class ValueFacts:
         return {axis for axis, (before, after) in pairs if before is not None and before == after}
 
     def growth(self, source: str, result: str) -> list[Fraction] | None:
-        """Return by what the size of each axis of `source` is multiplied in `result`; sizes may be symbolic.
+        """Return the factor from each size of the tensor `source` to the size of the same axis in the tensor `result`.
 
-        The result is None if a factor is not sure, or if the ranks differ. This sets `large_read`, as `kept_axes` does.
+        For the shapes [N, 4] and [N, 8], the factors are [1, 2]. The result is None if a shape or a factor is not
+        known, or if the ranks differ.
+
+        The attribute `large_read` becomes True, so that the adapter runs anew for each node: what it makes for one node
+        is not copied for similar nodes.
         """
         from opset.inference.building.shapes import size_ratio
 

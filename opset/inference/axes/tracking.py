@@ -253,10 +253,11 @@ class Tracking:
                 self.places[name] = place
 
     def _compute_sizes(self, index: int, call: Call) -> bool:
-        """Compute the elements of a node's outputs in the resized model, and store those that differ in `sized`.
+        """Compute the elements of a node's outputs in the resized model, and return whether all of them are known.
 
-        It is meant for nodes that compute with sizes, such as Shape. Returns whether all elements of the outputs are
-        known; if not, nothing is stored.
+        The node computes with sizes: Shape may give [8, 4] in the resized model, and [2, 4] in the model before. If all
+        elements are known, those of each output that has changed are stored in `sized`, by the name of the output. If
+        some are unknown, nothing is stored.
         """
         types: list[Type | None] = []
         for name, type_ in zip(call.names, call.types, strict=True):

@@ -118,9 +118,9 @@ def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None
 def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None], shape: Sequence[Size]) -> None:
     """Set the one unknown size of a Reshape's output: the number of elements divided by the product of the other sizes.
 
-    If no size is unknown, a single symbolic size in `wanted`, such as N in [N, 4], is computed in the same way. It is
-    set only if the division certainly leaves no remainder. Nothing is set if several sizes would have to be computed,
-    or if one of the other sizes may be 0.
+    For 12 elements, [None, 4] becomes [3, 4]. If no size is unknown, a symbolic size that the node states, such as N in
+    [N, 4], is replaced by the quotient. N stays if the division may leave a remainder. Nothing is set if several sizes
+    would have to be computed, or if one of the other sizes may be 0.
 
     Args:
         sizes: the output shape, changed in place; 0 and -1 are replaced by the sizes that they mean.

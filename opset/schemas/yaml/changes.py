@@ -106,8 +106,8 @@ class Changes(TypeFields):
     def change(self, node: YamlNode, attributes: Mapping[str, Attribute]) -> Change:
         """Return the change that a `change:` block declares.
 
-        `attributes` are the attributes of the newer version, by name. Faults are added as findings; an entry with a
-        fault is left out, empty, or returned as it is.
+        `attributes` are the attributes of the newer version, by name. Faults are added as findings. A Change is
+        returned even if an entry has a fault; this entry then has no meaning.
         """
         fields = self.mapping(node, CHANGE_KEYS, ("adapters",))
         readers: dict[str, Callable[[YamlNode], Any]] = {

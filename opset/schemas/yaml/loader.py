@@ -407,10 +407,14 @@ class _Reading(Attributes, Changes, Likeness):
     """Reads the operator of one file; faults become findings. Raises SchemaError at MAX_FINDINGS or MAX_STEPS."""
 
     def __init__(self, findings: Findings, sets: TypeSets, domain: str, complete: bool) -> None:
-        """Take the type sets that the file may use, and the domain of the operator; faults are added to `findings`.
+        """Store what is needed to read the file of an operator.
 
-        If `complete` is False, there may be further type sets: a version that names an unknown one is left out without
-        a finding.
+        Args:
+            findings: Gets the faults of the file.
+            sets: The named type sets that the file may use.
+            domain: The domain of the operator.
+            complete: Whether `sets` has all type sets. If not, no finding is added for a version that names an unknown
+                set; the version is left out.
         """
         super().__init__(findings, sets, complete)
         self.domain = domain

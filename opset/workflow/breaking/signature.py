@@ -282,10 +282,11 @@ def _change_word(fewer: bool, more: bool) -> str:
 
 
 def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
-    """Return which numbers near some bounds the range `text` allows, as a set of (number, rank).
+    """Return the pairs (number, rank) that the range `text` allows; only numbers near a bound are tried.
 
-    The bounds are those of `both`, the older and the newer range. Each bound is tried, and the numbers 0.5 below and
-    0.5 above it. A bound may depend on the rank of an input, as in rank(X) - 1. Every rank below MOST_RANK is tried.
+    The bounds are those of the ranges in `both`, the older range and the newer range of an attribute. For the bound 1,
+    the numbers 0.5, 1 and 1.5 are tried. A bound such as rank(X) - 1 depends on the rank of an input. Hence each number
+    is tried for every rank below MOST_RANK.
     """
     comparisons = parse_range(text)
     bounds = [comparison.operands[0] for one in both for comparison in parse_range(one)]

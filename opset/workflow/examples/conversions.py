@@ -69,13 +69,13 @@ def why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) -> 
 
 
 def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> list[int]:
-    """Return the versions to which an example of a version is converted, in ascending order.
+    """Return the versions to which an example is converted from the version of `schema`, in ascending order.
 
-    These are the operator's next older and next newer version. If the version is the first or the last for which the
-    example holds, these are added:
+    The next older and the next newer version of the operator are among them. More versions are added if the
+    version of `schema` is the oldest or the newest at which the example holds, as its `since` and `until` say:
 
     - the operator's first version and its last version;
-    - the number below the first version, if the operator can be replaced by other operators.
+    - the opset before the first version, if the operator can be replaced by others: 19 for Gelu, which came with 20.
     """
     numbers = [each.since_version for each in runner.registry.versions(schema.name, schema.domain)]
     at = numbers.index(schema.since_version)
