@@ -325,10 +325,11 @@ class Availability:
     ) -> Lack | None:
         """Return why no kernel of a runtime takes a node, None if a kernel takes it.
 
-        The reason is that of the first kernel that takes the node's types, or else of the first kernel. `elements` of
-        the result has the types that at least one kernel takes instead. If a kernel takes the node, its restrictions
-        that are stated only in words are added to `unchecked`. `opset` is the version of the node's domain that the
-        model imports.
+        The reason in words is that of one kernel: the first that takes the node's types, or the first of all if none
+        takes them. `elements` of the result has the types with which some kernel might take the node: {"T": {"float"}}.
+
+        If a kernel takes the node, `unchecked` gets its restrictions that the runtime's table states only in words.
+        `opset` is the version of the node's domain that the model imports.
         """
         name = f"{runtime.title} {runtime.release}"
         kernels = runtime.kernels(schema.name, schema.domain)
@@ -605,12 +606,15 @@ def _compare(
 
 
 def _numbers(side: str | float, stated: Mapping[str, Any], schema: OpSchema) -> list[float] | None:
-    """Return the numbers on one side of a comparison; None if they are known only when a function is called.
+    """Return the numbers on one side of a comparison: the values of an attribute such as `pads`, or a number, repeated.
 
-    `side` is the name of an attribute, or a number. A number is repeated, to be compared with every element of the
-    other side. `stated` has the attributes that the node states, by name; any other attribute has its default. The
-    result is [] for an attribute without a default. It is None if the attribute refers to an attribute of the function
-    around the node.
+    An attribute that the node does not state has its default. The result is [] if it has no default. The result is None
+    if the attribute refers to an attribute of the function around the node, whose value is known only in a call.
+
+    Args:
+        side: The name of an attribute; or a number, which is repeated to be compared with each element of a list.
+        stated: The AttributeProtos of the node, by name.
+        schema: The schema of the node's operator.
     """
     if not isinstance(side, str):
         return [side] * _MOST_PLACES

@@ -267,9 +267,9 @@ def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange,
     Args:
         before: The attribute in the older version.
         after: The attribute in the newer version.
-        facet: What the `change:` block says of the attribute. Its `values` map older values to newer ones. Towards the
-            older version, the mapping is reversed, without newer values that the older version also has.
-        upwards: Whether the older version is the source.
+        facet: What the `change:` block says of the attribute. Its `values` map older values to newer ones. For a
+            conversion to the older version, this mapping is reversed. A newer value stays if the older version has it.
+        upwards: Whether the conversion is from the older to the newer version.
     """
     if upwards:
         return Counterpart(before, after, facet.values)

@@ -245,10 +245,15 @@ class _FunctionCalls:
         return names
 
     def rename(self, body: Body, fixed: Parameters, names: dict[FunctionKey, dict[Parameters, str]]) -> None:
-        """Make each call in a body call the copy of the function that fits; the body is changed in place.
+        """Replace the function's name in each call in `body` by the name of the copy for this call, in place.
 
-        A function has a copy for each set of Parameters that its calls have. Subgraphs are not changed. `fixed` are the
-        Parameters of the function that the body belongs to. `names` is the result of `name_copies`.
+        Calls of one function have different copies if their Parameters differ, such as the inputs that a call omits.
+        Calls in subgraphs of `body` stay as they are.
+
+        Args:
+            body: The graph or function that has the calls.
+            fixed: The Parameters of the function to which `body` belongs.
+            names: The names of the copies of each function by Parameters, from `name_copies`.
         """
         for _, position, key in self.calls_in(body):
             name = names[key][self._parameters_of(body, position, key, fixed)]
