@@ -565,7 +565,7 @@ class Crossing:
     def _rewrite(
         self, pending: Pending, replace: Callable[[Builder, Node], Result], what: str, crossed: list[str]
     ) -> list[Pending]:
-        """Return the new nodes that `replace` makes of a node; add the step, "Pad 13 with `what`", to `crossed`."""
+        """Return the nodes that `replace` makes of a node; "Pad 13 with X" is added to `crossed`, where X is `what`."""
         node = pending.node
         schema = self._context.registry.schema(node.op_type, pending.version, pending.operator[1])
         assert schema is not None
