@@ -124,6 +124,7 @@ FAULTS: tuple[tuple[str, str, str], ...] = (
     ("onnx", "lppool .*", "counts what is beyond the end with the padding"),
     ("onnx", r"maxpool .*", "counts indices per image, or reads outside of it"),
     ("onnx", "maxunpool output_shape", "places indices in the default output"),
+    ("onnx", "clip nan_as_m(in|ax)", "limits with a function of numpy, for which a bound that is NaN gives NaN"),
     ("onnx", "ml_labelencoder .*", "finds no NaN, or does not have this form"),
     ("onnx", "ml_linearregressor .*|ml_normalizer .*|ml_onehotencoder .*|ml_featurevectorizer .*|ml_scaler .*",
      "has another type of the result, or another formula than the text"),

@@ -501,8 +501,9 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
 def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple[int, ...]:
     """Return the positions of inputs that must become constants to avoid a fault; () if constants do not avoid it.
 
-    The fault lists these inputs in `computed` and in `known`. It occurs only if one of them is computed by nodes. The
-    elements of these inputs are known before the model runs, so that constants can replace them.
+    A fault is a class of nodes that the runtime computes wrongly. Its `computed` names inputs that are computed by
+    nodes in this case, and its `known` names inputs whose elements are known before the model runs. The result has
+    the inputs that are in both sets.
     """
     names = fault.computed & fault.known
     formals = formals_of(schema.inputs, len(node.input)) if names else ()

@@ -164,10 +164,10 @@ def concat_1_data(call: Call) -> Any:
 
 
 def _elements_or_unknown(call: Call, index: int) -> Constant | None:
-    """Return the input at `index` as a Constant.
+    """Return the input at `index` as a Constant, in which an unknown element is None.
 
-    If its elements are unknown, each of them is None in the Constant. The result is None if the elements are unknown,
-    and not all sizes are known numbers.
+    If no element is known, the Constant has None for each element. This needs the number of elements: if a size or the
+    rank is unknown, the result is None.
     """
     constant = call.constant(index)
     shape = call.shape(index)
