@@ -633,7 +633,7 @@ def _spans_between(changes: Iterable[int], newest: int) -> list[Span]:
 def _range_text(fate: Fate, transitions: Sequence[ConversionRow]) -> str:
     """Return a sentence on what happens to nodes for a range of targets, such as "Expressed by `Mul`.".
 
-    `transitions` are those on the way that may change or refuse nodes.
+    `transitions` are the transitions that may change or refuse nodes on the way to these targets.
     """
     if fate.kind == REFUSE:
         return f"Refused: {fate.reason}."

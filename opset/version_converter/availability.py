@@ -245,8 +245,8 @@ class Availability:
         - the pairs that the operator declares (`emulate`);
         - an integer type with int32 or int64, if the operator declares a floating-point type for it.
 
-        `is_wrong` says that the runtime has a kernel for the node, but computes it wrongly. The runtime's casts are
-        then left out, as it does not make them.
+        `is_wrong` says that the runtime has a kernel for the node, and the kernel computes wrong results. The runtime
+        makes no casts for such a node, so its casts are left out.
         """
         if not is_wrong:
             yield from ((element, other) for element, other in self.runtime.casts.items() if " " not in other)
@@ -407,10 +407,11 @@ def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[KernelFaul
 
 
 def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
-    """Return which facts about nodes of an operator version decide whether a runtime or its fallback runs a node.
+    """Return which facts about a node, such as its attributes, decide whether a runtime runs the node.
 
-    The result has every fact on which one of their kernels or known faults depends. It is NO_DEMANDS if types alone
-    decide. `opset` is the version of the operator's domain that the model imports.
+    `schema` is the operator version of the node. `opset` is the version of the operator's domain that the model
+    imports. Facts that matter only to the runtime's fallback, a second runtime, are included. The result is NO_DEMANDS
+    if types alone decide.
     """
     kernels: list[Kernel] = []
     faults: list[KernelFault] = []
@@ -501,8 +502,9 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
 def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple[int, ...]:
     """Return the positions of inputs that must become constants to avoid a fault; () if constants do not avoid it.
 
-    The fault lists these inputs in `computed` and in `known`. It occurs only if one of them is computed by nodes. The
-    elements of these inputs are known before the model runs, so that constants can replace them.
+    A fault is a class of nodes that the runtime computes wrongly. Its `computed` names inputs that are computed by
+    nodes in this case, and its `known` names inputs whose elements are known before the model runs. The result has
+    the inputs that are in both sets.
     """
     names = fault.computed & fault.known
     formals = formals_of(schema.inputs, len(node.input)) if names else ()

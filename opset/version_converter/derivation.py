@@ -142,10 +142,11 @@ class DerivedAdapter(NamedTuple):
 
     @property
     def rewrites(self) -> bool:
-        """Whether the adapter may rename the operator, set defaults, rewrite attributes, or turn them into inputs.
+        """Whether the adapter may change what a node says: its operator's name, its attributes, or its inputs.
 
-        If not, the adapter checks nodes against the target version. It may still change some: remove attributes, absent
-        inputs or unread outputs, count negative axes from the front, or compute in a wider type.
+        It may set defaults, rewrite attributes, or turn attributes into inputs and back. If False, the adapter checks
+        nodes against the target version, and makes small changes only. Examples are to remove an absent input, or to
+        compute in a wider type.
         """
         return bool(
             self.renamed

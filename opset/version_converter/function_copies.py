@@ -309,10 +309,11 @@ def _value_of(attribute: Any) -> bytes | None:
 
 
 def _write_fixed(body: Body, fixed: Parameters) -> None:
-    """Write the Parameters of a call into the nodes of one body of a function's copy; subgraphs are not changed.
+    """Write the Parameters of a call into the nodes of `body`, which is the copy of a function or a subgraph in it.
 
-    An attribute of a node may refer to an attribute of the function: then the value in `fixed` is written in its place.
-    If the call omits the function's attribute, the node's is removed. Inputs that the call omits become "".
+    `fixed` are the Parameters. A reference to an attribute of the function is replaced by the attribute's value. If the
+    call omits the attribute, the reference is removed from the node. If the call omits an input of the function, nodes
+    that read the input get "" in its place. Subgraphs of `body` are not changed.
     """
     if not fixed.inputs and not fixed.attributes:
         return

@@ -242,10 +242,11 @@ def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
 
 
 def _limit_of_input(values: Mapping[str, Any], name: str) -> Any:
-    """Return the value that every element of an input must have for a kernel, None if there is no such limit.
+    """Return the only value that a kernel takes as every element of an input; None if it takes all values.
 
-    `values` has the limits. A key is the whole name of an input, or its end after a "_": "scale" for "x_scale". The
-    first that fits counts. A limit may also be a phrase in words, which cannot be checked.
+    `values` has such values by key. The key for an input such as "x_scale" is its name, or an end of the name that
+    follows a "_": "scale". The first key that fits counts. The result may also be a phrase in words, which cannot be
+    checked.
     """
     return next((limit for each, limit in values.items() if name == each or name.endswith(f"_{each}")), None)
 
