@@ -159,9 +159,10 @@ def _signature_faults(call: AdapterCall) -> Iterator[str]:
 
 
 def _type_faults(call: AdapterCall, names: Sequence[str]) -> Iterator[str]:
-    """Yield the end of a message for each value that an adapter returns for an output of another type.
+    """Yield the end of a message for each output for which an adapter returned a value of another type.
 
-    `names` are the names that the adapter returned. Only types that the model states are compared.
+    `names` are the names of the values that the adapter returned, in the order of the outputs. An output is skipped if
+    the model does not state its type, or if the type of the value is unknown.
     """
     facts = call.facts
     for name, output in zip(names, call.node.outputs, strict=False):

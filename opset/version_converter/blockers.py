@@ -171,7 +171,10 @@ def _with_release(blocker: Blocker, runtime: Runtime, later: Sequence[Runtime], 
 
 
 def _has_version(runtime: Runtime, blocker: Blocker, domain: str, opset: int) -> bool:
-    """Whether a runtime has a kernel for the operator version of a blocker, in a model that imports `opset`."""
+    """Whether a runtime has a kernel for the operator and version of a blocker (refused nodes of one operator).
+
+    `opset` is the version of `domain` that the model imports.
+    """
     _, most = runtime.opsets.get(domain, (None, None))
     if most is not None and most < blocker.version:
         return False

@@ -305,9 +305,10 @@ class BodyConversion:
                 templates[form] = template._replace(counts=now - counts)
 
     def _apply_template(self, index: int, change: VersionChange, template: Template) -> list[Any]:
-        """Return the nodes that replace the node at `index`: copies of the template's nodes, with names of this node.
+        """Return the nodes that replace the node at `index`: copies of the template's nodes.
 
-        The change is added to the actions of the conversion. Raises BudgetExceeded if the budget is used up.
+        The copies read the inputs of the replaced node, and compute its outputs. The change is added to the actions of
+        the conversion. Raises BudgetExceeded if the budget is used up.
         """
         context, node = self._context, self.message.node[index]
         steps, _ = template.outcome

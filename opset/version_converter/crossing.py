@@ -542,14 +542,14 @@ class Crossing:
         what: str,
         crossed: list[str],
     ) -> list[Pending]:
-        """Return nodes that compute new inputs, and the node that reads these inputs; add the step's name to `crossed`.
+        """Return nodes that compute new inputs of a node, and a copy of the node that reads them.
 
         Args:
             pending: The node.
             positions: The positions of the inputs to replace.
-            write: Makes the nodes for the input at a position by a Builder, and returns the name of the value.
-            what: The end of the step's name: "constants" for "Pad 13 with constants".
-            crossed: The names of steps.
+            write: Adds the nodes of one new input to the Builder, and returns the input's name.
+            what: What the step's name says: "constants" for "Pad 13 with constants".
+            crossed: The list of steps, to which the step's name is added.
         """
 
         def replace(op: Builder, given: Node) -> Result:
@@ -565,7 +565,7 @@ class Crossing:
     def _rewrite(
         self, pending: Pending, replace: Callable[[Builder, Node], Result], what: str, crossed: list[str]
     ) -> list[Pending]:
-        """Return the new nodes that `replace` makes of a node; add the step, "Pad 13 with `what`", to `crossed`."""
+        """Return the nodes that `replace` makes of a node; "Pad 13 with X" is added to `crossed`, where X is `what`."""
         node = pending.node
         schema = self._context.registry.schema(node.op_type, pending.version, pending.operator[1])
         assert schema is not None

@@ -142,10 +142,11 @@ class DerivedAdapter(NamedTuple):
 
     @property
     def rewrites(self) -> bool:
-        """Whether the adapter may rename the operator, set defaults, rewrite attributes, or turn them into inputs.
+        """Whether the adapter may change what a node says: its operator's name, its attributes, or its inputs.
 
-        If not, the adapter checks nodes against the target version. It may still change some: remove attributes, absent
-        inputs or unread outputs, count negative axes from the front, or compute in a wider type.
+        It may set defaults, rewrite attributes, or turn attributes into inputs and back. If False, the adapter checks
+        nodes against the target version, and makes small changes only. Examples are to remove an absent input, or to
+        compute in a wider type.
         """
         return bool(
             self.renamed
@@ -267,9 +268,9 @@ def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange,
     Args:
         before: The attribute in the older version.
         after: The attribute in the newer version.
-        facet: What the `change:` block says of the attribute. Its `values` map older values to newer ones. Towards the
-            older version, the mapping is reversed, without newer values that the older version also has.
-        upwards: Whether the older version is the source.
+        facet: What the `change:` block says of the attribute. Its `values` map older values to newer ones. For a
+            conversion to the older version, this mapping is reversed. A newer value stays if the older version has it.
+        upwards: Whether the conversion is from the older to the newer version.
     """
     if upwards:
         return Counterpart(before, after, facet.values)

@@ -107,9 +107,9 @@ def lack_of_types(
 ) -> Lack | None:
     """Return why a kernel does not take the types of a node, None if it does.
 
-    Types that `runtime` casts count as those to which it casts them; if it is None, types are compared as they are. An
-    unknown type is a reason if the kernel does not take all types that the schema allows. For a known type, `elements`
-    of the result has the types that the kernel takes instead.
+    If `runtime` casts a type, such as float16 to float, the kernel has to take the type after the cast. If `runtime` is
+    None, nothing is cast. For an unknown type, the kernel has to take all types that the schema allows. If the kernel
+    refuses a known type, `elements` of the result has the types that the kernel takes instead: {"T": {"float"}}.
     """
     formals = [*formals_of(schema.inputs, len(node.input)), *formals_of(schema.outputs, len(node.output))]
     for types in facts.types([*node.input, *node.output]):
@@ -242,10 +242,11 @@ def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
 
 
 def _limit_of_input(values: Mapping[str, Any], name: str) -> Any:
-    """Return the value that every element of an input must have for a kernel, None if there is no such limit.
+    """Return the only value that a kernel takes as every element of an input; None if it takes all values.
 
-    `values` has the limits. A key is the whole name of an input, or its end after a "_": "scale" for "x_scale". The
-    first that fits counts. A limit may also be a phrase in words, which cannot be checked.
+    `values` has such values by key. The key for an input such as "x_scale" is its name, or an end of the name that
+    follows a "_": "scale". The first key that fits counts. The result may also be a phrase in words, which cannot be
+    checked.
     """
     return next((limit for each, limit in values.items() if name == each or name.endswith(f"_{each}")), None)
 

@@ -80,7 +80,8 @@ class LazyInference:
     def types_of_body(self, body: Body) -> Mapping[str, Type | None]:
         """Return the inferred types of the values of a body (a graph or function), by name.
 
-        The mapping is empty unless the body has exactly one run, as the main graph has.
+        A run of a body is one call or execution of it; the main graph has one. The mapping is empty if the body has no
+        run, or several, or if inference may have missed a run.
         """
         scopes = self._engine_and_scopes[1][body]
         return scopes[0].types if len(scopes) == 1 else {}

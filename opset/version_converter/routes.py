@@ -358,9 +358,10 @@ class Routes:
     def _find_lowering_in_place(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by others of the same opset, `version`; None if there is none.
 
-        `first` is the operator's first version. If it has a lowering written in Python, the step is this lowering,
-        which must be marked by `in_place` or belong to version 1. If it has none, the step is that of the function
-        body. Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
+        `first` is the operator's first version. If it has a lowering written in Python, this is the step. Such a
+        lowering must be marked by `in_place`, except in version 1; without the mark, the result is None. If `first` has
+        no lowering in Python, the function body of `source` is the step. Raises SchemaError S233 to S236 if a function
+        body in a user's domain has faults.
         """
         since = first.since_version
         hook = self._adapters.find("lower", source.domain, source.name, since, source.family)

@@ -57,7 +57,10 @@ class TriedAvailability(Availability):
     """The nodes that an installed runtime runs, found by loading a model of each single node in the runtime."""
 
     def runs_all(self, op_type: str, domain: str, opset: int) -> bool:
-        """Whether the runtime runs every node of an operator; True only for Constant and operators without schemas."""
+        """Whether the runtime runs every node of an operator, so that no node of it has to be tried.
+
+        It is True for Constant, and for an operator without a schema. For any other operator, it is False.
+        """
         return self._routes.schema_in_force(op_type, domain, opset) is None or (op_type in LOADED and not domain)
 
     def judge(self, node: Any, opset: int, facts: ValueFacts, names: Names | None = None) -> Judgement:
@@ -105,9 +108,9 @@ class TriedAvailability(Availability):
     def _helping_types(self, trial: Trial, schema: OpSchema) -> Mapping[str, frozenset[str]]:
         """Return the element types with which a refused node would load, by type parameter: {"T": {"float"}}.
 
-        `trial` has the model of the node. Wider types with the same results are tried. If inexact types are permitted,
-        the types of INEXACT are tried, too, such as float for double. To try a type, a model is loaded in which only
-        one type parameter is changed.
+        `trial` is the attempt to load the node in a model of its own. For each wider type with the same results, such
+        as float for float16, a model is loaded in which one type parameter has the wider type. If inexact types are
+        permitted, types that may change results are tried, too, such as float for double.
         """
         from opset.version_converter.crossing import INEXACT  # which is imported where this is used
 
@@ -241,9 +244,10 @@ def type_parameter(formals: Sequence[Parameter], position: int) -> str:
 
 
 def _other_type(given: Given, type_: str) -> Given:
-    """Return a copy of an input with the type `type_`; its shape stays, and whether it is a constant.
+    """Return a copy of a node's input with the type `type_`.
 
-    The elements become unknown, since the type may not be able to hold them.
+    The shape is kept, and a constant remains a constant. The elements become unknown, since the type may not be able to
+    hold them.
     """
     return given._replace(type=type_, elements=None)
 

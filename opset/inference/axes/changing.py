@@ -73,9 +73,9 @@ def change_sizes(
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package; it is not changed.
-        sizes: Numbers, or names of variables, by name of a size: "x.0" for the first size of input x, or a dim_param.
-            If the slices may lie along several axes of an output y, "y.0" with the new size says that they lie along
-            its first axis.
+        sizes: Numbers, or names of variables, by name of a size. "x.0" is the first size of input x; a dim_param may
+            also be a name. It may be unclear along which axis of an output y the slices lie. {"x.0": "N", "y.0": "N"}
+            says that they lie along the first axis of y.
         schemas: Folders of operator YAML, for domains of your own.
         allow_external_roots: Folders outside the model's own from which external data may be read.
         limits: Limits of steps, memory and time. Without them, the work may take steps in proportion to the model.
@@ -88,7 +88,7 @@ def change_sizes(
         SchemaError: A file in `schemas` has faults.
         UsageError: U103 if a name in `sizes` is not in the model, a new size is not valid, or an output does not get
             the size that is given for it.
-        InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output, I401
+        InferenceError: I501 if a node stands in the way. I502 if the axis may lie in several places of an output. I401
             if `limits` do not suffice.
     """
     loaded = load(model, allow_external_roots=list_paths(allow_external_roots))

@@ -118,10 +118,14 @@ class Tracking:
         return made
 
     def enter_unused(self, index: int, attribute: str) -> None:
-        """Follow the axis through a subgraph that is never run.
+        """Follow the axis through a subgraph that never runs, such as a branch of an If with a constant condition.
 
-        A runtime may look at the constants of the subgraph, so that they should have the new size, too. If the axis
-        cannot be followed through all of its nodes, the subgraph stays as it is, and nothing is raised.
+        The constants in the subgraph get the new size too, since a runtime may check them. If a node of the subgraph
+        does not carry the axis, the subgraph stays as it is, and nothing is raised.
+
+        Args:
+            index: The index of the node that has the subgraph.
+            attribute: The attribute that holds the subgraph, such as "then_branch".
         """
         options, notes = len(self.options), len(self.edits.notes)
         try:

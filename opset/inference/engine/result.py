@@ -232,15 +232,15 @@ class Inference:
         return [gap for scope in self._engine.all_scopes() if not scope.unused for gap in _gaps_in(scope)]
 
     def written(self, overwrite: bool = False) -> Model:
-        """Return a copy of the model with value_info for all types that are known, and with its outputs completed.
+        """Return a copy of the model with inferred types written in: as value_info, and in its outputs.
 
-        The room for types is in proportion to the number of nodes; types for which no room is left are left out, and
-        counted in `left_out`. In functions, no types are added, and stated types are replaced only with `overwrite`.
-        Inputs stay as they are, except that variables that were bound to numbers are replaced.
+        The bytes of written types are limited in proportion to the number of nodes. `left_out` counts the types that
+        are left out for this reason. Inputs keep their types, but a variable that was bound to a number becomes the
+        number. Functions change only with `overwrite`, and get no additional types.
 
         Args:
-            overwrite: Whether stated types that contradict the inferred ones, or are less precise, are replaced.
-                Without it, they stay, and are completed if they are incomplete.
+            overwrite: Whether inferred types replace stated types that contradict them or are less precise. If False, a
+                stated type stays, and its missing parts are filled in.
         """
         model, self.left_out = write_types(self._engine, overwrite)
         return model

@@ -141,11 +141,14 @@ def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("GatherND")
 def gather_nd_11(call: Call) -> Shape:
-    """Return the shape of the indices without the last size, followed by the shape of the slices that they select.
+    """Return the shape of GatherND's output: the sizes of the indices except the last, then those of a slice of data.
 
-    The last size is the length of an index tuple. Raises Unknown if a rank is unknown, or if this length is unknown and
-    may be above 1. Raises Violation C2 if the batch axes of data and indices differ in size, C4 if an index is out of
-    range.
+    The last size of the indices is the length of an index tuple.
+
+    Raises:
+        Unknown: The rank of an input is unknown, or the length of an index tuple is unknown. An unknown length counts
+            as 1 if the data has at most one axis behind the batch axes.
+        Violation: C2 if the batch axes of the data and the indices differ in size. C4 if an index is out of range.
     """
     shape = call.shape(0)
     indices = call.shape(1)

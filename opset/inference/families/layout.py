@@ -39,7 +39,10 @@ def shape_1_data(call: Call) -> Any:
 
 
 def _selected_dimensions(call: Call, shape: tuple[Size, ...]) -> tuple[Size, ...]:
-    """Return the sizes in `shape` from the attribute `start` to `end`, as in a Python slice; all before version 15."""
+    """Return the sizes in `shape` from the attribute `start` to `end` of Shape, as in a Python slice.
+
+    Before version 15, Shape has no such attributes, and all sizes are returned.
+    """
     return shape[call.attribute("start") : call.attribute("end")] if call.version >= 15 else shape
 
 
@@ -161,10 +164,10 @@ def concat_1_data(call: Call) -> Any:
 
 
 def _elements_or_unknown(call: Call, index: int) -> Constant | None:
-    """Return the input at `index` as a Constant.
+    """Return the input at `index` as a Constant, in which an unknown element is None.
 
-    If its elements are unknown, each of them is None in the Constant. The result is None if the elements are unknown,
-    and not all sizes are known numbers.
+    If no element is known, the Constant has None for each element. This needs the number of elements: if a size or the
+    rank is unknown, the result is None.
     """
     constant = call.constant(index)
     shape = call.shape(index)

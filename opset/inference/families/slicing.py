@@ -259,8 +259,8 @@ def pad_2(call: Call) -> Shape:
 def pad_1(call: Call) -> Shape:
     """Return the input's shape with the pads in the attribute `paddings` added.
 
-    If the rank is unknown, the number of pads gives it, and each size is None. Raises Violation C1, C3 or C6 if the
-    pads do not fit, and without a label if the attribute is absent.
+    If the rank is unknown, the result has a None for each pair of pads. Raises Violation C1, C3 or C6 if the pads do
+    not fit the input. Raises a Violation that names no constraint if the attribute is absent.
     """
     return _pad_sizes(call, required_attribute(call, "paddings"))
 

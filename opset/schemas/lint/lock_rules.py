@@ -48,10 +48,10 @@ def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple
 
 @LINT.rule("S241", LockedOperators)
 def check_lock(locked: LockedOperators) -> Iterator[Finding]:
-    """Yield a finding S241 for each version that has to be in lock.json and is not.
+    """Yield a finding S241 for each operator version that has to be in lock.json and is not.
 
-    If `locked.released`, all versions have to be there. Else versions that are newer than all locked versions of their
-    domain may be missing.
+    If `locked.released` is True, all versions have to be in lock.json. If it is False, those that are newer than all
+    locked versions of their domain may be missing.
     """
     lock = locked.lock
     for operator, since in unlocked_versions(locked.operators, lock):

@@ -501,7 +501,7 @@ class Examples(Likeness):
     def element(self, node: YamlNode, element: str) -> Any:
         """Return one element of a tensor or map from its YAML node; `element` is its type, such as "int8".
 
-        If the type does not have this element, add a finding and return a substitute: 0, False, "" or None.
+        If the type does not have this element, a finding is added, and the result, such as 0 or None, is of no use.
         """
         value = node.value
         if element == "string":

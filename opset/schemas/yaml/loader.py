@@ -517,14 +517,14 @@ class _Reading(Attributes, Changes, Likeness):
         return len(self.findings), self.unknown
 
     def version(self, node: YamlNode, name: str, family: str, newer: dict[int, dict[str, YamlNode]]) -> _Version | None:
-        """Return one version of the operator; None if it has no legal `since`.
+        """Return one version of the operator, or None if its `since` is missing or illegal.
 
-        Faults are added as findings. Faulty function bodies are left out. For other faults, the number of the version
-        is added to a set:
+        Faults are added as findings. A fault in a function body removes all function bodies of the version. For a fault
+        elsewhere, the number of the version is added to a set:
 
-        - `self.unchanged` for faults in `change:`;
-        - `self.unclear` if there are only unknown type names, which further type sets may declare;
-        - `self.broken` for all other faults.
+        - `self.unchanged` if the fault is in `change:`;
+        - `self.unclear` if all other faults are unknown type names, while not all type sets are read (no findings yet);
+        - `self.broken` for every other fault.
 
         Args:
             node: The YAML node of the version.

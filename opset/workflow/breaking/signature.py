@@ -182,7 +182,8 @@ def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each changed property of an attribute that decides its legal values: choices, range or kind.
 
     Only attributes that both versions have are compared; one that was renamed counts as the same. The order of choices
-    does not count. A choice that names a type constraint may follow when the constraint gets a new name.
+    does not count. Choices that name type constraints may change from "T" to "T1" if the type of an input or
+    output changes likewise.
     """
     back = {new: old for old, new in pair.renamed_attributes.items()}
     for name, new in pair.new.schema.attributes.items():

@@ -310,9 +310,10 @@ def _totals_table(run: CorpusResults) -> MatrixTable:
 
 
 def _matrix_table(title: str, text: str, operators: Sequence[OperatorResults]) -> MatrixTable:
-    """Return the table with a row for each operator and a column for each version; cells are like "10 2w", or empty.
+    """Return the table of case counts, with a row for each operator and a column for each version.
 
-    The last column has cases that break a constraint, at any version.
+    A cell such as "10 2w" says that 10 cases are good and 2 are wrong; LETTERS has the letters. A cell is "" if there
+    are no cases. The last column counts the cases that break a constraint of the operator, at all versions together.
     """
     versions = sorted({int(version) for each in operators for version in each.versions})
     rows = []

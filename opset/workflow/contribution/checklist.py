@@ -105,8 +105,15 @@ def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None)
 def _apply_statement(check: Rule[Evidence], evidence: Evidence, text: str) -> Evidence:
     """Return a copy of evidence in the state "stated", with the author's text as its reason.
 
-    Evidence in any state except "missing" and "to state" is returned unchanged. `check` is the rule that yielded the
-    evidence. Some rules accept only files or examples. Raises UsageError U103 if such a rule's evidence is missing.
+    The copy is made only if the state is "missing" or "to state". Evidence in any other state is returned unchanged.
+
+    Args:
+        check: The rule of the checklist that gave the evidence.
+        evidence: The evidence.
+        text: The reason in the author's words.
+
+    Raises:
+        UsageError: U103 if the state is "missing", and the rule accepts only files or examples.
     """
     if evidence.state == MISSING and check.requires != STATEMENT:
         message = f"the point {check.code} cannot be stated"

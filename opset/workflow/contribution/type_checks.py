@@ -152,8 +152,9 @@ def _compare_with_cast(
 
     - the outputs are random;
     - the old type cannot confirm the new one, as integers cannot confirm floats;
+    - the old type cannot hold the values of `cast`;
     - the kernel fails in the old type;
-    - an output differs whose type the cast does not concern.
+    - an output differs, and its type parameter is not one of the inputs that `cast` changes.
 
     Args:
         version: The version under review.

@@ -61,9 +61,9 @@ def array_feature_extractor(step: AxisStep) -> Place:
 
 @carries("FeatureVectorizer", domain=ML)
 def feature_vectorizer(step: AxisStep) -> Place:
-    """Return the first axis as the Place of the resized axis in the output of FeatureVectorizer: the rows.
+    """Return the Place of the resized axis (such as the batch) in the output of FeatureVectorizer: axis 0, the rows.
 
-    Raises Blocked if an input is no matrix, or if the resized axis is not the rows of every input.
+    Raises Blocked if an input is not a matrix, or if the resized axis of an input is not its rows.
     """
     places = {step.place(index) for index in range(step.count)}
     if places != {Place(0)} or any(len(step.shape(index)) != 2 for index in range(step.count)):
