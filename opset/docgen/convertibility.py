@@ -437,10 +437,12 @@ class Convertibility:
         return [span for span in spans if span[0] >= first]
 
     def _transition_of(self, key: Key, since: int, up: bool) -> ConversionRow | None:
-        """Return the transition of an operator from version `since` to the next newer (`up`) or older one. Cached.
+        """Return the transition of an operator from version `since` to the neighboring version. Cached.
 
-        The result is None up from the newest version, and down from version 1. Down from a first version above 1, such
-        as 20, the transition is the replacement by other operators, or a refusal. `key` is (domain, operator).
+        The neighbor is the next newer version if `up` is True, else the next older one. The newest version has no
+        transition up, and version 1 has none down: the result is None. An operator that begins above version 1, such as
+        Gelu at 20, has a transition down from there: the replacement by other operators, or a refusal. `key` is
+        (domain, operator).
         """
         query = (key, since, up)
         if query not in self._transitions:
@@ -631,7 +633,7 @@ def _spans_between(changes: Iterable[int], newest: int) -> list[Span]:
 def _range_text(fate: Fate, transitions: Sequence[ConversionRow]) -> str:
     """Return a sentence on what happens to nodes for a range of targets, such as "Expressed by `Mul`.".
 
-    `transitions` are those on the way that may change or refuse nodes.
+    `transitions` are the transitions that may change or refuse nodes on the way to these targets.
     """
     if fate.kind == REFUSE:
         return f"Refused: {fate.reason}."

@@ -51,9 +51,11 @@ class DerivedChanges:
         self.refusals.append(refusal_data(code, why) | more)
 
     def _describe_attributes(self) -> None:
-        """Append changes and refusals for attributes that only one version has, or whose default has to be stated.
+        """Append to `does` what the derived adapter does about attributes, and to `refusals` which nodes it refuses.
 
-        The changes are sentences in `does`.
+        An entry of `does` is a sentence, such as "State `axis` as 1 where it is absent." The attributes are those that
+        only one version has, and those whose default has to be stated. A value that has no meaning in the target
+        version is a refusal.
         """
         derived, since = self._derived, self._since
         for name in derived.drop:

@@ -125,9 +125,13 @@ def _version_data(registry: Registry, schema: OpSchema, changed: TransitionFacts
 def _change_data(change: Change, computed: TransitionFacts) -> dict[str, Any]:
     """Return the change that made a version as plain data.
 
-    "difference" is the computed difference from the version before, and "words" puts it in phrases. "declared" is the
-    difference that the `change:` block declares, None if it equals the computed one. "up" and "down" have two parts:
-    the kind of adapter that the block declares, and the computed kind ("work"). The other keys are those of the block.
+    - "before": the number of the version before, such as 13;
+    - "difference": the computed difference of the signatures;
+    - "words": this difference in phrases;
+    - "declared": the difference that the `change:` block declares, None if it equals the computed one;
+    - "up" and "down": the kind of adapter that the block declares ("declared"), and the computed kind ("work").
+
+    The other keys, such as "meaning", are those of the block.
     """
     difference = computed.difference
     return {

@@ -252,10 +252,11 @@ def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
 
 
 def _next_in_run(point: _Point) -> _Point | None:
-    """Return the point below that should have the same x as `point`, None if there is none.
+    """Return the point of the next layer that should be straight below `point`, None if there is none.
 
-    For a point of an edge, the result is the next point of the edge. For a box, it is the box below, if no other line
-    leaves `point` and no other line enters the box below.
+    A point is a box or the place where an edge passes through a layer. For a point of an edge, the result is the next
+    point of the same edge, and None if a box follows. For a box, the result is the box below if one line joins them,
+    and no further line leaves the upper box or enters the lower box.
     """
     if point.box:
         only = point.below[0] if len(point.below) == 1 else None

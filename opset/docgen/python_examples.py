@@ -251,9 +251,12 @@ def _attribute_text(kind: str, value: Any) -> str:
 def _command_values(operator: str, given: Iterable[tuple[str, ExampleValue, str]]) -> list[str | int]:
     """Return the values of inputs for the command that runs an example's model; [] if there is no such command.
 
-    Each value is JSON text. It is 0 if the text that the page shows for the input may stand in the command instead.
-    There is no command if JSON cannot hold a value, if the JSON has a single quote, or if the values are too long
-    (LONGEST_COMMAND).
+    A value is JSON text, such as "[1.5, 2]". If the page shows an input as valid JSON, its value is 0: the command has
+    the shown text. There is no command in these cases:
+
+    - JSON cannot hold a value, such as NaN;
+    - the JSON text has a single quote;
+    - names and values together are longer than LONGEST_COMMAND.
 
     Args:
         operator: The name of the operator, which is in the command.

@@ -117,9 +117,10 @@ class RuntimeFacts:
         return self._taking[key][number]
 
     def runs_of(self, key: Key) -> list[Run]:
-        """Return the releases that take an operator, (domain, name), as (first, last) for consecutive ones.
+        """Return the runs of consecutive releases that take an operator, such as [(0, 2), (5, 7)].
 
-        Both are positions among the releases whose operators are known.
+        (0, 2) stands for the releases at the positions 0 to 2, counted among the releases whose operators are known.
+        `key` is the (domain, name) of the operator. The result is [] if no release takes the operator.
         """
         taking = [self.takes(key, number) for number in range(len(self.listed))]
         return [run for run, takes in _runs(taking) if takes]
@@ -272,9 +273,10 @@ class Fates:
     def runs_by_fate(self, name: str) -> dict[str, dict[tuple[Run, ...], list[Key]]]:
         """Return the operators for which releases of a runtime have no kernel, as {fate: {runs: [operator]}}.
 
-        The fates are REWRITTEN (other operators replace the operator), FALLBACK (another runtime runs it) and REFUSED.
-        `runs` are the releases with this fate, as pairs (first, last) of their positions. Operators are (domain, name).
-        Releases whose operators, or whose opsets, are not known are skipped. `name` is the runtime.
+        `name` is the runtime. The fates are REWRITTEN (other operators replace the operator), FALLBACK (another runtime
+        runs it) and REFUSED. `runs` are the releases with this fate: ((0, 2), (5, 5)) stands for the first three
+        releases and the sixth. Only releases whose operators are known are counted. A release whose opsets are not
+        known has no fate. Operators are (domain, name).
         """
         facts = self._facts[name]
         by_release = [self._fates_at(facts, number) for number in range(len(facts.listed))]

@@ -50,8 +50,8 @@ def target_of(
 ) -> Target:
     """Return the target that `to`, `release` ("1.15") or `runtime` ("onnxruntime==1.17") names.
 
-    `to` and `runtime` may be given together. If none of the three is given, the target keeps the opsets of a model;
-    then `ir_version` or `keeps_opsets` is needed.
+    `to` and `runtime` may be given together. If `to`, `release` and `runtime` are all missing, the target keeps the
+    opsets of a model. Such a call needs `ir_version` or `keeps_opsets`.
 
     Args:
         to: Opset versions: 21, "domain=version" or a mapping, as for `convert`. If `runtime` is given, too, a model
@@ -63,11 +63,12 @@ def target_of(
         targets: YAML files that describe further runtimes. If no runtime is asked for, faults in them are a note.
         inexact_types: Whether a node for which the runtime has no other kernel may compute in a type that gives other
             results. Needs `runtime`.
-        keeps_opsets: Whether `to`, `release`, `runtime` and `ir_version` may all be missing.
+        keeps_opsets: Whether a call without `to`, `release`, `runtime` and `ir_version` is permitted.
 
     Raises:
-        UsageError: U101 if the target is not known. U103 if all four are missing and `keeps_opsets` is False, if
-            `release` is given beside `to` or `runtime`, or if `inexact_types` is given without `runtime`.
+        UsageError: U101 if the target is not known. U103 if `to`, `release`, `runtime` and `ir_version` are all missing
+            and `keeps_opsets` is False. U103 if `release` is given beside `to` or `runtime`, or if `inexact_types` is
+            given without `runtime`.
         SchemaError: A file that describes a runtime has faults.
     """
     registry = registry or default_registry()

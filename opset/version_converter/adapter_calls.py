@@ -42,14 +42,15 @@ class AdapterCall(NamedTuple):
 
 
 def call_adapter(call: AdapterCall) -> Result:
-    """Call an adapter; return the name or names of the values that replace the node's outputs, or None.
+    """Call an adapter or a lowering; return the name or names of the values that replace the node's outputs.
 
-    None means that the adapter derived from the two signatures is to be used; a lowering may not return None. Refusal,
-    OpsetError and BudgetExceeded of the adapter reach the caller. So does any other exception if the operator is a
-    standard one.
+    If an adapter returns None, so does this function: the adapter derived from the signatures is then to be used.
+    Raises Refusal C105 if the returned value is of a wrong type, such as 5. For a lowering, None is wrong, too.
 
-    Raises Refusal C105 if the adapter returns anything else. For an operator of a user's domain, C105 is also raised if
-    the adapter raises any other exception, or makes nodes that are not valid.
+    If the adapter or lowering raises Refusal, OpsetError or BudgetExceeded, it reaches the caller. An exception of
+    another class, such as KeyError, reaches the caller if the operator is a standard one. For an operator of a user's
+    domain, Refusal C105 is raised in place of a KeyError. Refusal C105 is also raised if the nodes for such an operator
+    are not valid.
     """
     step, op, node, registry = call.step, call.op, call.node, call.registry
     what = f"the {'lowering' if step.lowers else 'adapter'} of {step.source.name}"

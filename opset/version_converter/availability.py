@@ -245,8 +245,8 @@ class Availability:
         - the pairs that the operator declares (`emulate`);
         - an integer type with int32 or int64, if the operator declares a floating-point type for it.
 
-        `is_wrong` says that the runtime has a kernel for the node, but computes it wrongly. The runtime's casts are
-        then left out, as it does not make them.
+        `is_wrong` says that the runtime has a kernel for the node, and the kernel computes wrong results. The runtime
+        makes no casts for such a node, so its casts are left out.
         """
         if not is_wrong:
             yield from ((element, other) for element, other in self.runtime.casts.items() if " " not in other)
@@ -325,10 +325,11 @@ class Availability:
     ) -> Lack | None:
         """Return why no kernel of a runtime takes a node, None if a kernel takes it.
 
-        The reason is that of the first kernel that takes the node's types, or else of the first kernel. `elements` of
-        the result has the types that at least one kernel takes instead. If a kernel takes the node, its restrictions
-        that are stated only in words are added to `unchecked`. `opset` is the version of the node's domain that the
-        model imports.
+        The reason in words is that of one kernel: the first that takes the node's types, or the first of all if none
+        takes them. `elements` of the result has the types with which some kernel might take the node: {"T": {"float"}}.
+
+        If a kernel takes the node, `unchecked` gets its restrictions that the runtime's table states only in words.
+        `opset` is the version of the node's domain that the model imports.
         """
         name = f"{runtime.title} {runtime.release}"
         kernels = runtime.kernels(schema.name, schema.domain)
@@ -406,10 +407,11 @@ def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[KernelFaul
 
 
 def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
-    """Return which facts about nodes of an operator version decide whether a runtime or its fallback runs a node.
+    """Return which facts about a node, such as its attributes, decide whether a runtime runs the node.
 
-    The result has every fact on which one of their kernels or known faults depends. It is NO_DEMANDS if types alone
-    decide. `opset` is the version of the operator's domain that the model imports.
+    `schema` is the operator version of the node. `opset` is the version of the operator's domain that the model
+    imports. Facts that matter only to the runtime's fallback, a second runtime, are included. The result is NO_DEMANDS
+    if types alone decide.
     """
     kernels: list[Kernel] = []
     faults: list[KernelFault] = []
@@ -606,12 +608,15 @@ def _compare(
 
 
 def _numbers(side: str | float, stated: Mapping[str, Any], schema: OpSchema) -> list[float] | None:
-    """Return the numbers on one side of a comparison; None if they are known only when a function is called.
+    """Return the numbers on one side of a comparison: the values of an attribute such as `pads`, or a number, repeated.
 
-    `side` is the name of an attribute, or a number. A number is repeated, to be compared with every element of the
-    other side. `stated` has the attributes that the node states, by name; any other attribute has its default. The
-    result is [] for an attribute without a default. It is None if the attribute refers to an attribute of the function
-    around the node.
+    An attribute that the node does not state has its default. The result is [] if it has no default. The result is None
+    if the attribute refers to an attribute of the function around the node, whose value is known only in a call.
+
+    Args:
+        side: The name of an attribute; or a number, which is repeated to be compared with each element of a list.
+        stated: The AttributeProtos of the node, by name.
+        schema: The schema of the node's operator.
     """
     if not isinstance(side, str):
         return [side] * _MOST_PLACES

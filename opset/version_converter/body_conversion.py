@@ -283,11 +283,17 @@ class BodyConversion:
     def _keep_template(
         self, templates: dict[Hashable, Template], index: int, nodes: list[Any], counts: Counter[tuple[str, str]]
     ) -> None:
-        """Add a template of the nodes that replace the node at `index` to `templates`, for later nodes like it.
+        """Store the nodes that replace a node as a template, from which later nodes like it are replaced.
 
-        The key is the result of `form_of`: the node's operator, attributes, types, shapes and small constants. Nothing
-        is added if the new nodes depend on more than that. The node must be the one that was lowered last. `counts` is
-        a copy of the availability's `counts` from before the node was lowered.
+        The key in `templates` is the result of `form_of`: the node's operator, attributes, types, shapes and small
+        constants. Nothing is stored if the new nodes depend on other facts, such as the elements of a large constant.
+
+        Args:
+            templates: Gets the template.
+            index: The position of the replaced node in the body. The node must be the one that was lowered last.
+            nodes: The nodes that replace it.
+            counts: A copy of `availability.counts`, the numbers of nodes in the notes about the runtime, from before
+                the node was lowered. The template states by how much each number has grown.
         """
         looked_up = self._facts.looked_up or ()
         if not self._facts.large_read and (form := form_of(self.body, index, self._facts)) is not None:

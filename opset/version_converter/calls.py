@@ -287,8 +287,8 @@ class _Inliner:
 
         Args:
             body: The GraphProto or FunctionProto.
-            certain: Names of attributes with a default, of the function that holds `body`; every call gives these a
-                value. Empty for a graph.
+            certain: Names of the function's attributes that have a default: each has a value in every call. Empty if
+                `body` is a graph.
         """
         done: list[Any] = []
         pending = [*reversed(body.node)]

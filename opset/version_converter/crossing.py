@@ -497,10 +497,10 @@ class Crossing:
         return {**dict(reversed(inexact)), **wider}, differing
 
     def _bind_constants(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending] | None:
-        """Return Constant nodes for the inputs at `lack.constants`, and the node that reads them.
+        """Return Constant nodes for the inputs at `lack.constants`, followed by a copy of the node that reads them.
 
-        The name of the step is added to `crossed`. Returns None if the elements of such an input are not known, or if
-        inputs of the node were replaced by constants before.
+        The step's name, such as "Pad 13 with constants", is added to `crossed`. Returns None if the elements of one of
+        these inputs are not known. Also returns None if `pending`, the node, is already such a copy.
         """
         facts = self._facts
         constants = {position: facts.constant(pending.node.input[position]) for position in lack.constants}
@@ -519,9 +519,9 @@ class Crossing:
     def _write_vectors(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
         """Return nodes that make vectors of scalar inputs of a node, followed by a copy of this node that reads them.
 
-        `pending` is the node, and `lack.scalars` are the positions of the inputs. Each vector has one element; a
-        constant scalar becomes a constant. The name of the step is added to `crossed`. Raises Refusal if the new nodes
-        are not valid, BudgetExceeded if the budget is used up.
+        `pending` is the node, and `lack.scalars` are the positions of the inputs. A vector such as [5] is a Constant if
+        the scalar 5 is a constant, else the output of a Reshape. The name of the step is added to `crossed`. Raises
+        Refusal if the new nodes are not valid, BudgetExceeded if the budget is used up.
         """
         facts, node = self._facts, pending.node
 
@@ -565,7 +565,7 @@ class Crossing:
     def _rewrite(
         self, pending: Pending, replace: Callable[[Builder, Node], Result], what: str, crossed: list[str]
     ) -> list[Pending]:
-        """Return the new nodes that `replace` makes of a node; add the step, "Pad 13 with `what`", to `crossed`."""
+        """Return the nodes that `replace` makes of a node; "Pad 13 with X" is added to `crossed`, where X is `what`."""
         node = pending.node
         schema = self._context.registry.schema(node.op_type, pending.version, pending.operator[1])
         assert schema is not None

@@ -268,9 +268,9 @@ def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange,
     Args:
         before: The attribute in the older version.
         after: The attribute in the newer version.
-        facet: What the `change:` block says of the attribute. Its `values` map older values to newer ones. Towards the
-            older version, the mapping is reversed, without newer values that the older version also has.
-        upwards: Whether the older version is the source.
+        facet: What the `change:` block says of the attribute. Its `values` map older values to newer ones. For a
+            conversion to the older version, this mapping is reversed. A newer value stays if the older version has it.
+        upwards: Whether the conversion is from the older to the newer version.
     """
     if upwards:
         return Counterpart(before, after, facet.values)
@@ -292,13 +292,17 @@ def _is_convertible(pair: Counterpart) -> bool:
 
 
 def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | None:
-    """Return (name before, name after, value to state) for nodes that leave an attribute out.
+    """Return (name before, name after, value) if converted nodes have to state an attribute that they left out.
 
-    The value is the default of the source version, as the target version writes it: "FLOAT" for 1. If the source has no
-    default, the value is `old`: what an absent attribute means, as the `change:` block declares.
+    The value is the default of the source version, as the target version writes it: "FLOAT" for 1. If the source
+    version has no default, the value is `old`.
 
-    Returns None if the target has the same default, so that nodes need not state it. Also returns None if the value is
-    not declared, or if the target version cannot express it.
+    The result is None if the target version has the same default, so that nodes need not state it. It is also None if
+    the value is not known, or if the target version cannot express it.
+
+    Args:
+        pair: The attribute in the source version and in the target version.
+        old: The value that an absent attribute stands for, from the `change:` block; None if the block states none.
     """
     if not _is_convertible(pair):
         return None

@@ -82,13 +82,14 @@ class ValueFacts:
         self._types.update(self._inference.known_types.get(self.body, ()))
 
     def copy_for_plan(self, versions: Mapping[str, int], outer: ValueFacts | None, budget: Budget) -> ValueFacts:
-        """Return a copy of these facts for another planned conversion, without the nodes that this one has added.
+        """Return a copy of these facts for planning another conversion of the same body.
 
-        Facts that were found so far are copied; facts that are found later are not shared.
+        The copy has the facts that were found so far. It does not have the nodes that the present conversion has added.
+        Facts that are found later are not shared.
 
         Args:
             versions: The opsets by domain in which the nodes of the body are written.
-            outer: The facts of the body around in the other plan; None if no body is around this one.
+            outer: The facts of the surrounding body for the other conversion; None if no body surrounds this one.
             budget: The budget that is charged for elements that are read.
         """
         if not self._built:
@@ -157,10 +158,11 @@ class ValueFacts:
         return self._added.get(name, (None, None))
 
     def producer(self, name: str) -> Any:
-        """Return the node of the given model that computes a value, None if no such node does.
+        """Return the node of the given model that computes the value `name`, None if no such node does.
 
-        The value may be one of this body, or of a body around it. `large_read` is set: nodes that an adapter makes from
-        the answer must not be copied for similar nodes.
+        The value may be one of this body, or of a body around it. The attribute `large_read` becomes True, so that an
+        adapter that calls this method runs anew for each node: what it makes for one node is not copied for similar
+        nodes.
         """
         # The form of a node does not include other nodes.
         self.large_read = True
@@ -259,7 +261,7 @@ class ValueFacts:
     def _facts_defining(self, name: str) -> ValueFacts | None:
         """Return the facts of the body that defines a value, this one or one around it; None if no body does.
 
-        The name is added to `looked_up`, unless that is None.
+        The name of the value is added to the set `looked_up`. If `looked_up` is None, the name is not recorded.
         """
         if self.looked_up is not None:
             self.looked_up.add(name)
@@ -404,10 +406,11 @@ class ValueFacts:
         return home._types[name]
 
     def find_types(self) -> None:
-        """Infer and cache the types of all values that nodes of this graph compute, at once; faster than one by one.
+        """Infer and cache the types of all values that nodes of this graph compute; faster than one value at a time.
 
-        Types that the graph states are left out, as they count anyway. Nothing is done in a function, whose values may
-        have several types, or in a subgraph that is not executed exactly once.
+        A value whose type the graph states is left out, since the stated type is used. Nothing is cached for the body
+        of a function, in which each call may have other types. Nothing is cached for a subgraph that does not run
+        exactly once.
         """
         if self.body.root.function:
             return
@@ -493,9 +496,13 @@ class ValueFacts:
         return {axis for axis, (before, after) in pairs if before is not None and before == after}
 
     def growth(self, source: str, result: str) -> list[Fraction] | None:
-        """Return by what the size of each axis of `source` is multiplied in `result`; sizes may be symbolic.
+        """Return the factor from each size of the tensor `source` to the size of the same axis in the tensor `result`.
 
-        The result is None if a factor is not sure, or if the ranks differ. This sets `large_read`, as `kept_axes` does.
+        For the shapes [N, 4] and [N, 8], the factors are [1, 2]. The result is None if a shape or a factor is not
+        known, or if the ranks differ.
+
+        The attribute `large_read` becomes True, so that the adapter runs anew for each node: what it makes for one node
+        is not copied for similar nodes.
         """
         from opset.inference.building.shapes import size_ratio
 

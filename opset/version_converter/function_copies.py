@@ -245,10 +245,15 @@ class _FunctionCalls:
         return names
 
     def rename(self, body: Body, fixed: Parameters, names: dict[FunctionKey, dict[Parameters, str]]) -> None:
-        """Make each call in a body call the copy of the function that fits; the body is changed in place.
+        """Replace the function's name in each call in `body` by the name of the copy for this call, in place.
 
-        A function has a copy for each set of Parameters that its calls have. Subgraphs are not changed. `fixed` are the
-        Parameters of the function that the body belongs to. `names` is the result of `name_copies`.
+        Calls of one function have different copies if their Parameters differ, such as the inputs that a call omits.
+        Calls in subgraphs of `body` stay as they are.
+
+        Args:
+            body: The graph or function that has the calls.
+            fixed: The Parameters of the function to which `body` belongs.
+            names: The names of the copies of each function by Parameters, from `name_copies`.
         """
         for _, position, key in self.calls_in(body):
             name = names[key][self._parameters_of(body, position, key, fixed)]
@@ -304,10 +309,11 @@ def _value_of(attribute: Any) -> bytes | None:
 
 
 def _write_fixed(body: Body, fixed: Parameters) -> None:
-    """Write the Parameters of a call into the nodes of one body of a function's copy; subgraphs are not changed.
+    """Write the Parameters of a call into the nodes of `body`, which is the copy of a function or a subgraph in it.
 
-    An attribute of a node may refer to an attribute of the function: then the value in `fixed` is written in its place.
-    If the call omits the function's attribute, the node's is removed. Inputs that the call omits become "".
+    `fixed` are the Parameters. A reference to an attribute of the function is replaced by the attribute's value. If the
+    call omits the attribute, the reference is removed from the node. If the call omits an input of the function, nodes
+    that read the input get "" in its place. Subgraphs of `body` are not changed.
     """
     if not fixed.inputs and not fixed.attributes:
         return

@@ -107,9 +107,9 @@ def lack_of_types(
 ) -> Lack | None:
     """Return why a kernel does not take the types of a node, None if it does.
 
-    Types that `runtime` casts count as those to which it casts them; if it is None, types are compared as they are. An
-    unknown type is a reason if the kernel does not take all types that the schema allows. For a known type, `elements`
-    of the result has the types that the kernel takes instead.
+    If `runtime` casts a type, such as float16 to float, the kernel has to take the type after the cast. If `runtime` is
+    None, nothing is cast. For an unknown type, the kernel has to take all types that the schema allows. If the kernel
+    refuses a known type, `elements` of the result has the types that the kernel takes instead: {"T": {"float"}}.
     """
     formals = [*formals_of(schema.inputs, len(node.input)), *formals_of(schema.outputs, len(node.output))]
     for types in facts.types([*node.input, *node.output]):

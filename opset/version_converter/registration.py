@@ -69,10 +69,11 @@ def lower(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], 
 
 
 def in_place(adapter: Adapter) -> Adapter:
-    """Mark a lowering whose nodes are right at every opset that has its operator, and return it.
+    """Mark a lowering whose nodes are right at every opset that has its operator, and return the lowering.
 
-    If a runtime lacks the operator, a marked lowering writes its nodes for the opset of the node. Without the mark, the
-    node first goes down to the first version of its operator, which may lack types.
+    A marked lowering can replace a node, at the node's own opset, if a runtime lacks the operator. An unmarked lowering
+    is right only for the first version of the operator. A newer node is first converted down to the first version,
+    which may lack the node's type, such as bfloat16.
     """
     vars(adapter)["in_place"] = True
     return adapter

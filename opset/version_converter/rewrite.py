@@ -632,10 +632,11 @@ class Builder:
         return held or name
 
     def _cast(self, tensor: Any, name: str) -> str:
-        """Add a Constant of doubles, and a Cast from it to the type of `tensor`; return `name`.
+        """Add a Cast that makes a constant tensor from doubles, and return `name`, which is the name of its output.
 
-        The tensor has integers or booleans. `name` becomes the name of the Cast's output. Raises Refusal C202 if
-        doubles cannot hold its values exactly.
+        The Cast converts to the type of `tensor`, whose elements are integers or booleans. It reads a new Constant node
+        of doubles with equal elements. Raises Refusal C202 if an element is beyond 2**53, as doubles may not hold it
+        exactly.
         """
         constant, element = self._values.elements(tensor), element_name(tensor.data_type)
         if constant is None or not all(isinstance(each, int) and abs(each) <= 2**53 for each in constant.values):

@@ -281,9 +281,19 @@ class Routes:
         return self._steps[key]
 
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
-        """Return the next transition of an operator from opset `version` towards opset `final`; nothing is cached.
+        """Compute and return the next transition of an operator from opset `version` towards opset `final`.
 
-        It returns and raises the same as `step`.
+        The method `step` caches the result. `final` may be older than `version`; 0 leads down to the operator's
+        lowering.
+
+        Returns None if there is no further transition. A transition that no node can cross is returned with the reason
+        in its field `impossible`. Returns a Refusal instead of a transition:
+
+        - C101 if there is no operator at `version`;
+        - C105 if an adapter or lowering is missing, but may be in the user's hooks, which were not run;
+        - C201 if the operator has no lowering.
+
+        Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
         """
         source = self.registry.schema(op_type, version, domain)
         schemas = self.registry.versions(op_type, domain)

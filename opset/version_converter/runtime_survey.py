@@ -123,7 +123,7 @@ class _Answers:
     """The answers found so far for releases of one runtime, reused for releases with equal facts."""
 
     def __init__(self, survey: Survey) -> None:
-        """Start without answers; `survey` is the model's."""
+        """Start without answers; `survey` is the survey of the model that the releases are to run."""
         self._survey = survey
         self._as_it_is: list[tuple[Runtime, Hashable, bool]] = []
         self._nearest: list[tuple[Runtime, Hashable, bool]] = []

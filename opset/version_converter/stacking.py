@@ -143,8 +143,8 @@ def _count_reads(body: Body, budget: Budget) -> Counter[str]:
 def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: FreshNames) -> list[Any]:
     """Change a Loop node and its body, in place, to stack tensors instead of filling sequences.
 
-    The sequences are removed from the values that the loop carries. Each appended tensor becomes a new scan output,
-    after the others.
+    The sequences are removed from the values that the loop carries. The tensors that were appended to a sequence become
+    a new scan output. New scan outputs follow the scan outputs that the Loop had before.
 
     Args:
         node: The NodeProto of the Loop.
@@ -153,8 +153,8 @@ def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: 
         names: Makes new names.
 
     Returns:
-        One SplitToSequence for each sequence, in the order of `filled`. It reads the stack and computes the Loop's
-            former output. The caller inserts these nodes after the loop.
+        One SplitToSequence node for each sequence, in the order of `filled`. The node splits the new scan output into
+            the sequence that the Loop used to return. The caller inserts these nodes after the Loop.
     """
     outputs = [*node.output, *[""] * (len(graph.output) - _RESULTS_FROM - len(node.output))]
     splits, results = [], []

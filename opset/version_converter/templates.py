@@ -81,16 +81,20 @@ def _facts_about(name: str, facts: ValueFacts) -> Hashable:
 def template_of(
     node: Any, made: Sequence[Any], released: Iterable[str], looked_up: Iterable[str], outcome: tuple[Any, Any]
 ) -> Template | None:
-    """Return a template of the nodes `made` that replace `node`.
+    """Return a template of the nodes `made` that replace `node`, or None if no template can be made.
 
-    Returns None if the new nodes depend on more than the form of `node` (`form_of`), or have subgraphs. Also returns
-    None if an initializer replaces an output of `node`.
+    No template can be made in these cases:
+
+    - a new node reads a value from elsewhere than `node` and the new nodes, such as an initializer;
+    - an adapter looked up a value from elsewhere than `node` and the new nodes;
+    - a new node has a subgraph;
+    - an initializer replaces an output of `node`.
 
     Args:
         node: The NodeProto that is replaced.
         made: The nodes that replace it.
         released: Values that the node reads and the new nodes do not.
-        looked_up: Names of all values about which adapters have read facts for the new nodes.
+        looked_up: Names of the values whose types, shapes or elements adapters looked up to make the new nodes.
         outcome: The steps that were crossed, and the operators of the new nodes. The template keeps them.
     """
     own = [node.name, *node.input, *node.output]

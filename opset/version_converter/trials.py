@@ -244,9 +244,10 @@ def type_parameter(formals: Sequence[Parameter], position: int) -> str:
 
 
 def _other_type(given: Given, type_: str) -> Given:
-    """Return a copy of an input with the type `type_`; its shape stays, and whether it is a constant.
+    """Return a copy of a node's input with the type `type_`.
 
-    The elements become unknown, since the type may not be able to hold them.
+    The shape is kept, and a constant remains a constant. The elements become unknown, since the type may not be able to
+    hold them.
     """
     return given._replace(type=type_, elements=None)
 

@@ -183,7 +183,7 @@ def _loading_trials(
 
     - all examples as they are;
     - all examples with constants for all inputs but the first;
-    - the first two examples with other types.
+    - copies of the first two examples, one for each type that a type constraint of the operator allows.
 
     An example that cannot be a model is left out. `imports` are the opsets of the models by domain.
     """

@@ -104,9 +104,13 @@ def _carry_through_loop(tracking: Pass, index: int, call: Call) -> Sequence[Plac
 def _carry_through_scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     """Return the places of the resized axis in the outputs of a Scan: final states first, then stacked outputs.
 
-    The axis is followed through the body. Raises Blocked if the node scans along the axis, if a state has it at another
-    place after an iteration, if an output axis is negative, or for Scan of opset 8. Raises TrackingStopped if a node of
-    the body does not carry the axis.
+    The axis is followed through the body. A place is None if the output does not have the axis. Raises TrackingStopped
+    if a node of the body does not carry the axis. Raises Blocked in these cases, among others:
+
+    - the Scan is of opset 8;
+    - the Scan takes slices along the resized axis;
+    - an iteration moves the resized axis within a state, such as from axis 0 to axis 1;
+    - `scan_output_axes` has a negative axis.
     """
     if call.version < 9:
         raise Blocked("Scan of opset 8 has a batch axis of its own", "convert the model to opset 9 first")

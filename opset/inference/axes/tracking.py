@@ -118,10 +118,14 @@ class Tracking:
         return made
 
     def enter_unused(self, index: int, attribute: str) -> None:
-        """Follow the axis through a subgraph that is never run.
+        """Follow the axis through a subgraph that never runs, such as a branch of an If with a constant condition.
 
-        A runtime may look at the constants of the subgraph, so that they should have the new size, too. If the axis
-        cannot be followed through all of its nodes, the subgraph stays as it is, and nothing is raised.
+        The constants in the subgraph get the new size too, since a runtime may check them. If a node of the subgraph
+        does not carry the axis, the subgraph stays as it is, and nothing is raised.
+
+        Args:
+            index: The index of the node that has the subgraph.
+            attribute: The attribute that holds the subgraph, such as "then_branch".
         """
         options, notes = len(self.options), len(self.edits.notes)
         try:
@@ -253,10 +257,11 @@ class Tracking:
                 self.places[name] = place
 
     def _compute_sizes(self, index: int, call: Call) -> bool:
-        """Compute the elements of a node's outputs in the resized model, and store those that differ in `sized`.
+        """Compute the elements of a node's outputs in the resized model, and return whether all of them are known.
 
-        It is meant for nodes that compute with sizes, such as Shape. Returns whether all elements of the outputs are
-        known; if not, nothing is stored.
+        The node computes with sizes: Shape may give [8, 4] in the resized model, and [2, 4] in the model before. If all
+        elements are known, those of each output that has changed are stored in `sized`, by the name of the output. If
+        some are unknown, nothing is stored.
         """
         types: list[Type | None] = []
         for name, type_ in zip(call.names, call.types, strict=True):

@@ -661,8 +661,8 @@ _VARIABLE = re.compile(r"[^\W\d][\w.]*")
 def _size_text(size: Size) -> str:
     """Return the text of a size, without brackets around it: "2*N - 1".
 
-    Negative terms come last. A name that could be misread, such as "a-b", is in quotes. A constant behind a quotient is
-    written as for counts of windows: "floor((H - 3)/2) + 1" rather than the equal "floor((H + 1)/2) - 1".
+    Negative terms come last. A name that could be misread, such as "a-b", is in quotes. A count of windows is written
+    in its usual form: "floor((H - 3)/2) + 1" rather than the equal "floor((H + 1)/2) - 1".
     """
     if isinstance(size, int):
         return str(size)

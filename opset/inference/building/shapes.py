@@ -75,12 +75,12 @@ def normalize_axes(axes: Sequence[object] | None, rank: int) -> list[int] | None
 def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None], allow_zero: bool) -> Shape:
     """Return the output shape of Reshape: data [2, N, 4] with the wanted sizes [0, -1] gives [2, 4*N].
 
-    A size is None if it does not follow, such as the size for -1 if the rank of the data is unknown.
+    An unknown size is None, such as the size for -1 if the rank of the data is unknown.
 
     Args:
         shape: the shape of the data, None if its rank is unknown.
         wanted: the elements of the input `shape`, with 0 and -1; None for one that is unknown. A symbolic element that
-            is always negative counts as -1; any other symbolic element counts as neither 0 nor -1.
+            is always negative counts as -1. Any other symbolic element is the size itself.
         allow_zero: whether 0 means the size 0, and not the size of the data along the same axis.
 
     Raises:
@@ -118,9 +118,9 @@ def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None
 def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None], shape: Sequence[Size]) -> None:
     """Set the one unknown size of a Reshape's output: the number of elements divided by the product of the other sizes.
 
-    If no size is unknown, a single symbolic size in `wanted`, such as N in [N, 4], is computed in the same way. It is
-    set only if the division certainly leaves no remainder. Nothing is set if several sizes would have to be computed,
-    or if one of the other sizes may be 0.
+    For 12 elements, [None, 4] becomes [3, 4]. If no size is unknown, a symbolic size that the node states, such as N in
+    [N, 4], is replaced by the quotient. N stays if the division may leave a remainder. Nothing is set if several sizes
+    would have to be computed, or if one of the other sizes may be 0.
 
     Args:
         sizes: the output shape, changed in place; 0 and -1 are replaced by the sizes that they mean.
@@ -373,9 +373,10 @@ def check_updates_shape(shape: Sequence[Size], indices: Sequence[Size], length: 
 
 
 def check_slopes(shape: Sequence[Size], slopes: Sequence[Size]) -> None:
-    """Raise Violation C1 if the slopes of PRelu 1 or 6 certainly are neither one element nor of the shape (C,).
+    """Raise Violation C1 if the slopes of PRelu 1 or 6 have an illegal shape.
 
-    C is the number of channels, axis 1 of the input. `shape` and `slopes` are the shapes of the two inputs.
+    A single slope is legal, and so is one slope for each channel: (3,) for an input of (N, 3, H, W). Unknown sizes are
+    taken as legal. `shape` is the shape of the input, `slopes` is the shape of the slopes.
     """
     several = any(equal(size, 1) is False for size in slopes)
     if several and (len(slopes) != 1 or len(shape) < 2 or equal(slopes[0], shape[1]) is False):

@@ -202,8 +202,9 @@ class Engine:
     def _infer_body(self, scope: Scope) -> InferenceTask:
         """Infer the nodes of one graph or function in order, and store the results in its scope.
 
-        This generator yields each scope or further generator that has to be inferred before the next node. The caller
-        sends back the result. Raises BudgetExceeded if the budget is used up; the place is then in `stopped`.
+        This generator yields a task for each node that calls a function or has subgraphs. The caller runs the task and
+        sends back its Outcome. Raises BudgetExceeded if the budget is used up. `stopped` then has the node that was
+        reached.
         """
         body = scope.body
         types = scope.types

@@ -39,7 +39,10 @@ def shape_1_data(call: Call) -> Any:
 
 
 def _selected_dimensions(call: Call, shape: tuple[Size, ...]) -> tuple[Size, ...]:
-    """Return the sizes in `shape` from the attribute `start` to `end`, as in a Python slice; all before version 15."""
+    """Return the sizes in `shape` from the attribute `start` to `end` of Shape, as in a Python slice.
+
+    Before version 15, Shape has no such attributes, and all sizes are returned.
+    """
     return shape[call.attribute("start") : call.attribute("end")] if call.version >= 15 else shape
 
 

@@ -69,14 +69,16 @@ def flatten_1(call: Call) -> Shape:
 
 @infer("Squeeze", since=13)
 def squeeze_13(call: Call) -> Shape | None:
-    """Return the input's shape without the axes in the second input; if that is left out, without all sizes of 1.
+    """Return the input's shape without the axes that the second input lists.
 
-    Without this input, a symbolic size that may be 1 makes the result None, and the reason is added to `call.doubts`.
-    If there is one unknown axis, the sizes that depend on it are None: [1, 5, 1] may become [5, 1] or [1, 5], and gives
-    [None, None].
+    If the second input is absent, all sizes of 1 are removed. If a symbolic size may be 1 in this case, the result is
+    None, and the reason is added to `call.doubts`.
 
-    Raises Unknown if the rank or several axes are unknown. Raises Violation C2 if a removed axis certainly has another
-    size than 1, C1 if there is an axis, but the input is a scalar.
+    If the second input has one element, and it is unknown, the result has one axis less than the input. A size that
+    depends on the element is None: [1, 5, 1] may become [5, 1] or [1, 5], and gives [None, None].
+
+    Raises Unknown if the rank is unknown. Raises Unknown if the axes are unknown and may be several. Raises Violation
+    C2 if a removed axis certainly has another size than 1. Raises Violation C1 if an axis is removed from a scalar.
     """
     shape = call.require_shape(0)
     if not call.has(1):

@@ -71,9 +71,10 @@ def dft_17(call: Call) -> Shape:
 def stft_17(call: Call) -> Shape:
     """Return (N, number of frames, number of bins, 2) for a signal of N sequences; an unknown size is None.
 
-    A frame has frame_length samples, or as many as the window; without both, it is the whole signal. Frames begin every
-    frame_step samples. There are frame_length // 2 + 1 bins if the attribute `onesided` is set, else frame_length.
-    Raises Violation C2 if frame_length differs from the size of the window.
+    A frame has frame_length samples. If frame_length is absent, a frame is as long as the window. If the window is
+    absent as well, a frame is the whole signal. Frames begin every frame_step samples. There are frame_length // 2 + 1
+    bins if the attribute `onesided` is set, else frame_length. Raises Violation C2 if frame_length differs from the
+    size of the window.
     """
     batch = call.size("N")
     samples = call.size("T")

@@ -43,12 +43,13 @@ def slice_1(call: Call) -> Shape:
 
 
 def _slice_bounds(call: Call, rank: int) -> _Bounds:
-    """Return the starts, ends, axes and steps of a Slice, from inputs, or from attributes before version 10.
+    """Return the lists (starts, ends, axes, steps) of a Slice, each with one number for each axis that is sliced.
 
-    Each of the four is a list with a value for each axis that is sliced, or None if nothing is known of it. A single
-    start, end or step that is unknown is None in its list. A single axis that is unknown makes the whole list of axes
-    None. Axes are counted from 0, and are by default the first ones; steps are by default 1. `rank` is the rank of the
-    data.
+    The numbers are read from inputs, or before version 10 from attributes. Axes are counted from 0. If axes are absent,
+    they are the first ones, such as [0, 1] for two starts. If steps are absent, each step is 1.
+
+    A list of which nothing is known is None. An unknown number in starts, ends or steps is None in its list. If axes
+    have an unknown number, the list of axes is None. `rank` is the rank of the data.
     """
     starts: Sizes | None
     ends: Sizes | None

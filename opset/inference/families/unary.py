@@ -73,18 +73,18 @@ def _clip_elements(call: Call, low: Any, high: Any) -> Any:
 
 
 def _limit_element(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, end: float) -> Any:
-    """Return the larger or the smaller of `element` and `bound`, as `plain` and `symbolic` say.
+    """Return `element` limited by `bound`: the larger of them if `plain` is `max`, the smaller if `plain` is `min`.
 
-    A symbolic element is returned unchanged if `bound` is a number from `start` to `end`, which no size reaches. Raises
-    ValueError for a fraction beside a symbolic size.
+    A symbolic element is returned unchanged if `bound` is too far away to matter, such as the lowest int64 for `max`.
+    Raises ValueError if a symbolic size is compared with a number that has a fraction.
 
     Args:
         element: a number or symbolic size.
         bound: a number or symbolic size.
         plain: `max` or `min`, called for two numbers.
         symbolic: `maximum` or `minimum`, called if element or bound is symbolic.
-        start: minus infinity for `max`, a very large number for `min`.
-        end: a very low number for `max`, infinity for `min`.
+        start: the lowest bound that is too far away: minus infinity for `max`, a very large number for `min`.
+        end: the highest bound that is too far away: a very low number for `max`, infinity for `min`.
     """
     if not isinstance(element, Dim) and not isinstance(bound, Dim):
         return plain(element, bound)

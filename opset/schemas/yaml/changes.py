@@ -106,8 +106,8 @@ class Changes(TypeFields):
     def change(self, node: YamlNode, attributes: Mapping[str, Attribute]) -> Change:
         """Return the change that a `change:` block declares.
 
-        `attributes` are the attributes of the newer version, by name. Faults are added as findings; an entry with a
-        fault is left out, empty, or returned as it is.
+        `attributes` are the attributes of the newer version, by name. Faults are added as findings. A Change is
+        returned even if an entry has a fault; this entry then has no meaning.
         """
         fields = self.mapping(node, CHANGE_KEYS, ("adapters",))
         readers: dict[str, Callable[[YamlNode], Any]] = {
@@ -176,14 +176,14 @@ class Changes(TypeFields):
         """Return the part of an attribute's entry in a `change:` block that states how the signatures differ.
 
         This part has the keys "added", "removed", "type", "default" and "required". The other keys of the entry, such
-        as `old` or `ignored`, are added to `declared`. Faults are added as findings.
+        as `old` or `ignored`, are added to `declared`. An added attribute without `old` gets its default as `old`,
+        except where `up` is "written". Faults are added as findings.
 
         Args:
             name: The attribute.
             node: Its entry in the `change:` block.
             attribute: The attribute as the newer version has it, None if the newer version does not have it.
             up: How the adapter to the newer version is made: "derived", "written" or "impossible: REASON".
-                If a new attribute has no `old`, its default is used, unless `up` is "written".
             declared: Gets the AttributeChange, by the attribute's name.
         """
         fields = self.mapping(node, ATTRIBUTE_CHANGE_KEYS)

@@ -377,10 +377,10 @@ class Examples(Likeness):
         return key
 
     def sparse(self, node: YamlNode) -> ExampleValue | None:
-        """Return the sparse tensor for which a mapping stands: {float: [5, 6], indices: [0, 7], shape: [10]}.
+        """Return the sparse tensor that a mapping describes, such as {float: [5, 6], indices: [0, 7], shape: [10]}.
 
-        If a key is missing, or the numbers of elements and indices differ, add a finding and return None. For an
-        element that its type does not have, add a finding and use 0 or None in its place.
+        If a key is missing, a finding is added and None is returned. The same holds if there is not one index for each
+        element. An element that the type does not have, such as 300 in int8, is a finding; 0 takes the place of 300.
         """
         fields = self.mapping(node, required=("indices", "shape"))
         key = self.type_key(node, fields, ("indices", "shape"))
@@ -501,7 +501,7 @@ class Examples(Likeness):
     def element(self, node: YamlNode, element: str) -> Any:
         """Return one element of a tensor or map from its YAML node; `element` is its type, such as "int8".
 
-        If the type does not have this element, add a finding and return a substitute: 0, False, "" or None.
+        If the type does not have this element, a finding is added, and the result, such as 0 or None, is of no use.
         """
         value = node.value
         if element == "string":

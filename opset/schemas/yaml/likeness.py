@@ -198,7 +198,8 @@ def _shorten(
     Args:
         own: A mapping.
         other: The mapping with which it is compared.
-        always: Keys that are not compared: the value in `own` is always returned, the value in `other` never.
+        always: Keys that are not compared. An entry of `own` with such a key is always returned. If only `other` has
+            the key, nothing is returned for it.
         depths: For keys with mappings, the number of levels that are compared. Of such a mapping, only the entries that
             differ are returned.
     """

@@ -407,10 +407,14 @@ class _Reading(Attributes, Changes, Likeness):
     """Reads the operator of one file; faults become findings. Raises SchemaError at MAX_FINDINGS or MAX_STEPS."""
 
     def __init__(self, findings: Findings, sets: TypeSets, domain: str, complete: bool) -> None:
-        """Take the type sets that the file may use, and the domain of the operator; faults are added to `findings`.
+        """Store what is needed to read the file of an operator.
 
-        If `complete` is False, there may be further type sets: a version that names an unknown one is left out without
-        a finding.
+        Args:
+            findings: Gets the faults of the file.
+            sets: The named type sets that the file may use.
+            domain: The domain of the operator.
+            complete: Whether `sets` has all type sets. If not, no finding is added for a version that names an unknown
+                set; the version is left out.
         """
         super().__init__(findings, sets, complete)
         self.domain = domain
@@ -513,14 +517,14 @@ class _Reading(Attributes, Changes, Likeness):
         return len(self.findings), self.unknown
 
     def version(self, node: YamlNode, name: str, family: str, newer: dict[int, dict[str, YamlNode]]) -> _Version | None:
-        """Return one version of the operator; None if it has no legal `since`.
+        """Return one version of the operator, or None if its `since` is missing or illegal.
 
-        Faults are added as findings. Faulty function bodies are left out. For other faults, the number of the version
-        is added to a set:
+        Faults are added as findings. A fault in a function body removes all function bodies of the version. For a fault
+        elsewhere, the number of the version is added to a set:
 
-        - `self.unchanged` for faults in `change:`;
-        - `self.unclear` if there are only unknown type names, which further type sets may declare;
-        - `self.broken` for all other faults.
+        - `self.unchanged` if the fault is in `change:`;
+        - `self.unclear` if all other faults are unknown type names, while not all type sets are read (no findings yet);
+        - `self.broken` for every other fault.
 
         Args:
             node: The YAML node of the version.

@@ -138,11 +138,12 @@ def destination_of(domain: str, folder: Path | None) -> Destination:
 
     Args:
         domain: Domain of the operators.
-        folder: Folder of operator YAML; by default the standard's, or `schemas` for other domains.
+        folder: Folder of operator YAML that the user named. If it is None, operators of a standard domain go to the
+            folder of opset itself, and others to `schemas` in the working directory.
 
     Raises:
-        UsageError: U103 if the folder is the standard's and opset is installed without its sources, U104 if `schemas`
-            would be used and is a symbolic link.
+        UsageError: U103 if operators would go to the folder of opset itself, but opset is installed without sources.
+            U104 if operators would go to `schemas`, but it is a symbolic link.
     """
     domain = normalize_domain(domain)
     if folder is None and domain not in default_registry().domains:

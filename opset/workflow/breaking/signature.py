@@ -182,7 +182,8 @@ def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding for each changed property of an attribute that decides its legal values: choices, range or kind.
 
     Only attributes that both versions have are compared; one that was renamed counts as the same. The order of choices
-    does not count. A choice that names a type constraint may follow when the constraint gets a new name.
+    does not count. Choices that name type constraints may change from "T" to "T1" if the type of an input or
+    output changes likewise.
     """
     back = {new: old for old, new in pair.renamed_attributes.items()}
     for name, new in pair.new.schema.attributes.items():
@@ -282,10 +283,11 @@ def _change_word(fewer: bool, more: bool) -> str:
 
 
 def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
-    """Return which numbers near some bounds the range `text` allows, as a set of (number, rank).
+    """Return the pairs (number, rank) that the range `text` allows; only numbers near a bound are tried.
 
-    The bounds are those of `both`, the older and the newer range. Each bound is tried, and the numbers 0.5 below and
-    0.5 above it. A bound may depend on the rank of an input, as in rank(X) - 1. Every rank below MOST_RANK is tried.
+    The bounds are those of the ranges in `both`, the older range and the newer range of an attribute. For the bound 1,
+    the numbers 0.5, 1 and 1.5 are tried. A bound such as rank(X) - 1 depends on the rank of an input. Hence each number
+    is tried for every rank below MOST_RANK.
     """
     comparisons = parse_range(text)
     bounds = [comparison.operands[0] for one in both for comparison in parse_range(one)]

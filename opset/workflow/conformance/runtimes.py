@@ -277,11 +277,11 @@ class _WorkerRunner:
         return _start_error(self._runtime.name, why, help)
 
     def _handle_failure(self, answer: Answer) -> Answer | None:
-        """End the worker, and return `answer`, its failure on the present case.
+        """End the worker; return the answer to report, or None if the present case is run a second time.
 
-        An earlier case may be the cause of a crash. If the worker had run one, the present case is run a second time,
-        in a new worker, and the result is None. Raises UsageError T224 if no worker of this runner could import the
-        runtime.
+        `answer` is the failure of the present case. A crash may be due to an earlier case. If the worker that crashed
+        had run an earlier case, the present case is sent to a new worker, but only once. Raises UsageError T224 if no
+        worker of this runner could import the runtime.
         """
         assert self._process is not None
         self._process.end()

@@ -252,15 +252,15 @@ class ClaimTests:
     ) -> str:
         """Return how `results` differ from an example's outputs and so contradict a claim; "" if the claim may hold.
 
-        The claim is about the value of an attribute or input at the newer version. A difference contradicts the claim
-        only if another value, or no value, gives the right outputs. Otherwise, something else may be wrong, and the
-        result is "".
+        The claim states the value of an attribute or input at the newer version. It is contradicted if the outputs with
+        this value are wrong, and the outputs without the value or with another value are right. If the outputs are
+        wrong in each case, something else may be the cause, and the result is "".
 
         Args:
             example: Example of the older version.
             converted: ModelProto of the example at the newer version, without the value.
             results: Outputs with the value that the claim states.
-            others: Outputs with each other value that was tried; None if the model with the value fails.
+            others: For each other value that was tried, the outputs with it, or None if the model failed.
 
         Raises:
             RunError: If a limit is exceeded.
@@ -402,11 +402,13 @@ def states_old_value(claim: Claim) -> bool:
 
 @CLAIMS.rule("clarified", Claim)
 def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield one result for the claim `clarified`: both versions compute the same outputs.
+    """Yield one result for the claim `clarified`: the older and the newer version compute the same outputs.
 
-    An example that holds at both versions confirms the claim. An example of only one version is computed by the kernel
-    of the other version; other outputs contradict the claim. Such an example is left out if the other version lacks one
-    of its attributes, or has other defaults.
+    An example that holds at both versions confirms the claim. Any other example is run by the kernel of the version at
+    which it does not hold. The claim is contradicted if this kernel computes outputs that differ from the example's.
+
+    An example is left out if the version of the kernel lacks one of its attributes. It is also left out if the older
+    and the newer version have different defaults for an attribute that the example does not state.
     """
     tests = claim.tests
     against = []

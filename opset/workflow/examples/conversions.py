@@ -69,13 +69,13 @@ def why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) -> 
 
 
 def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> list[int]:
-    """Return the versions to which an example of a version is converted, in ascending order.
+    """Return the versions to which an example is converted from the version of `schema`, in ascending order.
 
-    These are the operator's next older and next newer version. If the version is the first or the last for which the
-    example holds, these are added:
+    The next older and the next newer version of the operator are among them. More versions are added if the
+    version of `schema` is the oldest or the newest at which the example holds, as its `since` and `until` say:
 
     - the operator's first version and its last version;
-    - the number below the first version, if the operator can be replaced by other operators.
+    - the opset before the first version, if the operator can be replaced by others: 19 for Gelu, which came with 20.
     """
     numbers = [each.since_version for each in runner.registry.versions(schema.name, schema.domain)]
     at = numbers.index(schema.since_version)
@@ -298,17 +298,17 @@ def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
 
 
 def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
-    """Compare a version's function bodies with its kernel on an example, and count one test for all bodies in a report.
+    """Test on an example that a version's function bodies compute the same outputs as its kernel.
 
-    - It fails with T106 if a body computes other outputs than the kernel, or cannot be read.
-    - It is skipped if the kernel does not compute the outputs that the example states.
-    - It is skipped if no body can replace the node of the example.
+    One test is counted in `report` for all bodies of the version. The test fails with T106 if the outputs of a body
+    differ from those of the kernel. It also fails with T106 if a body cannot be read. The test is skipped if the kernel
+    does not compute the outputs that the example states. It is also skipped if no body can replace the example's node.
 
-    If there is no kernel, bodies are compared with the outputs that the example states. The test then fails with T112
-    if no body can replace the node.
+    For a version without a kernel, the outputs of the bodies are compared with those that the example states. The test
+    then fails with T112 if no body can replace the example's node.
 
-    No test is counted if the version has no bodies. An example that breaks a constraint is tested only if there is no
-    kernel, by `_check_refusal`.
+    Nothing is tested if the version has no bodies. An example that breaks a constraint is not tested if the version has
+    a kernel. For a version without a kernel, `_check_refusal` tests that the evaluator refuses such an example.
     """
     if not schema.function:
         return

@@ -209,11 +209,11 @@ def _convert(registry: Registry, routes: Routes, targets: Sequence[Target], mode
 
 
 def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[tuple[Target, bool]]:
-    """Yield (target, is near) for each target to which written adapters convert nodes of a version.
+    """Yield (target, is near) for each target to which a conversion of a version's nodes begins with a written adapter.
 
-    A target is another opset of the operator's domain, or the lowering of the operator; function bodies do not count.
-    It is near if the first adapter on the way reaches it. Nothing is yielded if no adapter is written. If the first
-    adapter on a way cannot be loaded, the targets on this way are left out.
+    A target is an opset of the operator's domain, or the operator's lowering: its replacement by other operators. It is
+    near if the written adapter alone reaches it, and not near if more steps follow. A function body is no written
+    adapter. A direction, up or down, yields nothing if its first step has no written adapter or cannot be loaded.
     """
     name, domain = schema.name, schema.domain
     oldest = min(each.since_version for each in registry.versions(name, domain))

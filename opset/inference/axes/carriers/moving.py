@@ -192,11 +192,11 @@ def trilu(step: AxisStep) -> Place:
 
 @carries("ReverseSequence")
 def reverse_sequence(step: AxisStep) -> Place:
-    """Return the Place of the resized axis (such as the batch) in the output of ReverseSequence.
+    """Return the Place of the resized axis (such as the batch) in the output of ReverseSequence: the Place in its data.
 
-    It is the place in the data. An input `sequence_lens` without the axis is repeated along it. Raises Blocked if the
-    axis is not the `batch_axis` of the data, if it is merged with another axis, or if `sequence_lens` cannot be
-    repeated.
+    If `sequence_lens` does not have the axis, its first length is repeated up to the new size. Raises Blocked if the
+    resized axis is not the `batch_axis` of the data. Raises Blocked if it is merged with another axis. Raises Blocked
+    if `sequence_lens` cannot be repeated, such as one with different lengths.
     """
     data, lengths = step.own_place(0), step.own_place(1)
     axis = step.call.attribute("batch_axis")

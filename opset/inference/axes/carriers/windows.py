@@ -94,17 +94,18 @@ def grid_sample(step: AxisStep) -> Place:
 
 @carries("RNN", "GRU", "LSTM")
 def recurrent(step: AxisStep) -> list[Place] | None:
-    """Return the Places of the resized axis, the batch, in the three outputs of RNN, GRU or LSTM.
+    """Return the Places of the resized axis in the three outputs of RNN, GRU or LSTM; it has to be the batch.
 
-    The result is None if the first input does not have the axis. If initial states or `sequence_lens` do not have it,
-    they are repeated along their axis of the batch.
+    The result is None if the first input, X, lacks the resized axis. If X has it, but `sequence_lens` or an initial
+    state lacks it, this input is repeated along its batch axis.
 
     Raises Blocked in these cases:
 
-    - an input has the resized axis, but not as its axis of the batch, or merged with another axis;
-    - initial states or `sequence_lens` have the axis, and the first input does not;
-    - an input cannot be repeated;
-    - weights have the axis.
+    - an input has the resized axis at another position than its batch axis;
+    - an input has the resized axis merged with another axis;
+    - `sequence_lens` or an initial state has the resized axis, and X lacks it;
+    - `sequence_lens` or an initial state cannot be repeated;
+    - weights have the resized axis.
     """
     step.require_shared(1, 2, 3, 7)
     place = step.own_place(0)
