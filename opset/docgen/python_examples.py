@@ -46,15 +46,16 @@ def python_parts(schema: OpSchema, example: Example, newest: int, shown: Sequenc
     - the inputs, each as [name, type, shape, value], and the outputs, each as [name, type, shape];
     - the values for a command that runs the model; this part is missing if there is no such command.
 
-    An absent input or output is 0. The shape of anything but a tensor is 0, too. If the page shows an input as text
-    that is Python code for its value, the value is 1: assets/site.js then takes the text.
+    An absent input or output is 0. The shape of anything but a tensor is 0, too. The value of an input is 1 if the text
+    in `shown` is Python code for the input's value. Then assets/site.js takes the code from the page.
 
     The result is "" if the example shows an error, is too long, or has values without a short form.
 
     Args:
         schema: The version of the operator that the code uses.
         example: The example.
-        newest: The newest version of ai.onnx, which graphs in attributes of other domains import.
+        newest: The newest version of ai.onnx. The code imports it if an operator of another domain has a graph as an
+            attribute.
         shown: The text that the page shows for each input.
     """
     if example.outputs is None:

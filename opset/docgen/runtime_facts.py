@@ -172,12 +172,12 @@ class RuntimeFacts:
         return {since: [by_release[number] for number in numbers] for since, by_release in support.items()}
 
     def _find_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the kernels of an operator by since_version, for a runtime that has kernels of its own; not cached.
+        """Return the kernels of an operator by since_version, computed anew; `_support_of` caches them.
 
-        Each value is a list with an entry for each release in `listed`: a tuple of Taken, () if the release has no
-        kernel. A Taken has the types and limits of one kernel, or of several that are joined. If the runtime knows
-        operators only by name, or if the registry lacks the operator, ALL is the only key of the dict. The argument
-        `key` is (domain, operator).
+        Each value is a list with an entry for each release in `listed`. An entry is a tuple of Taken. A Taken has the
+        types and limits of one kernel, or of several that are joined. If a release has no kernel, its entry is (). The
+        only key is ALL, which stands for all versions, if the runtime knows operators only by name, or if the registry
+        lacks the operator. The argument `key` is (domain, operator).
         """
         versions = self._registry.versions(key[1], key[0])
         newest = self._registry.domains.get(key[0], 0)

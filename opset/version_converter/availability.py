@@ -637,7 +637,10 @@ def notes_on_operators(runtime: Runtime) -> list[str]:
 
 
 def notes_on_domains(index: ModelIndex, registry: Registry) -> list[str]:
-    """Return a note on each domain without schemas of which a model has nodes; calls of its functions do not count."""
+    """Return a note on each domain that nodes of a model use and the registry does not know.
+
+    Calls of the model's own functions do not count as uses.
+    """
     found: dict[str, None] = {}
     for body in index.bodies:
         for number, (_, domain) in enumerate(body.operators):

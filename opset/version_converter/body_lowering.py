@@ -152,7 +152,10 @@ class _BodySplicing:
             self.names |= zip(node.output, [made] if isinstance(made, str) else made, strict=True)
 
     def _value_named(self, name: str) -> str:
-        """Return the model's name for a value of the body; a Constant that was not read yet is written first."""
+        """Return the name that a value of the function body has in the model.
+
+        A Constant of the body is written into the model when its name is asked for the first time.
+        """
         if name not in self.names:
             value = self.constants[name]
             self.names[name] = self.op.const(list(value.values), value.element, value.dims)

@@ -177,13 +177,14 @@ def _convert_prepared(
     routes: Routes | None,
     budget: Budget,
 ) -> Conversion:
-    """Return the conversion of a model whose sizes and initializers are set; the arguments are as for `convert_model`.
+    """Return the conversion of a model to which `dims` and `freeze` of `convert_model` have been applied already.
 
-    Raises BudgetExceeded if the budget is used up before any node is converted.
+    Arguments that are not listed here are as for `convert_model`. Raises BudgetExceeded if the budget is used up before
+    any node is converted.
 
     Args:
         given: The model as the user gave it, to tell whether anything has changed.
-        model: The model in which sizes are set as `dims` says, and initializers frozen.
+        model: The model with the sizes that `dims` states, and constants for the initializers in `freeze`.
         index: The index of `model`.
         budget: The work that the conversion may do, within `limits`.
     """

@@ -98,12 +98,16 @@ class _FunctionCalls:
     """
 
     def __init__(self, index: ModelIndex, values: bool, graphs: Sequence[Scope]) -> None:
-        """Take a model; `matters` and `sets` are filled later, by `collect`.
+        """Store a model, and how calls of its functions are told apart.
+
+        `matters` and `sets` have no entries for calls until `collect` is called. A call that omits an input or an
+        attribute always differs from a call that gives it.
 
         Args:
             index: The index of the model.
-            values: Whether calls differ also by the values of their attributes, not only by what they omit.
-            graphs: The inferred Scopes of the main and the training graphs; if empty, calls do not differ by types.
+            values: Whether calls with different values of an attribute differ too.
+            graphs: The inferred Scopes of the main and the training graphs. If given, calls with different types of
+                inputs differ too.
         """
         self._index = index
         self._functions = index.functions

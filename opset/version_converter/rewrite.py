@@ -504,10 +504,10 @@ class Builder:
     def _written_in(self, op_type: str, domain: str) -> tuple[int, OpSchema]:
         """Return the opset in which a new node is written, and the operator's schema at this opset.
 
-        For the replaced node's domain, this is the opset `version` of the Builder; for another domain, the model's
-        opset. If an operator of ai.onnx does not exist at that opset, the first later opset that has it is taken, up to
-        the target's opset. Raises Refusal C201 if no such opset has the operator, or if the model does not import the
-        domain.
+        For the domain of the replaced node, the opset is `version`. For any other domain, it is the opset that the
+        model imports. An operator of ai.onnx may be too new for this opset. Then the first later opset that has the
+        operator is taken, up to the opset of the conversion's target. Raises Refusal C201 if no such opset has the
+        operator, or if the model does not import the domain.
         """
         version = self.version if domain == self._domain else self._versions.get(domain)
         if version is None:

@@ -298,9 +298,10 @@ class Survey:
     def _convert_forms(self, target: Target) -> SurveyOutcome:
         """Return the result of a conversion to a target with fixed opsets, by converting one node of each form.
 
-        A refusal counts for all nodes of the form. If the whole model is refused, for example because it imports an
-        unknown opset, only such refusals are returned, and no node is tried. Raises BudgetExceeded if the budget is
-        used up.
+        Nodes of one form have equal operators, attributes, types, shapes and constants. If a node is refused, all nodes
+        of its form count as refused. A refusal of the whole model, such as for an import of an unknown opset, comes
+        first. Then no node is tried, and only such refusals are returned. Raises BudgetExceeded if the budget is used
+        up.
         """
         if target.release == RELEASES[-1].name:
             target = target._replace(release="")

@@ -110,9 +110,9 @@ class Validity:
     def _check_conditions(self, fit: Fit, version: int, body: Body, index: int) -> None:
         """Raise Refusal C103 if the node at `index` breaks a declared constraint, whatever shapes its inputs have.
 
-        The value of an attribute counts as unknown if it refers to an attribute of a function. All values do if the
-        operator's attributes may be large (`fit.small` is False). Some operators are not checked: those with illegal
-        values that runtimes accept at `version`, the opset of ai.onnx.
+        The value of an attribute counts as unknown if it refers to an attribute of a function. If the operator may have
+        large attributes (`fit.small` is False), the values of all attributes count as unknown. An operator is not
+        checked if runtimes accept some of its illegal values at `version`, the opset of ai.onnx.
         """
         schema, attributes = fit.schema, body.attributes[index]
         values = {each.name: attribute_value(each) for each in attributes if fit.small and not each.ref_attr_name}

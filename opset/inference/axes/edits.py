@@ -64,7 +64,7 @@ class Edits:
         """A line for each constant that follows, and each value that is repeated."""
 
     def for_subgraph(self, labels: Mapping[int, str]) -> Edits:
-        """Return an empty Edits for a subgraph; its notes are added to the list of this one.
+        """Return an empty Edits for a subgraph, which shares the list `notes` with this Edits.
 
         `labels` are the names of the subgraph's nodes for notes, by index.
         """

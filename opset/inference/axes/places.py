@@ -100,10 +100,10 @@ def quotient(whole: Size | None, part: Size | None) -> Size | None:
 
 
 def places_in(shape: Sequence[Size], place: Place, count: Size, target: Sequence[Size]) -> list[Place]:
-    """Return the places that the resized axis may have after elements are arranged as another shape, as by Reshape.
+    """Return the places that the resized axis may have after a node such as Reshape arranges elements in another shape.
 
-    The number of elements in front of the resized axis stays the same, and so does the number behind it. For example,
-    axis 1 of [5, N, 8] becomes axis 1 of [5, 2*N, 4], which holds N rows of 2 elements: inner is 2.
+    The resized axis keeps the number of elements in front of it, and the number of elements behind it. For example,
+    axis 1 of [5, N, 8] may become axis 1 of [5, 2*N, 4]. There, each of the N slices takes 2 rows, so `inner` is 2.
 
     Args:
         shape: the shape before.
@@ -112,8 +112,9 @@ def places_in(shape: Sequence[Size], place: Place, count: Size, target: Sequence
         target: the shape after.
 
     Returns:
-        The places, the best first: the same axis with nothing else merged, then other axes with nothing else merged,
-            then axes that are merged with others. The list is empty if the resized axis cannot be kept.
+        The places, the best first. An axis that holds only the resized axis is better than one that is merged with
+            others, such as batch * heads. If several are alike in this, the axis with the same index as in `shape` is
+            the best. The list is empty if no axis of `target` can hold the resized axis.
     """
     before = product(shape[: place.axis]) * place.outer
     behind = product(shape[place.axis + 1 :]) * place.inner

@@ -157,16 +157,16 @@ def types_tied_by_signature(
 def complete_results(
     raw: Any, by_signature: Sequence[Type | None], call: Call
 ) -> tuple[tuple[Type | None, ...], tuple[Problem, ...]]:
-    """Return the type of each output of a node, None if unknown, and the problems with the result of its rule.
+    """Return the type of each output of a node, and the problems with the result of its inference function.
 
-    There is a problem for a size that is negative or beyond 64 bits, and for a result that is no shape. Such a part of
-    the result is unknown in the types.
+    A type is None if it is unknown. A size that is negative or beyond 64 bits is a problem, and becomes unknown. A
+    result that is no shape, such as a text, is a problem too. The output then has its type of `by_signature`.
 
     Args:
-        raw: the result of the rule: a shape, a type or None, or a list of these, one for each output; a list may be
-            shorter.
-        by_signature: the type of each output by the operator's signature, None if unknown. It gives the element type of
-            a shape, and is the type of each output for which the rule has no result.
+        raw: the result of the inference function: a shape, a type or None, or a list of these, one for each output. The
+            list may end before the last output.
+        by_signature: the type of each output by the operator's signature, None if unknown. A shape in `raw` gets its
+            element type from here. An output for which `raw` has nothing gets its whole type from here.
         call: the node; a doubt is added if a rank is above MAX_RANK.
     """
     results = raw if isinstance(raw, list) else [raw]

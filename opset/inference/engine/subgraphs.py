@@ -43,11 +43,12 @@ class SubgraphInference:
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Generator[Scope, None, Outcome]:
-        """Infer a node with subgraphs, in turns with the caller, who infers the subgraphs.
+        """Infer a node with subgraphs, such as If or Loop, while the caller infers the subgraphs.
 
-        This generator yields a new scope for each subgraph that the node's rule requests; a loop requests its body
-        several times. Before the caller goes on, it must infer the subgraph in that scope, which is then stored in
-        `scope.subgraphs`. The generator returns the Outcome of the node.
+        This generator yields a new scope for each subgraph that the node's inference function requests. A loop requests
+        its body several times. The caller must infer the subgraph in the yielded scope before it resumes the generator.
+        The yielded scope is then stored in `scope.subgraphs`. At the end, the generator returns the Outcome of the
+        node.
 
         Args:
             scope: the scope of the graph or function with the node.

@@ -500,9 +500,10 @@ def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequ
 def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
     """Return the size of the batch of a Scan of version 8, and whether every sequence certainly has a step.
 
-    The batch is `batch`, or if this is unknown, the number of elements of the input `sequence_lens`. These elements are
-    the numbers of steps; without them, each sequence has `length` steps. Raises Violation C8 if `sequence_lens` does
-    not fit.
+    If `batch` is unknown, the size is the number of elements of the input `sequence_lens`. An element of
+    `sequence_lens` is the number of steps of a sequence. If the node lacks this input, each sequence has `length`
+    steps. Raises Violation C8 if the shape of `sequence_lens` is not (batch,), or if an element is negative or above
+    `length`.
 
     Args:
         call: the node.

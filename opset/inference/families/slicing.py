@@ -102,8 +102,8 @@ def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None
 def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
     """Return (True, bound) if a start or end of Slice counts from the end of the axis, else (False, bound).
 
-    The result is None if variables decide this. The returned bound may be another one with the same meaning: in a
-    dimension of N, the bound N - 1 gives (True, -1).
+    A negative bound counts from the end. A symbolic bound may be replaced by one that means the same: in a dimension of
+    N, the bound N - 1 gives (True, -1). The result is None if only the values of variables such as N can tell.
 
     Args:
         bound: the start or the end.

@@ -404,7 +404,11 @@ class Match:
         return value if isinstance(value, tuple | list) else (value,)
 
     def _find_number(self, name: str) -> Any:
-        """Return the value of a numeric attribute, or the size that a name in patterns stands for; None if unknown."""
+        """Return the number or size that a name in a constraint stands for; None if it is unknown.
+
+        The name is that of an attribute, or of a size in a pattern for shapes, such as N in (N, C). The result is also
+        None for an attribute that is not numeric.
+        """
         if name not in self.plan.schema.attributes:
             return self.sizes.get(name)
         value = self._attribute(name)

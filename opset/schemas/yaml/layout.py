@@ -62,7 +62,10 @@ def _order_version(version: dict[str, Any]) -> dict[str, Any]:
 
 
 def _order_keys(mapping: Any, keys: Sequence[str]) -> Any:
-    """Return a mapping with its keys in the order of `keys`; other keys are left out. Any other value is unchanged."""
+    """Return the entries of a mapping whose keys are in `keys`, in the order of `keys`.
+
+    All other entries are left out. If `mapping` is no dict, it is returned unchanged.
+    """
     return {key: mapping[key] for key in keys if key in mapping} if isinstance(mapping, dict) else mapping
 
 

@@ -87,10 +87,9 @@ def _parameter_option(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B116", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each variadic input or output whose least number of values changed.
+    """Yield a finding for each change of `min_arity` or `homogeneous` of a variadic input or output.
 
-    Yield another finding for each variadic input or output whose values must have one common type now, or no longer
-    must.
+    `min_arity` is the least number of values. `homogeneous` says whether all values must have one type.
     """
     for side in SIDES:
         for name, (fewest, least) in pair.side_difference(side, "min_arity").items():

@@ -76,8 +76,9 @@ def check_uses(version: ReviewedVersion) -> Iterator[Evidence]:
 def _unused_attributes(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
     """Yield (message, path:line:column) for each attribute that no example sets, and each choice that no example uses.
 
-    An example that breaks no constraint and leaves an attribute out uses its default. Choices of element types are left
-    out. Attributes that a `change:` block declares as ignored may be unset.
+    A choice is one of the values that an attribute allows, such as "reflect" for `mode`. If an example with outputs
+    leaves an attribute out, it uses the default. Choices of element types are not checked. An attribute that a
+    `change:` block of the operator's YAML declares as ignored need not be set.
     """
     steps = version.operator.transitions
     ignored = {name for step in steps for name, each in step.change.attributes.items() if each.ignored}

@@ -88,8 +88,9 @@ def _replace_stated_shape(step: AxisStep, wanted: Sequence[Size], zero_is_zero: 
 def flatten(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in Flatten's output.
 
-    An axis in front of the attribute `axis` becomes a part of the first output axis, any other a part of the second.
-    Raises Blocked if elements of several slices would be merged into one slice, or if a shape is unknown.
+    The output is a matrix. If the axis is in front of the attribute `axis`, it becomes a part of the rows, else a part
+    of the columns. Raises Blocked if a shape is unknown, or if the sizes do not show where the axis is, as with a size
+    of 0.
     """
     place = step.data_place()
     axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))

@@ -11,11 +11,16 @@ from opset.inference.axes.steps import AxisStep
 def matmul(step: AxisStep) -> Place:
     """Return the Place of the resized axis (such as the batch) in the output of MatMul, MatMulInteger or QLinearMatMul.
 
-    The axis may be an axis of stacked matrices, the rows of the left factor, or the columns of the right factor. If
-    a factor lacks the axis, but has several equal matrices stacked there, the node is changed to read only the first.
+    The axis may be an axis in front of the last two, along which matrices are stacked. It may also be the rows of the
+    left factor, or the columns of the right factor. A factor without the axis may have equal matrices stacked at the
+    place of the axis, such as one for each sample. Then the node is changed to read only the first of these matrices.
 
-    Raises Blocked if the product sums over the axis, or if the shape of a scale or zero point is neither () nor (1,).
-    If both factors have the axis, it must be the same axis of stacked matrices; else, Blocked is raised.
+    Raises Blocked in these cases:
+
+    - the product sums over the axis;
+    - both factors have the axis, but not as the same axis of stacked matrices;
+    - a factor without the axis has several matrices stacked at its place that the first cannot stand for;
+    - a scale or zero point has the axis, or a shape other than () and (1,).
     """
     right = 3 if step.call.schema.name == "QLinearMatMul" else 1
     step.require_shared(*(index for index in range(step.count) if index not in (0, right)))
