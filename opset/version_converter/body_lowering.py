@@ -119,8 +119,9 @@ class _BodySplicing:
     def _bind_inputs(self) -> None:
         """Map the names of the body's inputs to the values that the node reads.
 
-        If the body declares that it computes a type in a wider one (`emulate`), Casts to the wider type are made first.
-        Raises Refusal C203 if the body declares such types and the type of an input is unknown.
+        The body's `emulate` may map a type of the node to a wider one in which the body computes, such as bfloat16
+        to float. Inputs of the narrow type are then cast to the wider type. Raises Refusal C203 if `emulate` is not
+        empty and the type of an input is unknown.
         """
         node, body = self.node, self.body
         for index, formal in enumerate(node.schema.inputs):

@@ -344,24 +344,24 @@ class Crossing:
         return nodes
 
     def _express_otherwise(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return nodes in place of one that the runtime does not run, made in the first way that is possible.
+        """Return nodes that replace a node which the runtime does not run.
 
-        The ways are, in this order:
+        The first of these ways that is possible is taken:
 
-        - the attributes that `lack` wants to be stated; no other way is then tried;
+        - stating the attributes in `lack.attributes`; no other way is then tried;
         - constants for the inputs that `lack` wants as constants, if their elements are known;
         - vectors for scalar inputs, if `lack` wants vectors; no other way is then tried;
-        - a lowering;
-        - leaving out a Cast;
+        - a lowering: nodes of other operators;
+        - leaving out a Cast that has no effect;
         - an older version;
         - wider types.
 
-        If `_widens` is set, a lowering, the Cast and an older version are not tried for nodes of the given model.
+        While `_widens` is set, a node of the given model skips the lowering, the Cast and the older version.
 
         Args:
             pending: The node.
             lack: Why the runtime does not run the node.
-            crossed: Gets the name of the step.
+            crossed: The list to which the name of the way is added, such as "Pad 13 with constants".
 
         Raises:
             Refusal: C209 if no way is possible. For a node of the given model, the reasons are added to `_reasons`.

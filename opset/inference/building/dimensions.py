@@ -296,9 +296,9 @@ def broadcast(*sizes: Size) -> Size:
 
 
 def equal(left: Size | None, right: Size | None) -> bool | None:
-    """Return True if two sizes are equal for all values of their variables, False if for no values, else None.
+    """Return whether two sizes are equal, None if that depends on the values of their variables.
 
-    N and N + 1 give False, N and 3 None. The result is also None if a size is unknown (None) or no answer is found.
+    N and N + 1 give False, N and 3 give None. None is also returned if a size is unknown or no answer is found.
     """
     if left is None or right is None:
         return None
@@ -629,9 +629,9 @@ def _monomial_bounds(monomial: Monomial) -> _Bounds:
 
 
 def _function_bounds(atom: Function) -> _Bounds:
-    """Return the (lower, upper) bound of a function of sizes, both inclusive; None for one that is not found.
+    """Return the (lower, upper) bound of a function of sizes such as max(N, 3), None for a bound that is unknown.
 
-    The bounds follow from the bounds of its arguments.
+    Bounds are inclusive, and follow from the bounds of the function's arguments.
     """
     if atom.name == "floor":
         low, high = _bounds_of(atom.arguments[0])

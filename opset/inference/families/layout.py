@@ -21,9 +21,10 @@ from opset.inference.registration import data, infer
 
 @infer("Shape")
 def shape_1(call: Call) -> Shape:
-    """Return (n,), the shape of the output of Shape, or (None,) if the rank of the input is unknown.
+    """Return (n,), the shape of the output of Shape, which lists n sizes of the input.
 
-    n is the number of the input's dimensions from the attribute `start` to `end`, or of all before version 15.
+    From version 15 on, these are the sizes from the attribute `start` to `end`. Before, they are all sizes. If the rank
+    of the input is unknown, the result is (None,).
     """
     shape = call.shape(0)
     return (None,) if shape is None else (len(_selected_dimensions(call, shape)),)

@@ -154,8 +154,8 @@ def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
 def optional_15(call: Call) -> Type:
     """Return the type of an optional that holds the input.
 
-    Without an input, the attribute `type` describes the content of the optional. Its sizes are known only if they are
-    numbers: a name in it is no variable of the graph.
+    Without an input, the attribute `type` says what the optional holds. A size in `type` that is a name, such as "N",
+    counts as unknown.
     """
     if call.has(0):
         return optional(call.type(0))

@@ -363,9 +363,9 @@ class Examples(Likeness):
         return None
 
     def map_key(self, node: YamlNode, element: str) -> str | int:
-        """Return the key of a map as a str if `element`, the type of keys, is "string", else as an int.
+        """Return the key of a map: a str if `element`, the type of its keys, is "string", else an int.
 
-        If `element` is another type, and the key is no integer of this type, add a finding and return 0.
+        If the key should be an int, but is no integer of the type `element`, a finding is added and 0 is returned.
         """
         text = str(node.value)
         if element == "string":

@@ -242,9 +242,9 @@ def _default_text(value: Any) -> str:
 
 
 def _values_text(value: Any) -> str:
-    """Return choices, a range or the label of a constraint as text.
+    """Return choices, a kind, a range or the label of a constraint as text.
 
-    No choices are "anything"; no range and no label are "nothing".
+    An empty tuple of choices gives "anything". An empty kind, range or label gives "nothing".
     """
     if isinstance(value, tuple):
         return f"[{listing(list(map(str, value)))}]" if value else "anything"
