@@ -628,9 +628,9 @@ class Crossing:
     def _adapt(self, step: RouteStep, op: Builder, node: Node, versions: Mapping[str, int]) -> Result:
         """Convert a node by the adapters of a transition; return the name or names of the new outputs.
 
-        The adapter derived from the signatures is used if there is no written one, or if that returns None. The result
-        is None if the node may stay. `versions` are the opsets of the body by domain. Raises Refusal if the node is not
-        valid (C103), or if the adapter refuses it; BudgetExceeded if the budget is used up.
+        The written adapter is used. If it is missing or returns None, the adapter derived from the signatures is used.
+        The result is None if the node may stay. `versions` are the opsets of the body by domain. Raises Refusal C103 if
+        the node is not valid, Refusal if an adapter refuses it, and BudgetExceeded if the budget is used up.
         """
         context = self._context
         if step.adapter is not None or step.derived.rewrites:

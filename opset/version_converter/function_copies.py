@@ -226,8 +226,9 @@ class _FunctionCalls:
     def name_copies(self) -> dict[FunctionKey, dict[Parameters, str]]:
         """Return the names of the copies of each function, by their Parameters: "Scale", "Scale_1", "Scale_2".
 
-        One copy keeps the function's name: the one that omits and fixes nothing, or the first if there is none of this
-        kind. A number is skipped if another function or operator of the domain has the name.
+        Parameters say how calls of a copy differ from others, such as the inputs that they omit. The copy whose
+        Parameters are OPEN (no omission, no fixed value) keeps the function's name. If there is none, the first copy
+        keeps it. A number is skipped if a function or operator of the domain already has the name.
         """
         taken = {(domain, name) for body in self._index.bodies for name, domain in body.operators}
         taken |= {key[:2] for key in self._functions}

@@ -250,9 +250,10 @@ class Survey:
         return min(tried, key=lambda each: each[:2])[2]
 
     def convert_nearest(self, target: Target) -> SurveyOutcome | None:
-        """Return the result of a conversion at the opset nearest to the model's own, None if the conversion is refused.
+        """Return the result of a conversion to `nearest_target(target)`, None if the conversion is refused.
 
-        If the result is not None, `convert` has the same result. None is also returned for a model with functions.
+        That target has the opset nearest to the model's opset, among the opsets that the target's runtime takes. A
+        result that is not None is also the result of `convert(target)`. None is returned for a model with functions.
         Raises BudgetExceeded if the conversion needs more steps or memory than its budget allows.
         """
         if self.index.functions:

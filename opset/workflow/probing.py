@@ -254,9 +254,9 @@ def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]
 def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema) -> bool:
     """Return whether the runtime loads `trial` with one element type replaced in all inputs and outputs.
 
-    `other` is a copy of `trial` in which the type constraint `parameter` has another type. The old element type of this
-    constraint becomes the new one everywhere. The result is False if no input has the constraint, or if the element
-    types are the same.
+    `trial` and `other` have different types for the type constraint `parameter`: for example, float and double. The
+    replacement puts the element type that `other` has for this constraint wherever `trial` has the old one. The result
+    is False if no input has the constraint, or if `trial` and `other` have the same element type for it.
     """
     places = enumerate(_type_constraints(schema.inputs, len(trial.inputs)))
     position = next((at for at, name in places if name == parameter and trial.inputs[at].type), None)

@@ -106,9 +106,9 @@ def with_sizes(
 
     Args:
         model: the model; it is not changed.
-        sizes: the new sizes, numbers or names of variables, by name of the old size: "x.0" for the first size of input
-            x, or a dim_param. If the slices may lie along several axes of an output y, "y.0" with the new size says
-            that they lie along its first axis.
+        sizes: the new size, a number or the name of a variable, by name of the old size. The first size of input x is
+            "x.0"; a dim_param is its own name. An entry "y.0" for an output y says which axis of y gets the new size.
+            It is needed only if several axes are possible.
         registry: the operators.
         limits: limits of steps, memory and time; without them, the work may take steps in proportion to the model.
 

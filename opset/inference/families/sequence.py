@@ -21,10 +21,10 @@ def _type_of_tensors(call: Call) -> Type | None:
 
 @infer("SequenceConstruct")
 def sequence_construct_11(call: Call) -> Type:
-    """Return the type of a sequence of the inputs; a size, or the rank, is unknown if the inputs differ in it.
+    """Return the type of a sequence of the inputs: a size in which the inputs differ is unknown.
 
-    If the type of one input is unknown, so is the rank, and the element type is taken from the first input of known
-    type. If the rank is unknown, the reason is added to `call.doubts`.
+    The rank is unknown if the inputs differ in it, or if the type of an input is unknown. The reason is then added to
+    `call.doubts`. If the type of an input is unknown, the element type is that of the first input of known type.
     """
     types = [call.type(index) for index in range(call.input_count)]
     inner = types[0] if types else None
