@@ -285,7 +285,7 @@ def _is_misplaced(folder: Path) -> bool:
         return True
     outer = _parent_of(folder)
     try:
-        inside = [folder / entry.name for entry in _entries_of(folder) if _is_folder(entry)]
+        inside = [folder / entry.name for entry in _entries_of(folder)]
     except OSError:
         return False
     if _is_of_domains(folder) and any(map(_operators_in, inside)):

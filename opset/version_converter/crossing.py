@@ -258,12 +258,12 @@ class Crossing:
         return nodes
 
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
-        """Return the nodes that replace a node after the first transition that changes it, None if the node may stay.
+        """Return the nodes that replace a node at its first change, None if the node may stay.
 
-        A transition leads from one version of the operator to the next. If the user does not want the operator, or the
-        runtime lacks it, the node is lowered instead. If no transition changes the node, but the runtime does not run
-        it, nodes in its place are returned. `crossed` gets the name of the step that made them, such as "Softmax 11 ->
-        13".
+        Transitions between versions, such as "Softmax 11 -> 13", are applied until one changes the node. If none does,
+        a node that the runtime does not run is replaced in another way, such as by wider types. `_cross_lowering`
+        replaces the node if the user does not want its operator, or if the runtime lacks the operator. The name of the
+        step that made the nodes is added to `crossed`.
 
         Raises Refusal if a transition or the target's release of onnx refuses the node, or if nothing can replace it.
         """

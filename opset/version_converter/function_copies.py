@@ -193,10 +193,11 @@ class _FunctionCalls:
         return frozenset(inputs), frozenset(attributes & declared)
 
     def _parameters_of(self, body: Body, position: int, key: FunctionKey, fixed: Parameters) -> Parameters:
-        """Return the Parameters of the call at `position` of the function `key`: what the call omits and gives.
+        """Return the Parameters of the call at `position` of the function `key`, such as its omitted inputs.
 
-        Only inputs and attributes that matter are in the result. Values that the call gives are included only if they
-        are to be written into copies. An attribute that the call omits has its default.
+        Only inputs and attributes on which the conversion of the function's body depends are in the result. An
+        attribute that the call omits has its default as value, b"" if it has no default. A value that the call states
+        is in the result only if `values` was True when this object was made.
 
         `fixed` are the Parameters of the function around the call. If the call passes on an input that `fixed` omits,
         the call omits this input, too.

@@ -472,9 +472,11 @@ class FormsConversion(BodyConversion):
     def refusals_of_plan(self, *, checked: bool) -> list[tuple[Finding, int]]:
         """Return the refusals of this body, each with the number of nodes that it stands for, and set `is_open`.
 
-        `is_open` becomes True if converting the whole body might remove a refused node. If `checked`, the body is at
-        the target already: nodes are only checked, each refusal counts as one node, and `is_open` stays False. Raises
-        BudgetExceeded if the budget is used up.
+        One node is converted for each form, and its refusal stands for all nodes of this form. `is_open` becomes True
+        if a refused node might be removed when the whole body is converted.
+
+        If `checked`, the body is at the target already, and its nodes are only checked. Each refusal then stands for
+        one node, and `is_open` stays False. Raises BudgetExceeded if the budget is used up.
         """
         conversion = self._context.conversion
         members = {each.node: each.members for each in self._nodes}

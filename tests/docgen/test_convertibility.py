@@ -9,8 +9,9 @@ from click.testing import CliRunner
 
 from judges.conformance.convertibility import TABLES, contradiction, retyped, row, table, trips
 from opset.cli import cli
-from opset.docgen.convertibility import KINDS, NOT_RECORDED, Convertibility
+from opset.docgen.convertibility import KINDS, NOT_RECORDED, Convertibility, _operators_of_bodies, _spans_between
 from opset.opsets.registry import default_registry, registry_with
+from opset.schemas.model import FunctionBody, OpSchema
 
 OWN = Path(__file__).parents[1] / "opsets" / "own"
 
@@ -152,6 +153,30 @@ def test_an_operator_is_lowered_by_its_function_body():
     assert found["lowered"] == [{"domain": "ai.onnx", "operator": "Erf", "below": 9}]
     assert transition("Gelu", "20-lowered")["how"] == "body"
     assert row("Add", "", 14, 6)["through"] and not row("Add", "", 14, 6)["lowered"]
+
+
+@pytest.mark.parametrize(
+    ("bodies", "certain", "codes"),
+    [
+        ([{}], ["Mul"], []),
+        ([{"where": (("Z", "absent"),)}], ["Mul"], ["C201"]),
+        ([{"where": (("Z", "absent"),)}, {"nodes": "Y = Add (X, X)"}], [], []),
+        ([{"types": {"T": ("tensor(float)",)}}], ["Mul"], ["C202", "C203"]),
+        ([{"types": {"T": ("tensor(float)",)}}, {}], ["Mul"], ["C203"]),
+        ([{"emulate": {"float16": "float"}}, {}], ["Mul"], ["C203"]),
+        ([{}, {"nodes": "t = CastLike (X, X) Y = Mul (t, t)"}], ["Mul"], ["C203"]),
+    ],
+)
+def test_what_function_bodies_make_and_refuse(bodies, certain, codes):
+    function = tuple(FunctionBody(1, "Y = Mul (X, X)")._replace(**each) for each in bodies)
+    made, found, refusals = _operators_of_bodies(OpSchema("com.acme", "Op", 1, "f", function=function), 1)
+    assert sorted(name for _, name in found) == certain and found <= made
+    assert [each["code"] for each in refusals] == codes
+
+
+def test_opsets_between_those_at_which_something_changes():
+    assert _spans_between({7, 1}, 9) == [(1, 6), (7, 9)]
+    assert _spans_between({9, 1, 12}, 9) == [(1, 8), (9, 9)]
 
 
 def test_a_withdrawn_operator_becomes_its_replacement():

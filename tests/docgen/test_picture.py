@@ -261,6 +261,14 @@ def test_a_box_that_needs_nothing_is_just_above_the_first_box_that_uses_it():
     assert len(lines) == 7 and sorted(len(each.above) for each in points) == [0, 0, 0, 1, 1, 2, 3]
 
 
+def test_the_name_of_a_value_is_left_out_beside_the_output_that_has_it():
+    kinds = {"x": "input", "n": "node", "a": "node", "y": "output", "b": "output"}
+    boxes = [Box(name, (), "", kind) for name, kind in kinds.items()]
+    edges = [Edge(0, 1, "x"), Edge(1, 2, "a"), Edge(2, 3, "y"), Edge(2, 4, "c")]
+    shown = re.findall(r">([^<>]+)<", picture(Diagram("it", boxes, edges)))
+    assert shown == ["it", "a", "c", *kinds]  # the title, the names of two values, and the boxes
+
+
 def test_lines_and_names_are_cut_to_a_box():
     assert [*_wrap(["a" * 14, "b" * 13, "c" * 29, "d"])] == [f"{'a' * 14}, {'b' * 13},", f"{'c' * 29},", "d"]
     assert [*_wrap(["a" * 14, "b" * 14, "c"], ")")] == [f"{'a' * 14},", f"{'b' * 14}, c)"] and [*_wrap([])] == []

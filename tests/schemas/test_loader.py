@@ -379,7 +379,7 @@ BROKEN = {
     "null of nothing": (ALIKE + "  formula: null\n", ["S107 20:12"]),
     "null of no entry": (ALIKE.replace("attributes: null", "attributes: {b: null}"), ["S107 19:19"]),
     "an entry of no mapping": (ALIKE.replace("attributes: null", "attributes: {a: 1}"), ["S105 19:19"]),
-    "a parameter of nothing": (ALIKE + "  inputs: [Y]\n", ["S107 20:12"]),
+    "parameters of nothing": (ALIKE + "  inputs: [Y, X, W]\n", ["S107 20:12", "S107 20:18"]),
     "a name without like": (INPUT.replace("{name: X, type: T}", "X"), ["S105 7:5"]),
     "an entry that says too little": (ALIKE + "  outputs: [{name: Y}]\n", ["S104 20:13"]),
     "no change": (NEWER.replace(f"  change:\n    {ADAPTERS}\n", "") + OLD, ["S104 4:3"]),

@@ -206,6 +206,8 @@ def test_what_is_bound_is_what_certainly_fits(tmp_path):
     assert (found.sizes, found.completed_shapes()) == ({"n": 7}, [(7, 2)])
     found = match(tmp_path, 'C1: {shape: {X: "(n, 2) or (n)"}}', (N, M), algebra=SIZES)
     assert (found.sizes, found.completed_shapes()) == ({"n": N}, [(N, 2)])
+    assert match(tmp_path, 'C1: {shape: {X: "(n, 2) or (n)"}}', None, algebra=SIZES).completed_shapes() == [None]
+    assert match(tmp_path, 'C1: {shape: {X: "(n, 2)"}}', None, algebra=SIZES).completed_shapes() == [(None, 2)]
     found = match(tmp_path, 'C1: {shape: {X: "(N, ...D, C)", W: "(...D)"}}', (1, M, 3, 4), (2, N), algebra=SIZES)
     assert (found.sizes, found.runs) == ({"N": 1, "C": 4}, {"D": (2, 3)})
     assert found.completed_shapes() == [(1, 2, 3, 4), (2, 3)]

@@ -73,10 +73,11 @@ def sequence_insert_11(call: Call) -> Type:
 
 @infer("ConcatFromSequence")
 def concat_from_sequence_11(call: Call) -> Type:
-    """Return the type of all tensors of a sequence joined along `axis`, whose size is unknown.
+    """Return the type of the tensor that joins all tensors of a sequence along `axis`; the size of this axis is None.
 
-    With the attribute `new_axis` 1, they are stacked along a new axis. If the rank of the tensors is unknown, the
-    reason is added to `call.doubts`. Raises Violation C3 if `axis` is out of range.
+    If the attribute `new_axis` is 1, the tensors are stacked along a new axis. If the rank of the tensors is unknown,
+    the shape of the result is unknown, and the reason is added to `call.doubts`. Raises Violation C3 if `axis` is out
+    of range.
     """
     stacked, axis = call.attribute("new_axis"), call.attribute("axis")
     inner = _type_of_tensors(call)

@@ -80,7 +80,7 @@ def _good_text(fixture: dict[str, str]) -> str:
     edited = [line[2:] for line in lines if line[0] != "-"]
     while edited[-1].endswith(":"):  # a key whose entries are the same
         edited.pop()
-    return fixture["version"] + "".join(f"{'  …' if line == '…' else line}\n" for line in edited if line)
+    return fixture["version"] + "".join(f"{'  …' if line == '…' else line}\n" for line in edited)
 
 
 def _block(text: str) -> str:

@@ -265,7 +265,7 @@ class OnnxRuntime(WorkerRuntime):
             raise NotRun("its interface for Python takes no value of a type that numpy lacks")
         # A buffer is taken as it is, whatever its dtype; elements that are packed are at its start.
         buffer = np.zeros(shape, np.uint16 if BITS.get(number) == 16 else np.uint8)
-        ctypes.memmove(buffer.ctypes.data, elements, min(len(elements), buffer.nbytes))
+        buffer.reshape(-1).view(np.uint8).data[: len(elements)] = elements
         return make(buffer, number)
 
     def _from_runtime(self, result: Any, found: bytearray) -> dict[str, Any]:
