@@ -162,9 +162,9 @@ class _BodySplicing:
     def _value_of(self, attribute: Any) -> Any:
         """Return the value of an attribute of a node in the body; a list for an attribute with several values.
 
-        If the attribute refers to an attribute of the operator, the value is the one that the replaced node states. If
-        the node states none, it is the default, or None without a default. Raises Refusal C206 if the replaced node
-        takes that value from an attribute of the model-local function around it.
+        The attribute may refer to an attribute of the operator, such as `axis` of Softmax. The value is then the one
+        that the replaced node states for `axis`, else the default, else None. Raises Refusal C206 if the replaced node
+        is in a model-local function, and its own `axis` refers to an attribute of that function.
         """
         return self.node.attr(attribute.ref_attr_name) if attribute.ref_attr_name else value_with_lists(attribute)
 

@@ -144,7 +144,7 @@ class Tracking:
                 raise TrackingStopped(index, *map(str, blocked.args)) from None
 
     def is_shared(self, name: str) -> bool:
-        """Whether the value `name` is the same in the original and in the resized model."""
+        """Whether the value called `name` has the same shape and elements in the resized model as in the original."""
         return name not in self.places and name not in self.sized
 
     def choose(self, candidates: Sequence[Chosen]) -> Chosen:

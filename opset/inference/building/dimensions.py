@@ -586,8 +586,8 @@ def _close_bounds_of(size: Size) -> _Bounds:
 def _close_lower_bound(size: Size, depth: int) -> int | None:
     """Return a lower bound of a size, or None if none is found.
 
-    If `_bounds_of` finds none, a floor, max or min in the size is replaced by its arguments, and the results are
-    bounded in the same way. `depth` is how often this may be repeated. Raises TooComplex if a size becomes too large.
+    If `_bounds_of` finds none, simpler sizes are bounded, such as N and 2 in place of max(N, 2). `depth` is how many
+    floors, maxima and minima within each other may be replaced so. Raises TooComplex if a size becomes too large.
     """
     low = _bounds_of(size)[0]
     if low is not None or depth == 0 or isinstance(size, int):
