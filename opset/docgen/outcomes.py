@@ -43,8 +43,9 @@ class RecordedOutcome(NamedTuple):
     def as_json(self) -> str:
         """Return the recorded results of a transition as JSON on one line.
 
-        "always" and "sometimes" are the operators that replace every rewritten node, or some. "stays" says whether any
-        node stayed as it was. "refused" has the reasons of refusals by error code: {code: [reason, …]}.
+        "always" lists the operators that are in the replacement of every rewritten node. "sometimes" lists the
+        operators that are in the replacement of only some nodes. "stays" says whether any node stayed as it was.
+        "refused" has the reasons of refusals by error code: {code: [reason, …]}.
         """
         by_code: dict[str, list[str]] = {}
         for code, why in self.refused:

@@ -359,15 +359,17 @@ def _words_of_runs(runs: Iterable[tuple[Run, tuple[Taken, ...]]]) -> list[tuple[
 
 
 def _limit_of_opsets(kernel: Kernel, runtime: Runtime, versions: tuple[OpSchema, ...], span: Run) -> str | None:
-    """Return the limit on opsets of a kernel in a release, as text ("opsets 7 to 9"); "" if it has no limit.
+    """Return the opsets that a kernel of a runtime serves, as text such as "opsets 7 to 9".
 
-    Returns None if the kernel does not serve the versions at all.
+    The result is "" if the kernel serves all opsets of `span` that the runtime supports. It is None if the kernel
+    serves none of them.
 
     Args:
         kernel: The kernel.
-        runtime: The runtime at the release.
-        versions: One version of the operator; all versions if the runtime knows operators only by name.
-        span: The first and last opset at which these versions are in force.
+        runtime: One release of the runtime.
+        versions: The versions of the operator to be served. There is only one, unless the runtime's facts name
+            operators without versions.
+        span: The first and last opset at which `versions` are in force.
     """
     if not versions:
         return ""

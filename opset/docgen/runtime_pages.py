@@ -235,10 +235,11 @@ def _full_name(key: Key) -> str:
 
 
 def _operators_table(site: Site, facts: RuntimeFacts) -> dict[str, Any]:
-    """Return the table of a runtime's operators as {"head", "groups"}; a group has the rows of one operator.
+    """Return the table of a runtime's operators: {"head": titles of columns, "groups": a group for each operator}.
 
-    A row is for some versions and releases, and one kernel. Columns without content are left out. If the runtime has
-    exactly the kernels of another one, each operator has one row with its releases.
+    A group has a row for each kernel: the versions and releases that it is for, its element types and its limits.
+    Columns without content are left out. If the runtime has exactly the kernels of another runtime, each operator has
+    one row with only its releases.
     """
     lines = {
         key: [("all", releases_text(facts.runs_of(key), facts.releases), "any", "")]

@@ -164,8 +164,8 @@ def quirk_of_values(op_type: str, version: int) -> Quirk | None:
     """Return the quirk by which runtimes accept nodes of an operator that break its constraints; None if there is none.
 
     A quirk is a known deviation from the standard, such as negative indices of Gather at opset 10. `op_type` is an
-    operator of ai.onnx, `version` the opset. A quirk about an attribute is skipped if no operator version computes the
-    nodes (its `stand_in` is None).
+    operator of ai.onnx, `version` the opset. A quirk about an attribute counts only if its `stand_in` names an operator
+    version that computes the nodes.
     """
     found = (each for each in quirks_of(op_type, version) if each.action == KEEP and not each.origin)
     return next((each for each in found if each.stand_in is not None or not each.attribute), None)

@@ -87,7 +87,8 @@ class Selection:
     def path_as_given(self, text: str) -> str:
         """Return a path, or PATH:LINE:COLUMN, as seen from the folder that the user gave.
 
-        If the user gave `.`, this is `Relu.yaml` for `../com.acme/Relu.yaml`.
+        If the user gave `.` for a domain's folder com.acme, `../com.acme/Relu.yaml` becomes `Relu.yaml`. A path in no
+        folder that the user gave is returned unchanged.
         """
         for named, given in self.given.items():
             if text.startswith(f"{named}{os.sep}"):

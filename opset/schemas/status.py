@@ -42,9 +42,10 @@ def status_of(item: Grounded) -> str:
 
 
 def ground_of(item: Grounded) -> str:
-    """Return the clause of the standard that states an item, or the reason why the item was chosen.
+    """Return the clause of the standard that states a special case or example, such as "13 summary".
 
-    The result is "" if the item is derived from the standard.
+    If the standard leaves the item open, the result is the reason for the choice that was made. It is "" if the item is
+    derived from the standard.
     """
     return item.chosen or item.stated
 

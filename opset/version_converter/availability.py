@@ -262,9 +262,14 @@ class Availability:
                 yield from ((element, integer) for integer in AS_INTEGERS.get(wide, ()))
 
     def notes(self) -> Iterator[str]:
-        """Yield notes for the user: nodes that the fallback runs, certain and possible faults, unchecked restrictions.
+        """Yield notes for the user about how the runtime runs the nodes.
 
-        Each kind is one note, and is left out if there is nothing to say.
+        There is at most one note on each of these, in this order:
+
+        - nodes without a kernel, which another runtime, the fallback, runs;
+        - nodes that the runtime computes otherwise than the standard;
+        - nodes that the runtime may compute otherwise than the standard;
+        - limits of the runtime that were not checked.
         """
         runtime, fallback = self.runtime, self.runtime.fallback
         if (names := self._listing_of(ELSEWHERE)) and fallback is not None:
@@ -587,8 +592,10 @@ def _compare(
     For example, `scales[0] != 1` compares an element of an input. `output_padding >= strides` compares two attributes:
     it holds if any element of `output_padding` is at least the element of `strides` at the same position.
 
-    An attribute that the node leaves out has its default. Without a default, its elements count as 1 on the right side;
-    on the left side, the result is False. `read` has the names of the node's input values, by the schema's input names.
+    An attribute that the node leaves out has its default. If the left attribute has no default, the result is False. If
+    the right attribute has no default, each of its elements counts as 1.
+
+    `read` has the names of the node's input values, by the schema's input names.
     """
     sign = _SIGNS[comparison.sign]
     if comparison.at is not None:

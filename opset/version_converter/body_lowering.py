@@ -119,8 +119,9 @@ class _BodySplicing:
     def _bind_inputs(self) -> None:
         """Map the names of the body's inputs to the values that the node reads.
 
-        If the body declares that it computes a type in a wider one (`emulate`), Casts to the wider type are made first.
-        Raises Refusal C203 if the body declares such types and the type of an input is unknown.
+        The body's `emulate` may map a type of the node to a wider one in which the body computes, such as bfloat16
+        to float. Inputs of the narrow type are then cast to the wider type. Raises Refusal C203 if `emulate` is not
+        empty and the type of an input is unknown.
         """
         node, body = self.node, self.body
         for index, formal in enumerate(node.schema.inputs):
@@ -164,9 +165,9 @@ class _BodySplicing:
     def _value_of(self, attribute: Any) -> Any:
         """Return the value of an attribute of a node in the body; a list for an attribute with several values.
 
-        If the attribute refers to an attribute of the operator, the value is the one that the replaced node states. If
-        the node states none, it is the default, or None without a default. Raises Refusal C206 if the replaced node
-        takes that value from an attribute of the model-local function around it.
+        The attribute may refer to an attribute of the operator, such as `axis` of Softmax. The value is then the one
+        that the replaced node states for `axis`, else the default, else None. Raises Refusal C206 if the replaced node
+        is in a model-local function, and its own `axis` refers to an attribute of that function.
         """
         return self.node.attr(attribute.ref_attr_name) if attribute.ref_attr_name else value_with_lists(attribute)
 

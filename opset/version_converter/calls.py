@@ -74,14 +74,14 @@ def inline_chosen(
 ) -> Inlining:
     """Replace the calls of some model-local functions by the functions' nodes; return the result, or the refusals.
 
-    A function may import other opsets than the model. If its operators are defined differently there, the model is
-    first converted by `convert`, so that its functions have the model's opsets. Functions that nothing calls any more
-    are removed.
+    A function may import other opsets than the model. If an operator in a chosen function is defined differently in the
+    model's opsets, `convert` first converts the model, so that all functions use the model's opsets. The chosen
+    functions are removed, and functions that lost their last call.
 
     Args:
-        model: The model, as it was loaded; it is not changed. If `chosen` is empty, it is the result.
+        model: The model, which is not changed.
         index: The index of the model.
-        chosen: The keys of the functions to inline.
+        chosen: The keys of the functions to inline. If `chosen` is empty, the result is `model`.
         registry: The operators that are known.
         limits: Bounds on the work and the size; by default in proportion to the model.
         convert: Returns the conversion of a model to a Target.

@@ -382,11 +382,11 @@ def _facts_of(model: Model, index: ModelIndex, task: Task) -> Mapping[Body, Valu
 
 
 def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion:
-    """Convert a model by one of STRATEGIES after another, until nothing is refused; return this conversion.
+    """Convert a model by each of STRATEGIES in turn, until a conversion has no refusals, and return this conversion.
 
-    If all have refusals, the first conversion is returned. A strategy is a way to copy functions before the conversion.
-    It is tried only if it may remove a refusal of the conversion before. Each conversion begins with the versions and
-    notes of `start`, which is not changed.
+    If all have refusals, the conversion by the first strategy is returned. A strategy says which calls of a model-local
+    function share a copy of it. A strategy is skipped if it cannot remove a refusal of the latest conversion. Each
+    conversion begins with the versions and notes of `start`, which is not changed.
     """
     first = latest = convert_once(model, index, start, task, STRATEGIES[0])
     for strategy in STRATEGIES[1:]:
@@ -624,10 +624,10 @@ def has_target(index: ModelIndex, target: Target) -> bool:
 
 
 def versions_of_bodies(index: ModelIndex) -> dict[Body, dict[str, int]]:
-    """Return the opset versions by domain of each body, a graph or function.
+    """Return a mapping from domain to opset version for each body, a graph or function.
 
-    All graphs outside of functions share one mapping, which has the imports of the model. The bodies of each function
-    share another. The mappings are copies, which the caller may change.
+    All graphs outside of functions share one mapping: the imports of the model. A function shares the mapping of its
+    own imports with the graphs inside it. The mappings are copies, which the caller may change.
     """
     versions = {index.main: dict(index.opsets)}
     for body in index.bodies:

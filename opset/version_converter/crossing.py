@@ -258,12 +258,12 @@ class Crossing:
         return nodes
 
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
-        """Return the nodes that replace a node after the first transition that changes it, None if the node may stay.
+        """Return the nodes that replace a node at its first change, None if the node may stay.
 
-        A transition leads from one version of the operator to the next. If the user does not want the operator, or the
-        runtime lacks it, the node is lowered instead. If no transition changes the node, but the runtime does not run
-        it, nodes in its place are returned. `crossed` gets the name of the step that made them, such as "Softmax 11 ->
-        13".
+        Transitions between versions, such as "Softmax 11 -> 13", are applied until one changes the node. If none does,
+        a node that the runtime does not run is replaced in another way, such as by wider types. `_cross_lowering`
+        replaces the node if the user does not want its operator, or if the runtime lacks the operator. The name of the
+        step that made the nodes is added to `crossed`.
 
         Raises Refusal if a transition or the target's release of onnx refuses the node, or if nothing can replace it.
         """
@@ -344,24 +344,24 @@ class Crossing:
         return nodes
 
     def _express_otherwise(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return nodes in place of one that the runtime does not run, made in the first way that is possible.
+        """Return nodes that replace a node which the runtime does not run.
 
-        The ways are, in this order:
+        The first of these ways that is possible is taken:
 
-        - the attributes that `lack` wants to be stated; no other way is then tried;
+        - stating the attributes in `lack.attributes`; no other way is then tried;
         - constants for the inputs that `lack` wants as constants, if their elements are known;
         - vectors for scalar inputs, if `lack` wants vectors; no other way is then tried;
-        - a lowering;
-        - leaving out a Cast;
+        - a lowering: nodes of other operators;
+        - leaving out a Cast that has no effect;
         - an older version;
         - wider types.
 
-        If `_widens` is set, a lowering, the Cast and an older version are not tried for nodes of the given model.
+        While `_widens` is set, a node of the given model skips the lowering, the Cast and the older version.
 
         Args:
             pending: The node.
             lack: Why the runtime does not run the node.
-            crossed: Gets the name of the step.
+            crossed: The list to which the name of the way is added, such as "Pad 13 with constants".
 
         Raises:
             Refusal: C209 if no way is possible. For a node of the given model, the reasons are added to `_reasons`.
@@ -628,9 +628,9 @@ class Crossing:
     def _adapt(self, step: RouteStep, op: Builder, node: Node, versions: Mapping[str, int]) -> Result:
         """Convert a node by the adapters of a transition; return the name or names of the new outputs.
 
-        The adapter derived from the signatures is used if there is no written one, or if that returns None. The result
-        is None if the node may stay. `versions` are the opsets of the body by domain. Raises Refusal if the node is not
-        valid (C103), or if the adapter refuses it; BudgetExceeded if the budget is used up.
+        The written adapter is used. If it is missing or returns None, the adapter derived from the signatures is used.
+        The result is None if the node may stay. `versions` are the opsets of the body by domain. Raises Refusal C103 if
+        the node is not valid, Refusal if an adapter refuses it, and BudgetExceeded if the budget is used up.
         """
         context = self._context
         if step.adapter is not None or step.derived.rewrites:

@@ -178,8 +178,8 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
 
     Args:
         source: The version that nodes come from.
-        target: The version before or after it. If it is `source` itself, the adapter only computes in wider types:
-            those that the block names under `emulate`.
+        target: The version before or after `source`. It may also be `source` itself: the adapter then converts nothing,
+            but computes in the wider types that the block lists under `emulate`.
         change: The `change:` block of the newer of the two versions.
     """
     upwards = source.since_version < target.since_version
@@ -547,13 +547,14 @@ def _count_axes_from_front(derived: DerivedAdapter, node: Node) -> dict[str, Any
 def _convert_inputs(
     derived: DerivedAdapter, op: Builder, node: Node, drop: list[str], changes: dict[str, Any]
 ) -> list[str]:
-    """Return the names of a node's inputs at the target, after attributes became inputs and inputs became attributes.
+    """Return the names of a node's inputs at the target version.
 
-    An input that became an attribute is "" in the result, and its value is added to `changes`. An attribute that became
-    an input is a new constant, and its name is added to `drop`.
+    Where an attribute became an input, `op` makes a constant of the attribute's value. The attribute is to be removed:
+    its name is added to `drop`. Where an input became an attribute, the result has "", and the attribute's value is
+    added to `changes`, by name.
 
-    Raises Refusal if the value of such an input or attribute is not known, or if the target version does not allow it.
-    Raises BudgetExceeded if the budget is used up.
+    Raises Refusal if a needed value is absent or not known, or if the target version does not allow it. Raises
+    BudgetExceeded if the budget is used up.
     """
     inputs = list(node.inputs)
     for name, position in derived.to_input.items():

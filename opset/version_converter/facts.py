@@ -306,7 +306,7 @@ class ValueFacts:
         return constant if constant is None or len(constant.values) <= MAX_READ else None
 
     def _find_constant(self, name: str) -> Constant | None:
-        """Return the elements of a value of this body, None if they are known only when the model runs; not cached."""
+        """Return the elements of a value of this body, None if they are not known before the model runs."""
         node, version = self._producer(name)
         if node is not None:
             if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
@@ -546,10 +546,11 @@ class ValueFacts:
         return None if shape is None else len(shape)
 
     def _find_shape(self, name: str) -> Shape | None:
-        """Return the shape of a value that this body defines, None if not even the rank is known; not cached.
+        """Return the shape of a value that this body defines, None if the rank is unknown.
 
-        Initializers and inputs of outermost graphs have the stated shape. Other values have the inferred shape; if
-        inference finds none, they have the stated rank with unknown sizes. In a function, no stated shape counts.
+        Initializers have the shape of their tensors. Inputs of a graph that is no subgraph have the shape that the
+        model states. All other values have the inferred shape. If inference finds no shape, a value outside of
+        functions has the stated rank with unknown sizes.
         """
         if self.initializer(name) is not None:
             return tuple(self._tensors[name].dims)

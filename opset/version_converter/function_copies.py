@@ -197,10 +197,11 @@ class _FunctionCalls:
         return frozenset(inputs), frozenset(attributes & declared)
 
     def _parameters_of(self, body: Body, position: int, key: FunctionKey, fixed: Parameters) -> Parameters:
-        """Return the Parameters of the call at `position` of the function `key`: what the call omits and gives.
+        """Return the Parameters of the call at `position` of the function `key`, such as its omitted inputs.
 
-        Only inputs and attributes that matter are in the result. Values that the call gives are included only if they
-        are to be written into copies. An attribute that the call omits has its default.
+        Only inputs and attributes on which the conversion of the function's body depends are in the result. An
+        attribute that the call omits has its default as value, b"" if it has no default. A value that the call states
+        is in the result only if `values` was True when this object was made.
 
         `fixed` are the Parameters of the function around the call. If the call passes on an input that `fixed` omits,
         the call omits this input, too.
@@ -230,8 +231,9 @@ class _FunctionCalls:
     def name_copies(self) -> dict[FunctionKey, dict[Parameters, str]]:
         """Return the names of the copies of each function, by their Parameters: "Scale", "Scale_1", "Scale_2".
 
-        One copy keeps the function's name: the one that omits and fixes nothing, or the first if there is none of this
-        kind. A number is skipped if another function or operator of the domain has the name.
+        Parameters say how calls of a copy differ from others, such as the inputs that they omit. The copy whose
+        Parameters are OPEN (no omission, no fixed value) keeps the function's name. If there is none, the first copy
+        keeps it. A number is skipped if a function or operator of the domain already has the name.
         """
         taken = {(domain, name) for body in self._index.bodies for name, domain in body.operators}
         taken |= {key[:2] for key in self._functions}

@@ -17,8 +17,8 @@ def lower_functions(proto: Any, bodies: Sequence[Body], version: int, notes: lis
     """Rewrite the functions of a ModelProto, in place, without features that are newer than the IR version `version`.
 
     - Below version 10, functions with an overload get names of their own.
-    - Below version 9, defaults of attributes are written into the calls that do not state the attribute. A default
-      stays if a call passes on an attribute of the function around it, and this attribute may be absent.
+    - Below version 9, the default of an attribute moves from the function into the calls that do not state the
+      attribute. A default stays if a call sets the attribute by a reference to an attribute that may be absent.
 
     Args:
         proto: The ModelProto.

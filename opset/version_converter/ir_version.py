@@ -142,8 +142,9 @@ def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
 def _features(proto: Any, all_bodies: list[Body], above: int, before: int) -> Iterator[Feature]:
     """Yield the features of the IR that a ModelProto uses and that need an IR version above `above`; some are repeated.
 
-    An annotation, or a feature that came with version 4 or below, needs the version that introduced it. Any other
-    feature needs at most `before`, the IR version of the given model, as readers of that version accepted the model.
+    An annotation needs the IR version that introduced it. So does a feature of IR version 4 or below. Any newer feature
+    needs at most `before`, the IR version of the given model: readers of that version accept the model.
+
     `all_bodies` are the graphs and functions of the model.
     """
     # A feature that a model has before its IR version needs no higher one: some exporters write ZipMap at 3.

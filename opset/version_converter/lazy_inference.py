@@ -149,7 +149,7 @@ class LazyInference:
         return [[scope.type_of(name) for name in body.output_names()] for scope in self._engine_and_scopes[1][body]]
 
     def knows_all_runs(self, body: Body) -> bool:
-        """Whether inference knows all runs of a body: calls of a function, or executions of a subgraph.
+        """Whether inference has surely seen every run of a body: each call of a function, or execution of a subgraph.
 
         The result is False for a body that never runs.
         """

@@ -462,12 +462,12 @@ class Builder:
     ) -> Any:
         """Add a new node of an operator of `domain`; return the name of its output, or a tuple of several names.
 
-        `outputs` are the names of the outputs, or the number of outputs, which then get new names. A name in
-        `attributes` may be an input of the operator: its value becomes a new constant there. An attribute with the
-        value None is left out. Absent inputs at the end are left out.
+        `outputs` are the names of the outputs. If `outputs` is a number, that many new names are made. `attributes` may
+        also name an input of the operator, such as `axes=[0]`: the value becomes a new constant for this input. An
+        attribute with the value None is left out. Absent inputs at the end are left out.
 
-        Raises Refusal C201 if the operator does not exist at the opset, TypeError for a name that is neither an
-        attribute nor an input, and BudgetExceeded if the budget is used up.
+        Raises Refusal C201 if the operator does not exist at the opset, TypeError if `attributes` has a name that is no
+        attribute and no input, and BudgetExceeded if the budget is used up.
         """
         version, schema = self._written_in(op_type, domain)
         inputs, attributes = self.arguments(schema, inputs, attributes)

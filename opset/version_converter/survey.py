@@ -250,9 +250,10 @@ class Survey:
         return min(tried, key=lambda each: each[:2])[2]
 
     def convert_nearest(self, target: Target) -> SurveyOutcome | None:
-        """Return the result of a conversion at the opset nearest to the model's own, None if the conversion is refused.
+        """Return the result of a conversion to `nearest_target(target)`, None if the conversion is refused.
 
-        If the result is not None, `convert` has the same result. None is also returned for a model with functions.
+        That target has the opset nearest to the model's opset, among the opsets that the target's runtime takes. A
+        result that is not None is also the result of `convert(target)`. None is returned for a model with functions.
         Raises BudgetExceeded if the conversion needs more steps or memory than its budget allows.
         """
         if self.index.functions:
@@ -472,9 +473,11 @@ class FormsConversion(BodyConversion):
     def refusals_of_plan(self, *, checked: bool) -> list[tuple[Finding, int]]:
         """Return the refusals of this body, each with the number of nodes that it stands for, and set `is_open`.
 
-        `is_open` becomes True if converting the whole body might remove a refused node. If `checked`, the body is at
-        the target already: nodes are only checked, each refusal counts as one node, and `is_open` stays False. Raises
-        BudgetExceeded if the budget is used up.
+        One node is converted for each form, and its refusal stands for all nodes of this form. `is_open` becomes True
+        if a refused node might be removed when the whole body is converted.
+
+        If `checked`, the body is at the target already, and its nodes are only checked. Each refusal then stands for
+        one node, and `is_open` stays False. Raises BudgetExceeded if the budget is used up.
         """
         conversion = self._context.conversion
         members = {each.node: each.members for each in self._nodes}

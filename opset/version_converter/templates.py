@@ -41,14 +41,14 @@ class Template(NamedTuple):
 
 
 def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
-    """Return a key for a node: nodes with equal keys are lowered alike.
+    """Return a key for the node at `index` of a body: a lowering gives the same result for nodes with equal keys.
 
-    The key has the operator, attributes, types, shapes, small constants, and which names are equal or absent. A
-    lowering may read other facts, such as large constants; it then sets `ValueFacts.large_read`, and the key does not
-    suffice.
+    The key has the node's operator, attributes, types, shapes and small constants. It also says which names are equal,
+    and which are absent. A lowering that reads anything else, such as a large constant, sets `ValueFacts.large_read`.
+    The result of such a lowering holds for one node only.
 
     Returns None for a node in a function, for a node with a subgraph, and for a node with documentation, device
-    configurations or an overload. `index` is the position of the node in `body`.
+    configurations or an overload.
     """
     node = body.nodes[index]
     if body.root.function or node.doc_string or node.device_configurations or node.overload:

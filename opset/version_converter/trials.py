@@ -207,9 +207,10 @@ class Trial(NamedTuple):
     def model(self) -> bytes:
         """Return a serialized model with only this node; its values are named i1, o0 and so on.
 
-        Equal input names stay equal. An input that is a constant becomes an initializer if its elements or sizes are
-        known. All other inputs become graph inputs, with their types and known sizes. All outputs of the node are
-        outputs of the graph. The name, documentation and metadata of the node are left out.
+        A constant input becomes an initializer, filled with zeros if its elements are unknown. It becomes a graph input
+        if it cannot be filled, for example because its sizes are unknown. All other inputs become graph inputs, with
+        their types and known sizes. Inputs with the same name have the same name in the new model. All outputs of the
+        node are outputs of the graph. The name, documentation and metadata of the node are left out.
         """
         highest = self.runtime.max_ir or releases.newest_ir_version()
         lowest = min(max(4, releases.ir_version_of_opset(self.imports[""])), highest)

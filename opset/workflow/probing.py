@@ -138,16 +138,16 @@ def _entries(
 ) -> Iterator[dict[str, Any]]:
     """Yield the entry of a runtime's file for each version of an operator, oldest first.
 
-    A version that the runtime does not load has the entry {}. The entry of any other has these keys, if their values
-    are not empty:
+    The entry is {} if the runtime does not load the version. Else the entry has "versions", such as [13, 13] for
+    version 13. It also has these keys, if their values are not empty:
 
-    - "versions": [13, 13], for version 13;
-    - "types": the types that load, by type constraint;
-    - "unasked", instead of "types", for operators with graphs as attributes: the type constraints alone;
+    - "types": the types that load, by type constraint, such as {"T": ["float"]}; constraints of which all types load
+      are left out;
+    - "unasked": only the names of these constraints, in place of "types", if the operator has graphs as attributes;
     - "constant_inputs": the inputs that must be constants.
 
-    A version is skipped if it withdraws the operator, or if the runtime loads none of its opsets. `limits` are the
-    lowest and highest opset that load, by domain.
+    A version is skipped if it withdraws the operator, or if the runtime loads no opset in which the version is in
+    force. `limits` are the lowest and the highest opset that the runtime loads, by domain.
     """
     least, most = limits.get(domain, (1, 0))
     examples = [each for each in registry.examples(name, domain) if not each.error]
@@ -254,9 +254,9 @@ def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]
 def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema) -> bool:
     """Return whether the runtime loads `trial` with one element type replaced in all inputs and outputs.
 
-    `other` is a copy of `trial` in which the type constraint `parameter` has another type. The old element type of this
-    constraint becomes the new one everywhere. The result is False if no input has the constraint, or if the element
-    types are the same.
+    `trial` and `other` have different types for the type constraint `parameter`: for example, float and double. The
+    replacement puts the element type that `other` has for this constraint wherever `trial` has the old one. The result
+    is False if no input has the constraint, or if `trial` and `other` have the same element type for it.
     """
     places = enumerate(_type_constraints(schema.inputs, len(trial.inputs)))
     position = next((at for at, name in places if name == parameter and trial.inputs[at].type), None)

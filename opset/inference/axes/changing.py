@@ -106,9 +106,9 @@ def with_sizes(
 
     Args:
         model: the model; it is not changed.
-        sizes: the new sizes, numbers or names of variables, by name of the old size: "x.0" for the first size of input
-            x, or a dim_param. If the slices may lie along several axes of an output y, "y.0" with the new size says
-            that they lie along its first axis.
+        sizes: the new size, a number or the name of a variable, by name of the old size. The first size of input x is
+            "x.0"; a dim_param is its own name. An entry "y.0" for an output y says which axis of y gets the new size.
+            It is needed only if several axes are possible.
         registry: the operators.
         limits: limits of steps, memory and time; without them, the work may take steps in proportion to the model.
 
@@ -214,12 +214,19 @@ def _check_sizes(
 ) -> None:
     """Raise UsageError U103 with a finding for each new size that is not possible.
 
-    A name must be a plain identifier, and the number of an axis at least 1. An axis of size 0 cannot be changed, and a
-    variable cannot be renamed. The numbers that variables are to get are not checked.
+    A new size is not possible in these cases:
+
+    - it is a text that is no plain identifier, such as "2*N";
+    - it replaces a number in the model, and is a number below 1 or above MAX_BOUND;
+    - the old size is the number 0;
+    - the old size is named by its place, such as "x.0", but the model calls it "N";
+    - the old size and the new one are variables.
+
+    The number that replaces a variable is not checked.
 
     Args:
-        sizes: the new sizes, by name of the old size: "x.0", or the name of a variable.
-        rest: the part of `sizes` that is meant for variables.
+        sizes: the new sizes, by name of the old size, such as "x.0" or "N".
+        rest: the part of `sizes` without the axes in `known` and without axes of outputs.
         known: the axes whose sizes the model states as numbers, by name.
         variables: the names of sizes that are variables.
         params: the dim_params of axes, by name of the axis.
@@ -287,9 +294,10 @@ def _resize_axes(
 
     Args:
         model: the model; it is not changed.
-        axes: axes of inputs that hold the same slices, and so get the same size; all have the same old size.
+        axes: the axes of inputs that get the new size together, such as the batch of each input. All have the same old
+            size.
         size: the new size, a number or the name of a variable.
-        wanted: the axis of an output along which the slices must lie, by name of the output.
+        wanted: the number of the axis that must have the new size in an output, by name of the output.
         registry: the operators.
         limits: limits of steps, memory and time; without them, the work may take steps in proportion to the model.
 

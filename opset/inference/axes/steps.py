@@ -185,10 +185,10 @@ class AxisStep:
     # -- what changes --
 
     def choose(self, candidates: Sequence[Place]) -> Place:
-        """Return one of several possible places, at first the first one.
+        """Return one of several possible places of the axis: the first one, or a later one in a new attempt.
 
-        If a later node cannot carry the axis, the axis is followed through the model once more, and this call returns
-        another place.
+        An attempt follows the axis through all nodes. If a node cannot carry the axis, the next attempt may get another
+        place here.
         """
         return self._tracking.choose(candidates)
 

@@ -144,7 +144,7 @@ class Tracking:
                 raise TrackingStopped(index, *map(str, blocked.args)) from None
 
     def is_shared(self, name: str) -> bool:
-        """Whether the value `name` is the same in the original and in the resized model."""
+        """Whether the value called `name` has the same shape and elements in the resized model as in the original."""
         return name not in self.places and name not in self.sized
 
     def choose(self, candidates: Sequence[Chosen]) -> Chosen:
@@ -331,18 +331,18 @@ def _slices_are_equal(model: Any, tensor: Any, axis: int) -> bool:
 def follow(make: Callable[[Sequence[int]], Tracking], accept: Callable[[Tracking], None], limit: int) -> Tracking:
     """Return the first pass that follows the resized axis to the end, if no other pass contradicts it.
 
-    If a node allows several places for the axis, the candidates, each pass decides for one of them. After the first
-    pass that succeeds, further passes try its other candidates, one decision at a time. If such a pass succeeds, too,
-    but has the axis at another place of an output, the right place is not certain, and TrackingStopped is raised.
+    A node may allow several places for the axis: its candidates. Each pass picks one candidate for each such node.
+    After the first success, each candidate that the successful pass did not pick is tried in further passes. A further
+    pass contradicts the first success if it succeeds with the axis at a different place of an output.
 
     Args:
-        make: makes a pass with the given decisions: for each, the position of the candidate to take.
+        make: makes a pass from a list of decisions, each the position of the candidate to pick. The pass picks the
+            first candidate where the list has ended.
         accept: raises TrackingStopped if the outputs of a pass are not wanted.
-        limit: the greatest number of passes until the first success. Each candidate that is tried later has as many
-            passes again; if none of these succeeds, it does not contradict the first success.
+        limit: the greatest number of passes until the first success, and for each candidate that is tried later.
 
     Raises:
-        TrackingStopped: no pass succeeds, or two succeed with the axis at different places of an output.
+        TrackingStopped: no pass succeeds, or a further pass contradicts the first success.
     """
     passed, farthest = _search(make, accept, [], 0, limit)
     if passed is None:

@@ -296,9 +296,9 @@ def broadcast(*sizes: Size) -> Size:
 
 
 def equal(left: Size | None, right: Size | None) -> bool | None:
-    """Return True if two sizes are equal for all values of their variables, False if for no values, else None.
+    """Return whether two sizes are equal, None if that depends on the values of their variables.
 
-    N and N + 1 give False, N and 3 None. The result is also None if a size is unknown (None) or no answer is found.
+    N and N + 1 give False, N and 3 give None. None is also returned if a size is unknown or no answer is found.
     """
     if left is None or right is None:
         return None
@@ -586,8 +586,8 @@ def _close_bounds_of(size: Size) -> _Bounds:
 def _close_lower_bound(size: Size, depth: int) -> int | None:
     """Return a lower bound of a size, or None if none is found.
 
-    If `_bounds_of` finds none, a floor, max or min in the size is replaced by its arguments, and the results are
-    bounded in the same way. `depth` is how often this may be repeated. Raises TooComplex if a size becomes too large.
+    If `_bounds_of` finds none, simpler sizes are bounded, such as N and 2 in place of max(N, 2). `depth` is how many
+    floors, maxima and minima within each other may be replaced so. Raises TooComplex if a size becomes too large.
     """
     low = _bounds_of(size)[0]
     if low is not None or depth == 0 or isinstance(size, int):
@@ -629,9 +629,9 @@ def _monomial_bounds(monomial: Monomial) -> _Bounds:
 
 
 def _function_bounds(atom: Function) -> _Bounds:
-    """Return the (lower, upper) bound of a function of sizes, both inclusive; None for one that is not found.
+    """Return the (lower, upper) bound of a function of sizes such as max(N, 3), None for a bound that is unknown.
 
-    The bounds follow from the bounds of its arguments.
+    Bounds are inclusive, and follow from the bounds of the function's arguments.
     """
     if atom.name == "floor":
         low, high = _bounds_of(atom.arguments[0])

@@ -43,10 +43,11 @@ class Sizes:
         return stated | bound | {str(symbol) for symbol in self._made.values()}
 
     def read_dimension(self, dim: Any) -> Size | None:
-        """Return the size that a Dimension message states, or None if it states none or a negative number.
+        """Return the size that a Dimension message states, None if it states none.
 
-        A dim_param is the same variable in the whole model, or its number if it is bound to one; a text such as "2*N"
-        is an expression. A dim_param that is too complex or malformed gives None.
+        A negative number gives None. A dim_param such as "N" is a variable, the same one in the whole model. If this
+        variable is bound to a number, the number is returned. A dim_param such as "2*N" is an expression. A dim_param
+        that is malformed, negative or too complex gives None.
         """
         if dim.WhichOneof("value") == "dim_value":
             # Some exporters write -1 for a size that they do not know.

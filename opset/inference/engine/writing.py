@@ -33,10 +33,11 @@ _VALUE_INFO, _NAME, _TYPE = (
 
 
 def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
-    """Return a copy of the model with inferred types written in, and the number of types left out for lack of room.
+    """Return a copy of the model with inferred types written in, and the number of types that did not fit.
 
-    Types of computed values become value_info or complete the types of outputs. With `overwrite`, stated types are
-    replaced if they contradict the inferred ones or are less precise, also in functions.
+    The types of computed values become value_info, or complete the types of outputs. They may take MAX_WRITTEN bytes,
+    and MAX_EACH more for each node; a type beyond this is left out. With `overwrite`, stated types are replaced if they
+    contradict the inferred ones or are less precise, also in functions.
     """
     message = pb.ModelProto()
     message.CopyFrom(engine.model.proto)

@@ -21,9 +21,10 @@ from opset.inference.registration import data, infer
 
 @infer("Shape")
 def shape_1(call: Call) -> Shape:
-    """Return (n,), the shape of the output of Shape, or (None,) if the rank of the input is unknown.
+    """Return (n,), the shape of the output of Shape, which lists n sizes of the input.
 
-    n is the number of the input's dimensions from the attribute `start` to `end`, or of all before version 15.
+    From version 15 on, these are the sizes from the attribute `start` to `end`. Before, they are all sizes. If the rank
+    of the input is unknown, the result is (None,).
     """
     shape = call.shape(0)
     return (None,) if shape is None else (len(_selected_dimensions(call, shape)),)
@@ -185,10 +186,11 @@ def _elements_or_unknown(call: Call, index: int) -> Constant | None:
 
 @infer("Tile", since=6)
 def tile_6(call: Call) -> Shape:
-    """Return each size of the input times its number of repeats, which the second input has.
+    """Return the output sizes of Tile: each size of the first input times its number of repeats, from the second input.
 
-    A size is 0 if one of its two factors is 0, else None if one is unknown. If the rank is unknown, the number of
-    repeats gives it. Raises Unknown if neither is known.
+    An output size is 0 if the input's size or its number of repeats is 0. Otherwise, it is None if one of them is
+    unknown. If the rank of the first input is unknown, the output has as many sizes as there are numbers of repeats.
+    Raises Unknown if the rank and the numbers of repeats are unknown.
     """
     shape = call.shape(0)
     repeats = call.sizes(1)

@@ -60,9 +60,10 @@ def linear_regressor_1(call: Call) -> Shape:
 def linear_classifier_1(call: Call) -> list[Type]:
     """Return the types of the two outputs: a label for each row of X, and a float score for each row and label.
 
-    The coefficients are rows with one number for each feature of X. Raises Violation C2 if they do not fill such rows,
-    or if there are intercepts, but not one for each row. Raises Violation C5 if the number of rows is not the number of
-    labels; one row for two labels is allowed. Nothing is checked if the number of features is not known.
+    The coefficients form a matrix with a column for each feature of X. Raises Violation C2 if the coefficients do not
+    fill its rows, or if the number of intercepts is neither 0 nor the number of its rows. Raises Violation C5 if the
+    matrix does not have a row for each label; for two labels, one row is enough. Nothing is checked if the number of
+    features is not known.
     """
     element, labels = label_type_and_count(call, "classlabels_strings", "classlabels_ints")
     rows, features = count_rows_and_features(call)

@@ -21,10 +21,10 @@ def _type_of_tensors(call: Call) -> Type | None:
 
 @infer("SequenceConstruct")
 def sequence_construct_11(call: Call) -> Type:
-    """Return the type of a sequence of the inputs; a size, or the rank, is unknown if the inputs differ in it.
+    """Return the type of a sequence of the inputs: a size in which the inputs differ is unknown.
 
-    If the type of one input is unknown, so is the rank, and the element type is taken from the first input of known
-    type. If the rank is unknown, the reason is added to `call.doubts`.
+    The rank is unknown if the inputs differ in it, or if the type of an input is unknown. The reason is then added to
+    `call.doubts`. If the type of an input is unknown, the element type is that of the first input of known type.
     """
     types = [call.type(index) for index in range(call.input_count)]
     inner = types[0] if types else None
@@ -73,10 +73,11 @@ def sequence_insert_11(call: Call) -> Type:
 
 @infer("ConcatFromSequence")
 def concat_from_sequence_11(call: Call) -> Type:
-    """Return the type of all tensors of a sequence joined along `axis`, whose size is unknown.
+    """Return the type of the tensor that joins all tensors of a sequence along `axis`; the size of this axis is None.
 
-    With the attribute `new_axis` 1, they are stacked along a new axis. If the rank of the tensors is unknown, the
-    reason is added to `call.doubts`. Raises Violation C3 if `axis` is out of range.
+    If the attribute `new_axis` is 1, the tensors are stacked along a new axis. If the rank of the tensors is unknown,
+    the shape of the result is unknown, and the reason is added to `call.doubts`. Raises Violation C3 if `axis` is out
+    of range.
     """
     stacked, axis = call.attribute("new_axis"), call.attribute("axis")
     inner = _type_of_tensors(call)
@@ -154,8 +155,8 @@ def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
 def optional_15(call: Call) -> Type:
     """Return the type of an optional that holds the input.
 
-    Without an input, the attribute `type` describes the content of the optional. Its sizes are known only if they are
-    numbers: a name in it is no variable of the graph.
+    Without an input, the attribute `type` says what the optional holds. A size in `type` that is a name, such as "N",
+    counts as unknown.
     """
     if call.has(0):
         return optional(call.type(0))

@@ -204,7 +204,8 @@ class ConditionReader(Fields):
     def _check_names(self) -> None:
         """Add a finding for each unknown name in the conditions that were read.
 
-        A size named `x` in a shape pattern is a finding, too, since `x` stands for the value that a condition compares.
+        `x` is reserved for the value that a condition compares. A finding is added, too, if a shape pattern names a
+        size `x`.
         """
         sizes: dict[str, YamlNode] = {}
         for condition, rule, node in self._read:

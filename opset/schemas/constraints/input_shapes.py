@@ -314,8 +314,11 @@ class Match:
     def _fits(self, shape: Shape, pattern: Pattern) -> Iterator[bool | None]:
         """Yield whether a shape fits a pattern: first one result for the rank, then results for the sizes.
 
-        A result is None if it is undecided. Iterating also stores the sizes that names in the pattern stand for, in
-        `self.sizes` and `self.runs`. If the shape has no size for `C=1`, the default 1 is used.
+        A result is None if it is undecided. A size such as `C=1` in the pattern has a default, which is used if the
+        shape has no such size.
+
+        As results are read, the sizes that names in the pattern stand for are stored: that of a name such as `N` in
+        `self.sizes`, those of a run of sizes such as `...D` in `self.runs`.
         """
         before, after = pattern.before, pattern.after
         end = len(shape) - len(after)

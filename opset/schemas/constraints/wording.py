@@ -62,9 +62,9 @@ def range_sentence(text: str, subject: str, first: str) -> str:
 def _phrases_of_kind(kind: str, members: Sequence[Condition], single: Collection[str]) -> Iterator[str]:
     """Yield phrases for the conditions of one kind, such as "rank", among `members`.
 
-    If possible, subjects with the same condition share a phrase: "X and Y are scalars". `single` has the names of
-    inputs and attributes with exactly one element. For any other name, a condition on values says "each of": "each of
-    axes >= 0".
+    If possible, names with the same condition share a phrase, such as "X and Y are scalars". A condition on the values
+    of an input or attribute says "each of axes >= 0", but just "axis >= 0" for a name in `single`. `single` has the
+    names of inputs and attributes with exactly one element.
     """
     forms: dict[str, list[str]] = {}
     for condition in members:

@@ -149,7 +149,8 @@ def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: V
     """Yield (message, help) for each fault of a node in a function body, such as a missing input.
 
     A node with a subgraph is a fault, since bodies may not have one. So is a node of a domain that is neither ai.onnx
-    nor the domain of the body. An empty help stands for the general help of S235.
+    nor the domain of the body. `help` says how to mend the fault. It is "" if the general help for such findings
+    (code S235) is enough.
 
     `inputs` are the names of the node's inputs; an input that may be left out is "". `versions` returns the versions of
     an operator by domain and name.

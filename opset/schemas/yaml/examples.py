@@ -291,8 +291,11 @@ class Examples(Likeness):
     def read_content(self, node: YamlNode, unknown: bool = False) -> ExampleValue | None:
         """Return the value that a mapping {TYPE: CONTENT} stands for, such as {float: [1, 2]}.
 
-        If it is wrong, a finding is added, and None or a value with substitutes is returned. If `unknown`, null may
-        stand for all elements of a tensor with a shape: the example leaves them open.
+        Each fault is added as a finding. The result is None if no type can be read, or if it is the type of a sparse
+        tensor. Wrong elements of a tensor are replaced by substitutes.
+
+        A tensor with a shape may have null as its content, if `unknown` is True: the example then says nothing about
+        the elements.
         """
         fields = self.mapping(node)
         key = self.type_key(node, fields, ("shape",))
@@ -363,9 +366,9 @@ class Examples(Likeness):
         return None
 
     def map_key(self, node: YamlNode, element: str) -> str | int:
-        """Return the key of a map as a str if `element`, the type of keys, is "string", else as an int.
+        """Return the key of a map: a str if `element`, the type of its keys, is "string", else an int.
 
-        If `element` is another type, and the key is no integer of this type, add a finding and return 0.
+        If the key should be an int, but is no integer of the type `element`, a finding is added and 0 is returned.
         """
         text = str(node.value)
         if element == "string":

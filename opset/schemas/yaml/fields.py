@@ -70,9 +70,9 @@ class Fields:
         return ""
 
     def phrase(self, node: YamlNode | None) -> str:
-        """Return the text of a node; if it is empty or no text, add a finding and return "".
+        """Return the text of a node; if its value is empty or not text, add a finding and return "".
 
-        Unlike with `text`, an empty text is a fault. If the node is None, "" is returned without a finding.
+        If the node is None, "" is returned without a finding.
         """
         text = self.text(node)
         if node is not None and node.value == "":

@@ -169,9 +169,10 @@ def _entries(key: str, value: dict[str, Any]) -> list[str]:
 def entry_lines(key: str, value: Any, indent: str = "  ") -> list[str]:
     """Return the YAML lines of one key of a version, or of one key in a `change:` block, indented by `indent`.
 
-    The indentation of a version's key is two spaces. Its layout depends on the key: prose is folded, each parameter is
-    an item of a list, and most other keys are in flow style. With more spaces, text is prose, and any other value is in
-    flow style.
+    A key of a version has two spaces as `indent`. Its layout depends on its name: prose is folded, each parameter is an
+    item of a list, and most other keys are in flow style.
+
+    A key in a `change:` block has more spaces. Its value is prose if it is text, else it is in flow style.
     """
     lines = _BLOCKS.get(key, _entry)(key, value) if value and len(indent) == 2 else _nested_lines(key, value, indent)
     return [line.replace(_HELD, " ") for line in lines]

@@ -363,10 +363,11 @@ def _example_renamed(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B174", OperatorPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _example_tolerance(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each example whose tolerance changed: how far outputs may be from the stated ones.
+    """Yield a finding for each example whose tolerance changed.
 
-    An old example is compared with the new one that has the same inputs and attributes, whatever its name. An old
-    example without such a partner yields nothing.
+    The tolerance says how far computed outputs may be from the stated ones. An old example is compared with the new
+    example that has the same inputs and attributes, even if the names differ. An old example yields nothing if no new
+    example has the same inputs and attributes.
     """
     for old, new, versions in _match_examples(operators):
         if new is not None and old.tolerance != new.tolerance:

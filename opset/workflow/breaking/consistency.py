@@ -18,8 +18,8 @@ from opset.workflow.breaking.states import Key, OperatorState, State
 def _version_unchanged(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding if a new version has the signature of the version before, and states no new meaning.
 
-    It is an error if nothing else differs either. It is a warning if attributes, checked conditions, the shape rule or
-    the text differ, or if the `change:` block says that something was clarified.
+    The finding is an error if the versions are the same. It is only a warning if attributes, checked conditions, the
+    shape rule or the text differ, or if the `change:` block says that something was clarified.
     """
     if pair.in_place or pair.difference or pair.new.change.meaning:
         return

@@ -324,8 +324,8 @@ def breaks(comparison: StateComparison, codes: Set[str] | None) -> Iterator[Brea
 def _pair_break(rule: Rule[RuleFinding], pair: VersionPair, finding: RuleFinding) -> Break:
     """Return a rule's finding about two versions as a Break, with the operator, its version and the place.
 
-    The pair is an edit of one version, or a new version and the one before it. For a new version, the finding becomes a
-    notice, unless its field `always` is set.
+    `pair` has a version before and after an edit, or a new version and the version before it. For a new version, the
+    Break is only a notice, except if `finding.always` is True.
     """
     schema = pair.new.schema
     since = schema.since_version

@@ -241,9 +241,9 @@ def _default_text(value: Any) -> str:
 
 
 def _values_text(value: Any) -> str:
-    """Return choices, a range or the label of a constraint as text.
+    """Return choices, a kind, a range or the label of a constraint as text.
 
-    No choices are "anything"; no range and no label are "nothing".
+    An empty tuple of choices gives "anything". An empty kind, range or label gives "nothing".
     """
     if isinstance(value, tuple):
         return f"[{listing(list(map(str, value)))}]" if value else "anything"
@@ -380,10 +380,10 @@ def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B135", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output whose type constraint has another name now, but allows the same types.
+    """Yield a finding for each input or output whose type constraint has a new name, but allows the same types.
 
-    An input or output is left out if another one keeps the old name. A type constraint that was added or removed, but
-    that no input or output uses, yields a finding, too.
+    Nothing is yielded for an old name, such as "T", that some input or output has in the old and the new version. A
+    finding is also yielded for each type constraint that was added or removed and that no input or output uses.
     """
     old, new = pair.old.schema.types, pair.new.schema.types
     before_all, after_all = _parameters(pair)

@@ -81,7 +81,8 @@ def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None)
             evidence in the state "missing" or "to state".
 
     Raises:
-        UsageError: U103 for a statement on an unknown item, or on a missing item that only files or examples can show.
+        UsageError: U103 if `stated` names an unknown item. Also U103 if it names an item that is "missing" because a
+            file or an example is absent; a statement cannot replace one.
     """
     stated = stated or {}
     all_checks = checks()

@@ -125,13 +125,13 @@ def build_corpus(
     """Check examples by their kernels, function bodies and lowerings, and return the corpus of their test cases.
 
     Some examples become findings of the corpus in place of cases: T211 or T212 if an implementation contradicts the
-    example, T213 if it cannot be written as a case or has the name of an earlier case. An example that nothing can
+    example, T213 if it cannot be written as a case or if an earlier case has the same name. An example that nothing can
     compute is still a case.
 
     Args:
         registry: Operators with their kernels.
         picks: Examples that become cases.
-        progress: Called after each example with two numbers: of examples that are done, and of all.
+        progress: Called after each example with the number of examples done so far, and the number of all examples.
         budget: Work of all evaluations together.
 
     Raises:

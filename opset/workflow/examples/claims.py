@@ -684,11 +684,10 @@ def _cast_node(source: str, target: str, element: str) -> Any:
 
 
 def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
-    """Return the number of elements that the list attribute `name` has in some nodes, or would have.
+    """Return the number of elements of the list attribute `name` in the first of `nodes` that has the attribute.
 
-    It is read from the first of `nodes` that has the attribute. If no node has it, it is the number of spatial
-    dimensions: the rank of the model's first input minus 2, at least 0. It is 0 if the rank is unknown, or if there is
-    no input.
+    If no node has the attribute, the result is the number of spatial dimensions: the rank of the model's first input
+    minus 2, at least 0. If this rank is unknown, or the model has no input, the result is 0.
     """
     stated = [each for node in nodes for each in node.attribute if each.name == name]
     if stated:

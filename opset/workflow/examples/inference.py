@@ -146,9 +146,10 @@ class _InferenceRun:
                 self.gaps += [gap] if inferred is None or inferred.kind == "tensor" else []
 
     def _check_constraint(self, result: Inference) -> Iterator[Finding]:
-        """Yield a finding T105 if inference reports another fault than the constraint that the example breaks.
+        """Yield a finding T105 if inference reports a fault other than the broken constraint.
 
-        If inference reports nothing, although it knows the values of all inputs, `unseen` is set to True.
+        The example breaks this constraint on purpose; its label, such as "C1", is the `error` of the example. `unseen`
+        becomes True if inference knows the values of all inputs, but reports nothing.
         """
         label = self.example.error
         # A contradiction (I101) follows from the broken constraint.

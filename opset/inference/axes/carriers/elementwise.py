@@ -24,9 +24,11 @@ CONVERT_FIRST = "convert the model to opset 8 or newer first"
 def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place:
     """Return the Place of the resized axis (such as the batch) in the shape to which inputs of a node broadcast.
 
-    At least one of the inputs at `indices` has the resized axis. An input without the axis must have size 1 or no
-    dimension there. If it has the old size there, and its slices are certainly equal, the node is changed to read only
-    the first slice. Raises Blocked for any other input, or if two inputs have the resized axis in different places.
+    At least one of the inputs at `indices` has the resized axis. An input without this axis must have size 1 or no
+    dimension at the place of the axis. An input of the old size is also allowed if its slices are certainly equal: the
+    node is then changed to read only the first slice.
+
+    Raises Blocked if an input has any other size there, or if two inputs have the resized axis at different places.
     """
     rank = max(len(step.shape(index)) for index in indices)
     found = {
