@@ -194,7 +194,15 @@ def test_a_reason_that_is_stated_beside_an_adapter_is_one_that_adapters_raise():
     nodes = [node for file in ADAPTERS.rglob("*.py") for node in ast.walk(ast.parse(file.read_text()))]
     texts = Counter(str(node.value).replace("'", "`") for node in nodes if isinstance(node, ast.Constant))
     calls = [node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "refuses"]
-    stated = Counter(each.value for call in calls for each in call.args[1:])
+    named = {node.targets[0].id: node.value.value for node in nodes  # a reason that stands once has a name
+             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+             and isinstance(node.value, ast.Constant)}  # fmt: skip
+    reads = Counter(node.id for node in nodes if isinstance(node, ast.Name))
+    reasons = [each for call in calls for each in call.args[1:]]
+    assert not [
+        each.id for each in reasons if isinstance(each, ast.Name) and (each.id not in named or reads[each.id] < 3)
+    ]
+    stated = Counter(each.value for each in reasons if isinstance(each, ast.Constant))
     assert len(stated) > 40
     assert not [reason for reason, count in stated.items() if texts[reason] <= count]
 
