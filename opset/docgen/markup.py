@@ -306,8 +306,9 @@ def _core_of(element: Element) -> Element:
 def _space_functions(parent: Element) -> None:
     """Set the space around functions, signs and bars in a MathML element, in place.
 
-    Names of functions become operators. Subscripts and superscripts of functions and sums are placed below and above
-    them as limits.
+    Names of functions become operators (`<mo>`). The subscripts and superscripts of sums, of products, and of functions
+    that the parser wrote as `<mo>`, such as max, become limits below and above them; those of other functions, such as
+    log, stay as they are.
     """
     children = [*parent]
     for before, child, after in zip([None, *children], children, [*children[1:], None], strict=False):

@@ -254,9 +254,9 @@ def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
 def _next_in_run(point: _Point) -> _Point | None:
     """Return the point of the next layer that should be straight below `point`, None if there is none.
 
-    A point is a box or the place where an edge passes through a layer. For a point of an edge, the result is the next
-    point of the same edge, and None if a box follows. For a box, the result is the box below if one line joins them,
-    and no further line leaves the upper box or enters the lower box.
+    A point is a box or the place where an edge passes through a layer; edges of the same value share points. For a
+    point of an edge, the result is the next point that is no box, None if only boxes follow. For a box, the result is
+    the box below if the only line out of the upper box is the only line into the lower one.
     """
     if point.box:
         only = point.below[0] if len(point.below) == 1 else None

@@ -67,9 +67,9 @@ def _rename_overloads(proto: Any, bodies: Sequence[Body]) -> int:
 def _move_defaults(proto: Any, bodies: Sequence[Body]) -> int:
     """Copy defaults of functions' attributes into calls that do not state them; return how many calls changed.
 
-    The attributes then have no default in the functions, and each call must state them. A default stays in its function
-    if a call sets the attribute by a reference (`ref_attr_name`) to an attribute without default, which may be absent.
-    `proto` is changed in place, and `bodies` are its graphs and functions.
+    The attributes then have no default in the functions, and each call must state them. A default stays if a calling
+    function passes on an attribute of its own (`ref_attr_name`) that has no default: if that one is absent, the called
+    function's default applies. `proto` is changed in place, and `bodies` are its graphs and functions.
     """
     functions = {function_key(function): function for function in proto.functions}
     defaults = {

@@ -199,10 +199,14 @@ class LazyInference:
 
 
 def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Scope]], set[Body]]:
-    """Return the inferred types of each body, a Scope for each run, and the bodies of which runs may be missing.
+    """Return the scopes of each body, and the bodies of which runs may be missing.
 
-    A run is a call of a function, or an execution of a subgraph. Runs may be missing of a subgraph that inference did
-    not enter. The same holds for functions that are called there, and for subgraphs inside.
+    A body has one Scope, with inferred types, for each run: a call of a function, or an execution of a subgraph. Runs
+    may be missing:
+
+    - of a function that is called after the node at which inference stopped, or by that node;
+    - of a subgraph that inference did not enter in every run of the body around it;
+    - of a function called in a body of which runs may be missing, and of a subgraph inside of such a body.
     """
     # Those are graphs in nodes without a rule, or in nodes that a rule gave up, and all functions that they call.
     scopes_of: dict[Body, list[Scope]] = {}

@@ -10,10 +10,12 @@ import sys
 import textwrap
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import opset
 from opset import child_process
 from opset.child_process import death_text
 from opset.errors import UsageError
@@ -311,7 +313,7 @@ def test_which_runtime_is_named():
     found = find_runtime("onnx", ["onnx"])
     assert found == TestedRuntime("onnx", (sys.executable, str(runtimes.WORKER), "onnx"), True, 60.0, memory)
     found = find_runtime("opset", [], name="ours", seconds=3, memory=5)
-    root = str(runtimes.WORKER.parents[2])
+    root = str(Path(opset.__file__).parents[1])
     assert found == TestedRuntime("ours", (sys.executable, str(runtimes.WORKER), "opset", root), True, 3, 5)
     found = find_runtime("onnxruntime", [], python="sh", providers=["A", "B"])
     assert found.command == (shutil.which("sh"), str(runtimes.WORKER), "onnxruntime", "A", "B")
@@ -388,7 +390,7 @@ def test_runtimes_that_are_not_found(text, options, found):
         ("onnx", {}, ("onnx",), runtimes.MEMORY),
         ("onnx", {"memory": 5}, ("onnx",), 5),
         ("onnxruntime", {"providers": ("A", "B")}, ("onnxruntime", "A", "B"), None),
-        ("opset", {}, ("opset", str(runtimes.WORKER.parents[2])), runtimes.MEMORY),
+        ("opset", {}, ("opset", str(Path(opset.__file__).parents[1])), runtimes.MEMORY),
     ],
 )
 @pytest.mark.parametrize("name", ["", "mine"])

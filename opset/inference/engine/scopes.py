@@ -107,9 +107,10 @@ class Scope:
         return None
 
     def is_followed(self, name: str) -> bool:
-        """Whether the elements of the value `name` were computed by a node or passed into the graph.
+        """Whether the elements of the value `name` are known because a node computed them, or they were passed in.
 
-        The value may also belong to an enclosing graph. False for initializers and the values of Constants.
+        They may be passed into a graph or a function. The value may also belong to an enclosing graph. False for
+        unknown elements, initializers and the values of Constants.
         """
         return self.computed_elements(name) is not None
 

@@ -37,11 +37,12 @@ def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 @LINT.rule("S243", Operator)
 def check_clauses(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S243 for each text at the key `stated` that names no clause of the standard.
+    """Yield a finding S243 for each text at the key `stated` that names no clause of the standard, or one too new.
 
-    A clause is a section of a document, or a part of the text of a version. A clause of a version that is too new is a
-    finding, too. An example may cite versions up to the first one for which it holds. A special case may cite versions
-    up to the last one for which it holds.
+    A clause is a version with a part of its text, such as "13 attribute axis", or a document with a section, which is
+    not looked up. The newest version that may be cited is the version `since` of an example, and `until` of a special
+    case; without `until`, any version may be cited. If not all versions of the operator were read, a clause of a
+    missing version is accepted.
     """
     for each in _grounded_texts(operator):
         if each.stated and (why := clause_fault(each.stated, operator.schemas, each.newest, operator.whole)):

@@ -290,7 +290,8 @@ def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
     """Yield the pairs of versions of an operator to compare.
 
     A version that both states have is paired across the states, unless it is the same Python object in both, and so
-    cannot have been edited. A new version is paired with the version before it, if there is one.
+    cannot have been edited. A version that only the newer state has is paired with the one before it in that state, if
+    there is one.
     """
     old, new = operators.old, operators.new
     before = None

@@ -116,7 +116,7 @@ def find_runtime(
         if interpreter is None:
             help = "name the interpreter of an environment: --python PATH"
             raise _start_error(text, f"there is no program {python}", help)
-        options = [str(WORKER.parents[2])] if text == "opset" else [*providers]
+        options = [str(WORKER.parents[3])] if text == "opset" else [*providers]
         memory = memory or (None if providers else MEMORY)
         return TestedRuntime(name or text, (interpreter, str(WORKER), text, *options), True, seconds, memory)
     if python or providers:

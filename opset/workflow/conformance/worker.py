@@ -328,10 +328,10 @@ class Onnx(WorkerRuntime):
 
 
 class Opset(WorkerRuntime):
-    """The reference kernels of opset itself; the option is the folder of the package."""
+    """The reference kernels of opset itself; the option is the folder that contains the package."""
 
     def __init__(self, options: list[str]) -> None:
-        """Import opset; `options` may name the folder of the package, which is put first on sys.path."""
+        """Import opset; `options` may name the folder that contains the package, which is put first on sys.path."""
         sys.path[:0] = options
         import opset
         from opset.model.arrays import array_of, tensor_of

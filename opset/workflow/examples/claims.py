@@ -627,12 +627,12 @@ def check_negative(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("emulate", Claim)
 def check_emulate(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield one result for the claim `emulate: {new: old}`: computing in `old` gives the outputs of the type `new`.
+    """Yield one result for the claim `emulate: {new: old}`: examples of the type `new` give the same outputs in `old`.
 
-    An example of the claim is `{float16: float}`. Each example of the type `new` is computed twice: as it is, and with
-    inputs of this type cast to `old` and outputs cast back. An example contradicts the claim if outputs are not the
-    same to the last digit. Examples that cannot be computed are left out; if none remains, the result says that nothing
-    tests the claim.
+    Such a claim is `{float16: float}`. Each example of the type `new` is computed twice: as it is, and with inputs of
+    this type cast to `old` and outputs cast back. An example contradicts the claim if outputs are not the same to the
+    last digit. Examples that cannot be computed are left out; if none remains, the result says that nothing tests the
+    claim.
     """
     tests = claim.tests
     new = claim.name
