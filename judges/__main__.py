@@ -90,7 +90,7 @@ JUDGES = {
     "thorough": Judge("conformance.thorough", 20, "the tests with all cases of which the suite takes a part"),
     "mutants": Judge("fuzz.mutants", 15, "mutants of models, nodes, YAML and values: our own errors alone", "",
                      "--seed {seed}"),
-    "properties": Judge("fuzz.properties", 20, "the property tests, with 16 times as many drawn cases"),
+    "properties": Judge("fuzz.properties", 20, "the property tests, with 24 times as many drawn cases"),
     "declared": Judge("fuzz.declared", 30, "great sizes declared: no work before it is charged", "", "--seed {seed}"),
     "schema_edits": Judge("fuzz.schema_edits", 30, "random edits of YAML: none that breaks is clean", "",
                           "--seed {seed} --count 1000000"),

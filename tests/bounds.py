@@ -24,11 +24,11 @@ SEEN: set[tuple[str, int]] | None = None
 
 
 def draws(number: int) -> int:
-    """Return how many of so many cases a property test draws: a quarter, or OPSET_DRAWS times as many.
+    """Return how many of so many cases a property test draws: a sixth, or OPSET_DRAWS times as many.
 
     `python -m judges properties` draws all, and more.
     """
-    return max(FEWEST, int(number * float(os.environ.get("OPSET_DRAWS", "0.25"))))
+    return max(FEWEST, int(number * float(os.environ.get("OPSET_DRAWS", str(1 / 6)))))
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Runs the property tests with many more drawn cases than the suite, which draws a quarter of what they ask for.
+"""Runs the property tests with many more drawn cases than the suite, which draws a sixth of what they ask for.
 
     python -m judges properties [--factor 4] [-k EXPRESSION]
 
