@@ -522,6 +522,12 @@ class Finding(NamedTuple):
 
         return f"<pre>{escape(str(self))}</pre>"
 
+    @property
+    def brief(self) -> str:
+        """The finding on one line, as part of a note: "node 'a': the message (the reason), G101"."""
+        place = f"{self.place}: " if self.place else ""
+        return f"{place}{self.message}{f' ({self.why})' if self.why else ''}, {self.code}"
+
     def in_file(self, file: str) -> Finding:
         """Return the finding with its file set to this one, unless it names one already."""
         return self if self.file else self._replace(file=file)

@@ -182,6 +182,7 @@ def _verify_result(
 def _fault_of(model: Model, registry: Registry, call: VerbCall) -> str:
     """Return the note that a model which needs no conversion is not valid at its own opsets, "" if it is."""
     from opset.checker.checking import check  # few models need it
+    from opset.version_converter.validity import invalid_note
 
     try:
         findings = check(model, schemas=registry, limits=call.limits)
@@ -190,10 +191,7 @@ def _fault_of(model: Model, registry: Registry, call: VerbCall) -> str:
     errors = [each for each in findings if each.severity == "error"]
     if not errors:
         return ""
-    first = errors[0]
-    why = f" ({first.why})" if first.why else ""
-    others = f", and {len(errors) - 1:,} more" if errors[1:] else ""
-    return f"the model is not valid: {first.place}: {first.message}{why}, {first.code}{others}; opset check shows all"
+    return invalid_note(errors[0], len(errors))
 
 
 def _detail(result: ConvertedReport) -> str:

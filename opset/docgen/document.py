@@ -131,7 +131,7 @@ def _change_data(change: Change, computed: TransitionFacts) -> dict[str, Any]:
     - "declared": the difference that the `change:` block declares, None if it equals the computed one;
     - "up" and "down": the kind of adapter that the block declares ("declared"), and the computed kind ("work").
 
-    The other keys, such as "meaning", are those of the block.
+    Further keys, such as "meaning", are copied from the block.
     """
     difference = computed.difference
     return {

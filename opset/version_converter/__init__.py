@@ -102,11 +102,8 @@ def _notes_on_unused(files: Sequence[Path]) -> list[str]:
     try:
         tables_with(files)
     except (SchemaError, UsageError) as error:
-        first = error.findings[0]
-        place = f"{first.place}: " if first.place else ""
-        why = f" ({first.why})" if first.why else ""
-        what = f"{place}{first.message}{why}, {first.code}"
-        return [f"a file of `targets` has faults, and is not needed, as no runtime is asked for: {what}"]
+        brief = error.findings[0].brief
+        return [f"a file of `targets` has faults, and is not needed, as no runtime is asked for: {brief}"]
     return []
 
 

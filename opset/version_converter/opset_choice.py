@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from opset.errors import Finding
 from opset.model.attributes import attribute_value
 from opset.model.graph.index import Body, ModelIndex
 from opset.opsets.registry import Registry
@@ -16,6 +17,7 @@ from opset.version_converter.availability import Availability, holds_tensor
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.routes import Routes, routes_of
 from opset.version_converter.trials import availability_at
+from opset.version_converter.validity import invalid_note
 
 
 class Sample(NamedTuple):
@@ -71,18 +73,18 @@ def notes_on_misfits(samples: Iterable[Sample], registry: Registry) -> list[str]
 
     The result is [] if there are none. Nodes are compared at the opsets of the model.
     """
-    notes: list[str] = []
+    first: Finding | None = None
     count = 0
     for sample in samples:
         schema = registry.schema(sample.op_type, sample.opset, sample.domain)
-        calls = [] if schema is None else sample.facts.types(sample.node.input[: schema.max_input])
-        misfits = [misfit for types in calls if schema for misfit in type_misfits(schema, types, bare_optionals=True)]
-        for misfit in misfits[:1]:
-            place = sample.body.location(sample.position)
-            notes.append(f"the model is not valid: {place}: {misfit.what} ({misfit.why}), I202")
+        if schema is None:
+            continue
+        calls = sample.facts.types(sample.node.input[: schema.max_input])
+        misfits = (each for types in calls for each in type_misfits(schema, types, bare_optionals=True))
+        if misfit := next(misfits, None):
+            first = first or Finding("I202", misfit.what, sample.body.location(sample.position), misfit.why)
             count += sample.nodes
-    others = f", and {count - 1:,} more" if count > 1 else ""
-    return [f"{note}{others}; opset check shows all" for note in notes[:1]]
+    return [] if first is None else [invalid_note(first, count)]
 
 
 def count_lacking(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from opset.errors import safe_text
+from opset.errors import Finding, safe_text
 from opset.model.attributes import attribute_type, attribute_value
 from opset.model.elements import ELEMENTS, NUMBERS, element_name
 from opset.model.graph.index import Body, Operator
@@ -140,6 +140,15 @@ class Validity:
             small=small or bool(constrained),
             forms=set(),
         )
+
+
+def invalid_note(first: Finding, count: int) -> str:
+    """Return the note that a model stays as it is and is not valid: with its first fault, and how many others it has.
+
+    `count` is the number of all faults.
+    """
+    others = f", and {count - 1:,} more" if count > 1 else ""
+    return f"the model is not valid: {first.brief}{others}; opset check shows all"
 
 
 def check_fit(index: int, facts: ValueFacts) -> None:

@@ -133,10 +133,10 @@ class AxisStep:
         return sized or self.call.constant(index)
 
     def numbers(self, index: int, attribute: str = "") -> tuple[Size, ...] | None:
-        """Return the integers of the input at `index` in the resized model; for an absent input, those of `attribute`.
+        """Return the integers of the input at `index` in the resized model.
 
-        `attribute` is the name of an attribute. An attribute with one integer gives a tuple of one. The result is None
-        if the input and the attribute are absent.
+        If the input is absent, the result has the integers of the attribute named `attribute`, one or several. The
+        result is None if the input and the attribute are absent.
 
         Raises Blocked if elements of the input are not known, or if a dimension of the input is the resized axis.
         """

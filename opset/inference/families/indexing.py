@@ -141,9 +141,9 @@ def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("GatherND")
 def gather_nd_11(call: Call) -> Shape:
-    """Return the shape of GatherND's output: the sizes of the indices except the last, then those of a slice of data.
+    """Return the shape of GatherND's output: the leading sizes of the indices, then the sizes of one slice of data.
 
-    The last size of the indices is the length of an index tuple.
+    The last size of the indices is left out: it is the length of an index tuple.
 
     Raises:
         Unknown: The rank of an input is unknown, or the length of an index tuple is unknown. An unknown length counts

@@ -19,7 +19,7 @@ def _shape_of_values(call: Call) -> KnownShape | None:
 
 @infer("BatchNormalization")
 def batch_normalization_1(call: Call) -> list[Shape | None]:
-    """Return the shapes of the five outputs: that of Y, None if unknown, and four equal ones of means and variances.
+    """Return the shapes of the five outputs: first of Y, None if unknown, then four equal shapes of the statistics.
 
     Means and variances have the shape (C,). At version 7 with the attribute `spatial` 0 it is the shape of `scale`,
     None if unknown. If the rank of Y is unknown, the reason is added to `call.doubts`.

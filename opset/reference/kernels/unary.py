@@ -96,12 +96,10 @@ def clip_1(x: Array, *, min: float | None, max: float | None) -> Array:
 
 def _limit(x: Array, lower: Any, upper: Any) -> Array:
     """Return min(upper, max(x, lower)); a bound that is NaN limits nothing, as every comparison with it is false."""
-    bounds = []
-    for bound, absent, infinity in zip((lower, upper), _finite_range(x.dtype), (-np.inf, np.inf), strict=True):
-        if bound is None:
-            bounds.append(absent)
-        else:
-            bounds.append(x.dtype.type(infinity) if x.dtype.kind not in "iu" and np.isnan(bound) else bound)
+    bounds = [
+        absent if bound is None else x.dtype.type(infinity) if np.isnan(bound) else bound
+        for bound, absent, infinity in zip((lower, upper), _finite_range(x.dtype), (-np.inf, np.inf), strict=True)
+    ]
     # numpy converts bfloat16 to float32, which changes no value.
     return np.clip(x, *bounds).astype(x.dtype, copy=False)
 

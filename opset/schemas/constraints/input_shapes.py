@@ -317,8 +317,8 @@ class Match:
         A result is None if it is undecided. A size such as `C=1` in the pattern has a default, which is used if the
         shape has no such size.
 
-        As results are read, the sizes that names in the pattern stand for are stored: that of a name such as `N` in
-        `self.sizes`, those of a run of sizes such as `...D` in `self.runs`.
+        As results are read, sizes are stored by their names in the pattern. `self.sizes` gets the size of a name such
+        as `N`, and `self.runs` gets the sizes of a run such as `...D`.
         """
         before, after = pattern.before, pattern.after
         end = len(shape) - len(after)
@@ -409,8 +409,8 @@ class Match:
     def _find_number(self, name: str) -> Any:
         """Return the number or size that a name in a constraint stands for; None if it is unknown.
 
-        The name is that of an attribute, or of a size in a pattern for shapes, such as N in (N, C). The result is also
-        None for an attribute that is not numeric.
+        `name` names an attribute, or a size in a pattern for shapes, such as N in (N, C). The result is also None for
+        an attribute that is not numeric.
         """
         if name not in self.plan.schema.attributes:
             return self.sizes.get(name)

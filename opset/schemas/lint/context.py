@@ -100,7 +100,7 @@ class LintedFolder:
 def changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChange, Transition]]:
     """Yield (name, declaration, transition) for each attribute that differs between two consecutive versions.
 
-    The declaration is that of the newer version's `change:` block, or AttributeChange() if the block has none for the
+    The newer version's `change:` block has the declaration; it is AttributeChange() if the block has none for the
     attribute. An attribute that does not differ is yielded, too, if the block has a declaration for it.
     """
     for step in operator.transitions:

@@ -150,8 +150,8 @@ class Changes(TypeFields):
     def parameter_change(self, node: YamlNode) -> dict[str, Any]:
         """Return the declared changes of inputs, or of outputs, by key, such as {"added": ["axes"]}.
 
-        "added", "removed" and "order" are lists of names. "renamed" maps old names to new ones. The other keys, such as
-        "retyped", map a name to [old, new]. Faults are added as findings.
+        "added", "removed" and "order" are lists of names. "renamed" maps old names to new ones. "retyped" and
+        all further keys map a name to [old, new]. Faults are added as findings.
         """
 
         def names(each: YamlNode) -> list[str]:

@@ -407,7 +407,7 @@ class _Reading(Attributes, Changes, Likeness):
     """Reads the operator of one file; faults become findings. Raises SchemaError at MAX_FINDINGS or MAX_STEPS."""
 
     def __init__(self, findings: Findings, sets: TypeSets, domain: str, complete: bool) -> None:
-        """Store what is needed to read the file of an operator.
+        """Prepare to read the file of one operator; nothing is read yet.
 
         Args:
             findings: Gets the faults of the file.
