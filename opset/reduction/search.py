@@ -48,18 +48,19 @@ class Search:
         Args:
             step: The name of the step.
             make: Returns the candidate for the smallest model so far, or None if there is none. A candidate that cannot
-                be made is none.
+                be made counts as tried: it may take as long as one that can.
 
         Raises:
             Exhausted: All tries or all time are used up.
         """
         if self.tries >= self._max_tries or (self._deadline is not None and time.monotonic() > self._deadline):
             raise Exhausted
+        self.tries += 1
         try:
             candidate = make(self.model)
             if candidate is None:
+                self.tries -= 1
                 return False
-            self.tries += 1
             if not self._symptom.is_shown(candidate) or not self._broken_rules(candidate) <= self._known:
                 return False
         except OpsetError:

@@ -64,7 +64,7 @@ def test_a_candidate_is_kept_if_it_is_valid_and_shows_the_symptom():
     def fail(each):
         raise UsageError(Finding("U103", "it cannot be made"))
 
-    assert not search.attempt("impossible", fail) and search.tries == 2
+    assert not search.attempt("impossible", fail) and search.tries == 3
     assert search.model is model and search.steps == {}
     assert search.attempt_edit("one", drop("Abs")) and search.steps == {"one": 1}
     assert not search.attempt_edit("no output", drop("Exp"))
