@@ -1,7 +1,7 @@
 """Each operator that can be lowered, at opsets that have it: examples compute the same, without it anywhere.
 
-Of each operator these are the smallest examples that have each set of inputs and attributes at each opset, and at any
-each choice and each type; `python -m judges lowered_in_place` takes all.
+Of each operator these are every second of the smallest examples that have each set of inputs and attributes at each
+opset, and at any each choice and each type; `python -m judges lowered_in_place` takes all.
 """
 
 import pytest
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.judged
 @pytest.mark.parametrize("versions", OPERATORS, ids=lambda versions: versions[0].name)
 def test_examples_compute_the_same_without_the_operator(versions):
     name, done = versions[0].name, 0
-    for placed in covering(at_opsets(versions), lambda each: each.model, each_version=False):
+    for placed in [*covering(at_opsets(versions), lambda each: each.model, each_version=False)][::-2]:
         lowered, wrong = outcome(name, placed)
         assert not wrong, (placed.example.name, placed.version, wrong)
         done += lowered

@@ -1,8 +1,8 @@
 """Outputs that a node leaves out stay left out: examples of several outputs, without one of them, elsewhere.
 
-Of each operator these are the smallest examples that have at any version each set of outputs and of inputs, each
-attribute with each set of outputs, each choice and type; and one of each version. `python -m judges omitted_outputs`
-takes all.
+Of each operator these are every second of the smallest examples that have at any version each set of outputs and of
+inputs, each attribute with each set of outputs, each choice and type; and one of each version. `python -m judges
+omitted_outputs` takes all.
 """
 
 import pytest
@@ -23,6 +23,6 @@ def distinguishing(model):
 @pytest.mark.parametrize("name", SEVERAL)
 def test_outputs_that_are_left_out(name):
     smallest = sorted(omissions(name), key=lambda each: each.model.ByteSize())
-    made = [*distinguished(smallest, lambda each: distinguishing(each.model))]
+    made = [*distinguished(smallest, lambda each: distinguishing(each.model))][::2]
     assert made
     assert [each for omission in made for each in problems(name, omission)] == []
