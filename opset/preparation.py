@@ -392,9 +392,9 @@ def _attribute_fix(
             return None
         if attribute_type(attribute) == "tensor":
             return None if value is None or value.dims else AttributeFix(body, position, name, (1,))
-        if not isinstance(value, str):
-            return None
-        return AttributeFix(body, position, name, value.lower())
+        if isinstance(value, str):
+            return AttributeFix(body, position, name, value.lower())
+        return AttributeFix(body, position, name) if value == () else None
     if quirk is not None and quirk.action == quirks.MEND:
         training = schema.name == "Dropout" and any(body.reads[position][2:])
         return None if training else AttributeFix(body, position, name)

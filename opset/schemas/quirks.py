@@ -77,6 +77,7 @@ def _foreign(
 
 
 _EARLY = "CoreML and Caffe2 exporters of 2018"
+_REDUCTIONS = tuple(f"Reduce{name}" for name in "L1 L2 LogSum LogSumExp Max Mean Min Prod SumSquare".split())
 _SKIPPED = "not onnxruntime; importers that skip unknown attributes"
 
 QUIRKS = (
@@ -114,6 +115,12 @@ QUIRKS = (
     Quirk(("ConstantOfShape",), 9, NEWEST, "`value` without dimensions, a scalar",
           "exporters that write constants as scalars", "importers that read one element; not onnxruntime 1.31", MEND,
           "written with shape [1]", "value"),
+    *[
+        Quirk(names, 1, last, "an empty list of `axes`, whose meaning is left open",
+              "exporters that write it for all dimensions", ORT, MEND, "dropped: all dimensions are reduced", "axes",
+              ((),))
+        for names, last in ((("ReduceSum",), 12), (_REDUCTIONS, 17))
+    ],
     Quirk(("Squeeze", "Unsqueeze"), 1, 10, "negative `axes`, which came with version 11", "torch at opset 9 and 10",
           ORT, KEEP, "computed as version 11", "axes", stand_in=("", 11)),
     Quirk(("Gather",), 1, 10, "negative indices, which came with version 11", "torch at opset 9 and 10", ORT, KEEP,

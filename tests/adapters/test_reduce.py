@@ -131,13 +131,6 @@ def test_axes_of_a_run_that_are_refused(refused, operator):
     refused(node, since(operator), 12, {**feeds, "x": X[0, 0]}, "C205", shapes={"x": None})
 
 
-@pytest.mark.parametrize("operator", REDUCTIONS)
-def test_an_empty_attribute_was_not_defined(refused, operator):
-    node = make_node(operator, ["x"], ["y"])
-    node.attribute.add(name="axes", type=7)
-    refused(node, 11, since(operator), {"x": X}, "C204")
-
-
 def test_negative_axes_need_a_rank(refused):
     for node in (make_node("ReduceMax", ["x"], ["y"], axes=[0, -1]), make_node("ArgMax", ["x"], ["y"], axis=-1)):
         refused(node, 11, 10, {"x": X}, "C207", shapes={"x": None})

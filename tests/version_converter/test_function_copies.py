@@ -293,9 +293,6 @@ def test_a_list_of_the_function_that_becomes_an_input(operator, to):
     inputs_since = 18 if operator in ("ReduceMax", "ReduceMean") else 13
     if to < inputs_since:
         assert len(after.functions) == 1 and not held
-    elif operator.startswith("Reduce"):
-        # An empty list has no meaning in the older version, so the values are needed.
-        assert len(after.functions) == 1 and held == [""]
     else:
         assert len(after.functions) == 1 and held == ["k"]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import helper, numpy_helper
+from onnx import AttributeProto, helper, numpy_helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, RuntimeException
 
 import opset
@@ -180,6 +180,22 @@ def test_attributes_of_other_versions_that_change_nothing_are_dropped(name):
     for to in (version, 21):
         same(theirs(opset.convert(proto, to), inputs[0]), wanted)
     same(opset.ReferenceEvaluator(proto).run(None, {"i0": inputs[0]}), wanted)
+
+
+@pytest.mark.parametrize(
+    "op_type", [f"Reduce{name}" for name in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()]
+)
+@pytest.mark.parametrize("to", [7, 13, 21])
+def test_an_empty_list_of_axes_reduces_all(op_type, to):
+    proto = model(op_type, 11, X, axes=[0], keepdims=0)
+    del proto.graph.node[0].attribute[0].ints[:]
+    assert opset.plan(proto, to).notes == [f"attribute 'axes' of {op_type}, dropped, which changes nothing: 1 node"]
+    converted = opset.convert(proto, to)
+    assert "axes" not in [each.name for each in converted.graph.node[0].attribute]
+    wanted = theirs(proto, X)
+    assert wanted[0].shape == ()
+    same(theirs(converted, X), wanted)
+    same(opset.ReferenceEvaluator(proto).run(None, {"i0": X}), wanted)
 
 
 @pytest.mark.parametrize("to", [7, 13, 18, 21])
@@ -400,7 +416,9 @@ def test_operators_of_other_domains_have_no_quirks(name, tmp_path):
         attribute = quirk.attribute or "mode"
         if name in quirk.operators:
             value = (quirk.values or ("wrap",))[0]
-            node = helper.make_node(name, ["x"], ["y"], domain="com.acme", **{attribute: value})
+            node = helper.make_node(name, ["x"], ["y"], domain="com.acme")
+            kind = AttributeProto.INTS if value == () else None
+            node.attribute.append(helper.make_attribute(attribute, value, attr_type=kind))
             values = [helper.make_tensor_value_info(each, 1, [2]) for each in "xy"]
             graph = helper.make_graph([node], "g", values[:1], values[1:])
             imports = [helper.make_opsetid("com.acme", max(quirk.first, 1)), helper.make_opsetid("", 18)]
