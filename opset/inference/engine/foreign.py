@@ -47,7 +47,7 @@ SAME_OF_EXTENSION = frozenset((
 ))  # fmt: skip
 """Operators of onnxruntime-extensions whose first output has the shape of their first input."""
 IMAGES: dict[str, Shape] = {"DecodeImage": (None, None, 3), "EncodeImage": (None,)}
-"""Operators of onnxruntime-extensions for images, with the shape of the first output: pixels, or the bytes of a file."""
+"""Operators of onnxruntime-extensions for images, with the shape of their output: pixels, or the bytes of a file."""
 _EXTENSION_ELEMENTS = {name: element for element, names in ELEMENT_OF_EXTENSION.items() for name in names.split()}
 
 
