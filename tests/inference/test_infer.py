@@ -421,6 +421,14 @@ def test_types_are_checked_when_asked():
     assert [finding.code for finding in infer(two, check_type=True).findings] == ["I202"]
 
 
+def test_calls_that_give_an_attribute_beside_a_stated_one_are_inferred_apart():
+    proto = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "f": 1]> m (float[2, 3] x) => (y, z) {
+        y = f.G <axes = [0]> (x)  z = f.G <axes = [1]> (x) }
+    <domain: "f", opset_import: ["": 17]> G <axes> (a) => (b) { b = ReduceMax <axes: ints = @axes, keepdims = 0> (a) }""")
+    found = infer(proto)
+    assert (found.shape("y"), found.shape("z")) == ((3,), (2,))
+
+
 def test_what_is_not_known_is_told_where_it_begins():
     proto = model("a = local.What (x)  b = Relu (a)  c = Cast <to = 1> (b)  y = Add (c, x)")
     found = infer(proto)
