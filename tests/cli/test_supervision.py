@@ -266,3 +266,8 @@ def test_the_worker_that_is_late_first_is_waited_for():
     now = time.monotonic()
     busy = {second: deque([_Task(1, "b", now + 1)]), first: deque([_Task(0, "a", now - 1)])}
     assert [*_wait_for_workers(busy, 0.5)] == [(first, True)]
+
+
+def test_a_worker_is_waited_for_until_it_is_late():
+    worker, _other_end = multiprocessing.Pipe()
+    assert [*_wait_for_workers({worker: deque([_Task(0, "a", time.monotonic())])}, LATE)] == [(worker, True)]
