@@ -162,6 +162,8 @@ def taking(takes):
          [{"versions": [6, 6], "types": {"T": ["float"]}}]),
         ("CastLike", lambda opset, given, made: given <= {1, 11}, {"": (7, 18)},
          [{"versions": [15, 15], "types": {"T1": ["double", "float"]}, "constant_inputs": ["target_type"]}]),
+        ("STFT", lambda opset, given, made: given <= {1}, {"": (7, 18)},
+         [{"versions": [17, 17], "types": {"T1": ["float"]}, "constant_inputs": ["frame_step", "frame_length"]}]),
         ("Upsample", lambda opset, given, made: True, {"": (7, 21)}, [{"versions": [7, 7]}, {"versions": [9, 9]}]),
         ("Loop", lambda opset, given, made: given <= {1, 7, 9}, {"": (7, 12)}, [
             {"versions": [1, 1], "unasked": ["V"]}, {"versions": [11, 11], "unasked": ["V"]}]),
