@@ -46,6 +46,16 @@ def test_graphs_have_the_outputs_that_their_node_takes(node, code):
     assert found(text % node, ["G3"]) == code
 
 
+def test_graphs_that_a_call_gives_are_not_counted_in_the_function():
+    branches = "t = p () => (float[2] q) { q = Neg (x) }, e = r () => (float[2] s) { s = Abs (x) }"
+    text = f"""<ir_version: 8, opset_import: ["": 17, "d": 1]>
+        main (float[2] x, bool c) => (float[2] y) {{ y = d.f <{branches}> (c) }}
+        <domain: "d", opset_import: ["": 17]> f <t, e> (c) => (b) {{
+            b = If <then_branch: graph = @t, else_branch: graph = @e> (c)
+        }}"""
+    assert found(text, ["G3"]) == []
+
+
 EMPTY = (
     '<ir_version: 8, opset_import: ["": 17]>\nmain (float[1, 1, 4] x) => (float[1, 1, 3] y) '
     "{ y = MaxPool <kernel_shape = [2], strides: ints = []> (x) }"
