@@ -177,6 +177,14 @@ def test_what_a_runtime_loads_is_an_entry_for_each_version(name, takes, limits, 
     assert list(_entries(taking(takes), REGISTRY, domain, operator, limits)) == entries
 
 
+def test_examples_that_break_a_constraint_are_not_loaded():
+    wrong = [each for each in REGISTRY.examples("StringConcat") if each.error]
+    registry = SimpleNamespace(
+        examples=lambda name, domain: wrong, versions=REGISTRY.versions, schema=REGISTRY.schema, domains={"": 21}
+    )
+    assert wrong and list(_entries(taking(lambda *_: True), registry, "", "StringConcat", {"": (7, 21)})) == [{}]
+
+
 @pytest.mark.parametrize(
     ("takes", "least", "limits"),
     [
