@@ -416,6 +416,25 @@ def test_words_in_any_case_are_known_and_written_as_the_target_version_takes_the
         assert ([each.decode() for each in found] if isinstance(found, list) else found.decode()) == after
 
 
+def test_a_bug_in_a_function_of_inference_is_no_fault_of_the_node(tmp_path):
+    """Softmax asks for a rank, so that the types of all nodes are inferred."""
+    (tmp_path / "com.acme").mkdir()
+    change = "b: {added: float, renamed: a}, a: {removed: float}"
+    text = (
+        ALONE.replace("CHANGE", change).replace("NEWER", "b: {type: float, doc: a}").replace("  shape: same(X)\n", "")
+    )
+    (tmp_path / "com.acme" / "Alone.yaml").write_text(text.replace("OLDER", "a: {type: float, doc: a}, b: null"))
+    (tmp_path / "com.acme" / "inference.py").write_text(
+        "from opset.extend import infer\n"
+        'for since in (1, 2):\n    infer("Alone", since=since, domain="com.acme")(lambda call: 1 / 0)\n'
+    )
+    model = parser.parse_model("""<ir_version: 7, opset_import: ["": 11, "com.acme": 2]>
+        g (float[2, 3] x) => (float[2, 3] y, float[2, 3] z) {
+            r = Relu (x) z = Softmax (r) y = com.acme.Alone <b = 3.0> (x) }""")
+    *_, node = opset.convert(model, {"": 13, "com.acme": 1}, schemas=[tmp_path]).graph.node
+    assert [(each.name, each.f) for each in node.attribute] == [("a", 3.0)]
+
+
 NEEDS = """\
 operator: Needs
 family: acme

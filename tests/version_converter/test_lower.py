@@ -319,7 +319,11 @@ def test_a_lowering_that_needs_a_shape_gets_all_sizes_in_numbers(own, given, sha
 
 
 def test_a_lowering_may_keep_an_attribute_that_refers_to_one_of_the_function(own):
-    stretch = SCALE.replace("Scale", "Stretch").replace("since: 2", "since: 1").replace("default: 2.0", "default: 2.0, range: '> 0', constraint: C1")
+    stretch = (
+        SCALE.replace("Scale", "Stretch")
+        .replace("since: 2", "since: 1")
+        .replace("default: 2.0", "default: 2.0, range: '> 0', constraint: C1")
+    )
     stretch += "  constraints: {C1: factor is positive}\n"
     (own / "com.example" / "Stretch.yaml").write_text(stretch)
     lower("Scale", since=2, domain="com.example")(lambda op, node: op.copy(node, op_type="Stretch"))
