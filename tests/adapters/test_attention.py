@@ -200,6 +200,12 @@ def test_what_would_lose_meaning_is_refused(refused, version, to, feeds, attribu
     refused(node(feeds, **attributes), version, to, feeds, code, outputs=["Y"], shapes=shapes)
 
 
+def test_a_mask_with_more_columns_than_keys_is_told(refused):
+    feeds = {**values(), "mask": np.ones((QUERIES, 9), bool)}
+    error = refused(node(feeds), 24, 23, feeds, "C103", outputs=["Y"])
+    assert f"the mask has 9 columns for {KEYS} keys" in str(error)
+
+
 def test_the_type_of_a_mask_has_to_be_known(build):
     feeds = values(mask=("float", (QUERIES, 2)))
     source = helper.make_node("Magic", [], ["mask"], domain="my")

@@ -502,6 +502,9 @@ REFUSED = [
     (11, 10, "C203", "'t' is not known",
      "(bool c) => (float[] y) { t = If(c) <then_branch = f () => (a) { a = my.Magic() }, else_branch = e () => "
      "(b) { b = my.Magic() }> y = my.Magic(t)}"),
+    (17, 16, "C103", "the body does not have the inputs and outputs of the node",
+     "(seq(float[]) s) => (float[] y) { t, , u = SequenceMap(s) <body = f (float[] i) => (float[] a, float[] b, "
+     "float[] c) { a = Neg(i) b = Abs(i) c = Exp(i) }> y = my.Magic(t, u)}"),
     (17, 16, "C103", "an output is tensor(float)",
      "(seq(float[]) s) => (float[2] y) { y = SequenceMap(s) <body = f (float[] i) => (float[] a) { a = Neg(i) }> }"),
 ]  # fmt: skip

@@ -171,6 +171,7 @@ def test_tuples_of_more_axes_than_tensors_have_are_refused(refused, size):
         ((0, 3, 4), 2),
         ((2, 0, 3), 2),
         ((0, 3, 0), 1),
+        ((2, 3, 4, 2), 2),
     ],
 )
 def test_slices_at_tuples(check, shape, depth, to):
@@ -178,7 +179,7 @@ def test_slices_at_tuples(check, shape, depth, to):
     x, count = rng.random(shape, np.float32), 3 if all(shape[:depth]) else 0
     several = np.stack([rng.integers(-size, size, count) if size else np.zeros(0, int) for size in shape[:depth]], 1)
     node = make_node("GatherND", ["x", "i"], ["y"])
-    open_ = [{"x": dims, "i": ["d", depth]} for dims in (["a", "b", "c"], None)]
+    open_ = [{"x": dims, "i": ["d", depth]} for dims in (["a", "b", *shape[2:-1], "c"], None)]
     for shapes in (None, *open_):
         after = check(node, 11, to, {"x": x, "i": several}, shapes=shapes, expect=[x[tuple(several.T)]])
         (y,) = opset.ReferenceEvaluator(after).run(None, {"x": x, "i": several})  # it divides nothing by 0

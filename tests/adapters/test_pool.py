@@ -75,6 +75,8 @@ def test_one_axis_that_ends_late_and_one_that_does_not(check, refused):
     mixed = {"kernel_shape": [2, 2], "strides": [3, 3], "pads": [0, 0, 1, 0], "ceil_mode": 1}
     refused(node("MaxPool", ["x"], ["y"], **mixed), 22, 12, {"x": IMAGE[:, :, :6, :7]}, "C204")
     check(node("MaxPool", ["x"], ["y"], **mixed), 22, 12, {"x": IMAGE[:, :, :6, :5]})
+    wide = {**mixed, "kernel_shape": [2, 4]}
+    refused(node("MaxPool", ["x"], ["y"], **wide), 12, 22, {"x": IMAGE[:, :, :6, :7]}, "C204")
 
 
 def test_windows_that_do_not_fit(refused):

@@ -122,6 +122,24 @@ def test_what_follows_is_a_gap(monkeypatch):
     assert len(found.written().proto.graph.node) == len(nodes)
 
 
+def test_nothing_is_told_of_the_graphs_of_a_node_that_was_not_finished(monkeypatch):
+    """What a Loop was found to compute in its first turn need not hold in later ones."""
+    monkeypatch.setattr("opset.inference.building.work.STEPS_PER_BYTE", 0)
+    branch = "() => (float o) { w = Neg (x)  o = ReduceSum <keepdims = 0> (w) }"
+    text = f"""<ir_version: 10, opset_import: ["": 21]> main (float[1] x, int64 n, bool on) => (float[?] y, float z) {{
+        z = If (on) <then_branch = t {branch}, else_branch = e {branch}>
+        y = Loop (n, on, x) <body = b (int64 i, bool go, float[?] h) => (bool c, float[?] o) {{
+            c = Identity (go)  w = Concat <axis = 0> (h, h)  o = Neg (w) }}> }}"""
+    seen = set()
+    for steps in range(140, 740, 40):
+        monkeypatch.setattr("opset.inference.building.work.BASE_STEPS", steps)
+        found = opset.infer(opset.parse_model(text))
+        graphs = [each.g for node in found.written().proto.graph.node for each in node.attribute]
+        where = found.stopped.split(":")[0].split(", ")[1:2]
+        seen.add((*where, *[len(graph.value_info) for graph in graphs]))
+    assert seen == {("node number 0 (If)", 0, 0, 0), ("node number 1 (Loop)", 1, 1, 0), (1, 1, 1)}
+
+
 @pytest.mark.parametrize("limit", [("--max-steps", "500"), ("--timeout", "0.000001"), ("--max-bytes", "1K")])
 def test_a_limit_that_was_set_is_an_error(limit, tmp_path):
     (tmp_path / "m.onnx").write_bytes(model(arithmetic(20, ["Mul", "Add"]), [SIZED], NUMBERS))

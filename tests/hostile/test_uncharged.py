@@ -57,6 +57,7 @@ DECIDED = {
         version_converter/lacks.formals_of
         adapters/families/attention.tensor_scatter_lowered adapters/families/binary.axis_to_broadcasting
         adapters/families/control_flow.scan_9_down adapters/families/control_flow.scan_lowered
+        adapters/families/control_flow._numbers_of_attribute
         adapters/families/control_flow.scan_11_down adapters/families/conv._kernel_positions
         adapters/families/indexing._flat_positions adapters/building/interpolation._resize_axis
         adapters/families/linalg._as_matrices adapters/families/indexing.unique_lowered

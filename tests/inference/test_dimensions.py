@@ -122,6 +122,7 @@ def substituted(size, values):
         (ceil_div(N, 2), "floor((N + 1)/2)"),
         (ceil_div(2 * N, 2), "N"),
         (N // -2, "-floor((N + 1)/2)"),
+        ((3 - N) // 2, "1 - floor(N/2)"),
         (N * M // N, "M"),
         (6 * N * M // (4 * N), "M + floor(M/2)"),
         ((N * N - 1) // (N + 1), "N - 1"),

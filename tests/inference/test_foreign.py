@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import opset
-from opset.inference.engine.foreign import DOMAIN, ELEMENT_OF, SAME
+from opset.inference.engine.foreign import DOMAIN, ELEMENT_OF, EXTENSIONS, SAME
 from opset.inference.engine.operators import find_schema
 from opset.model.elements import NUMBERS
 from opset.opsets.registry import default_registry
@@ -115,6 +115,21 @@ def test_what_follows_such_an_operator_is_converted():
         assert found.tolist() == np.argsort(((FLOATS[:, None] - FLOATS[:2]) ** 2).sum(-1), axis=1).tolist()
 
 
+PREPROCESSING = """
+<ir_version: 8, opset_import: ["": 18, "com.microsoft.extensions": 1]>
+g (uint8[n] x, int64[2] sizes) => (y) {
+    image = com.microsoft.extensions.DecodeImage(x)
+    small = Resize<axes=[0, 1]>(image, , , sizes)
+    y = com.microsoft.extensions.EncodeImage<format="png">(small)
+}
+"""
+
+
+def test_a_model_with_its_preprocessing_is_converted():
+    after = opset.convert(opset.parse_model(PREPROCESSING), 17)
+    assert "axes" not in [attribute.name for node in after.graph.node for attribute in node.attribute]
+
+
 @pytest.mark.parametrize(
     ("graph", "told"),
     [
@@ -124,6 +139,13 @@ def test_what_follows_such_an_operator_is_converted():
         ("(int64[N,3] x) => (y) { y = com.microsoft.MurmurHash3(x) }", "uint32[N, 3]"),
         ("(int64[N,3] x) => (y) { y = com.microsoft.MurmurHash3<positive=0>(x) }", "int32[N, 3]"),
         ("(int64[N,3] x) => (y) { y = com.microsoft.MurmurHash3<seed=0>(x) }", "uint32[N, 3]"),
+        ("(uint8[n] x) => (y) { y = com.microsoft.extensions.DecodeImage(x) }", "uint8[?, ?, 3]"),
+        ("(uint8[h,w,3] x) => (y) { y = ai.onnx.contrib.EncodeImage(x) }", "uint8[?]"),
+        ("(uint8[h,w,3] x, float[n,6] b) => (y) { y = ai.onnx.contrib.DrawBoundingBoxes(x, b) }", "uint8[h, w, 3]"),
+        ("(string[N,3] x) => (y) { y = ai.onnx.contrib.StringUpper(x) }", "string[N, 3]"),
+        ("(string[N,3] x) => (y) { y = ai.onnx.contrib.StringLength(x) }", "int64[N, 3]"),
+        ("(x) => (y) { y = ai.onnx.contrib.StringLength(x) }", "int64"),
+        ("(string[N] x) => (y, m) { y, m = ai.onnx.contrib.GPT2Tokenizer(x) }", "int64"),
         ("(float[N,3] x, double[M,3] z) => (y) { y = com.microsoft.CDist(x, z) }", "float[N, M]"),
         ("(float[N] x, float[M,3] z) => (y) { y = com.microsoft.CDist(x, z) }", "float[?, M]"),
         ("(double[N,3] x) => (y) { y = com.microsoft.Gelu(x) }", "double[N, 3]"),
@@ -146,7 +168,8 @@ def test_what_follows_such_an_operator_is_converted():
     ],
 )
 def test_shapes_follow_as_far_as_they_are_sure(graph, told):
-    model = opset.parse_model(f'<ir_version: 8, opset_import: ["": 13, "com.microsoft": 1, "own": 1]> g {graph}')
+    domains = ", ".join(f'"{domain}": 1' for domain in (DOMAIN, *EXTENSIONS, "own"))
+    model = opset.parse_model(f'<ir_version: 8, opset_import: ["": 13, {domains}]> g {graph}')
     assert str(opset.infer(model).type("y")) == told
 
 

@@ -434,6 +434,7 @@ def test_what_is_not_known_is_told_where_it_begins():
     [
         ("y = ConstantOfShape (k)", "the number of sizes is not known"),
         ("y = Squeeze (x)", "there are no axes, and N may be 1"),
+        ("y = Einsum (v, v)", "the equation is not known"),
         (
             "s = SequenceConstruct (x)  y = SequenceInsert (s, v)",
             "the tensors differ in rank, or that of one is not known",

@@ -118,3 +118,15 @@ def test_what_follows_from_a_part_of_the_inputs(operator):
                     why = "finding" if told is None else fault(told[index], [each[index] for each in possible])
                     wrong.update([(operator[1], example.name, name, why)] if why else [])
     assert wrong == {each for each in LOOSE if each[0] == operator[1]}
+
+
+def test_nothing_is_wrong_where_no_rank_is_known():
+    wrong = set()
+    for operator, ((schema, example), *_) in EXAMPLES.items():
+        proto = constant(schema, example, feeds_of(example), {})
+        stated = [(each.name, each.data_type, None) for each in proto.graph.initializer]
+        proto.graph.ClearField("initializer")
+        proto.graph.ClearField("input")
+        proto.graph.input.extend(helper.make_tensor_value_info(*each) for each in stated)
+        wrong.update((operator, example.name, each.why) for each in infer(proto, data_prop=True).findings)
+    assert not wrong

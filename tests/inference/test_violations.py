@@ -38,6 +38,8 @@ BROKEN = [
         y, {outputs} = BatchNormalization<training_mode = 0>(x, s, s, s, s) }}""") for outputs in ("m", ", v", "m, v")),
     (13, "C2: a dimension of batch_dims is 2 and 3",
      "(float[2,3] x, int64[3,1] i) => (float[] y) { y = GatherND<batch_dims=1>(x, i) }"),
+    (13, "C2: shapes [1, 2] and [2, 1]",
+     "(float[1,2] x, int64[2,1] i) => (float[] y) { y = GatherElements<axis=1>(x, i) }"),
     (13, "C1: 3 pads", "(float[] x) => (float[] y) <int64[3] p = {1, 1, 1}> { y = Pad(x, p) }"),
     (11, "C4: the windows over 1 positions cover -1 elements",
      "(float[1,1,1] x, int64[1,1,1] i) => (float[] y) { y = MaxUnpool<kernel_shape=[1], pads=[1, 1]>(x, i) }"),

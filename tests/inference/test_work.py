@@ -40,6 +40,12 @@ CHARGED = {
         NODE + NEW + 3 + 1 + CHECKED, ELEMENT_BYTES),
     "an attribute with a condition": (
         "g (float[2, 3, 4] x) => (y) { y = Transpose <perm = [2, 0, 1]> (x) }", NODE + NEW + 3 + 3 * CHECKED, 0),
+    "numbers of weights as floats": (
+        "g (float[2, 3] x) => (y) <int64[8] k = {1, 2, 3, 4, 5, 6, 7, 8}> { y = Cast <to = 1> (k) }",
+        NODE + NEW + 1 + 8 + 8, 16 * ELEMENT_BYTES),
+    "more numbers of weights as floats": (
+        "g (float[2, 3] x) => (y) <int64[9] k = {1, 2, 3, 4, 5, 6, 7, 8, 9}> { y = Cast <to = 1> (k) }",
+        NODE + NEW + 1, 0),
     "elements of several parts": (
         "g (float[N, M] x) => (y) { s = Shape (x) y = Mul (s, s) }",
         # N and M are made three times for the graph, and N * N and M * M once for the product.
@@ -88,6 +94,16 @@ def test_a_body_is_charged_by_its_size_each_time_that_it_is_entered(budgets):
     size = model.functions[0].ByteSize()
     assert budgets[0].steps == 4 * NODE + 2 * (1 + size // 8) + 2 * NEW + 2 + 1
     assert budgets[0].live == 2 * 4 * size
+
+
+def test_numbers_of_weights_become_floats_in_a_body_only_if_they_are_few(budgets):
+    for count in (8, 9):
+        inferred(f"""g (bool c) => (y) <int64[{count}] k = {{{", ".join("1" * count)}}}> {{
+            y = If (c) <then_branch = t () => (a) {{ a = Cast <to = 1> (k) }},
+                        else_branch = e () => (b) {{ b = Cast <to = 1> (k) }}> }}""")
+    read_and_made = 2 * (8 + 8)  # in both branches
+    assert budgets[0].steps - budgets[1].steps == read_and_made
+    assert budgets[0].live - budgets[1].live == 2 * 8 * ELEMENT_BYTES
 
 
 def test_elements_are_charged_before_they_are_picked():

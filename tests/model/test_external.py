@@ -540,6 +540,19 @@ def test_existing_data_files_are_safe(path, tmp_path):
     assert (out / "sub" / "more").stat().st_ino == before
 
 
+@pytest.mark.parametrize("at", [0, -1])
+def test_an_existing_data_file_that_differs_in_one_byte_is_safe(path, tmp_path, monkeypatch, at):
+    monkeypatch.setattr("opset.model.storage.parts.CHUNK", 16)
+    held = bytearray((path.parent / "weights").read_bytes())
+    held[at] ^= 1
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "weights").write_bytes(held)
+    with pytest.raises(UsageError) as caught:
+        changed(path).save(tmp_path / "out" / "out.onnx", external="copy")
+    assert caught.value.code == "U102"
+    assert (tmp_path / "out" / "weights").read_bytes() == held
+
+
 def test_links_at_the_target_are_not_followed(path, tmp_path):
     out = tmp_path / "out"
     out.mkdir()

@@ -420,6 +420,12 @@ def test_a_small_part_of_a_large_array_does_not_keep_it_alive():
     assert compact(large) is large
 
 
+def test_a_part_counts_as_what_it_keeps_alive_and_a_repeated_element_as_often_as_it_is_read():
+    large = np.zeros(1000)
+    assert nbytes(large[:600]) == 8000 and nbytes(large[:600], of_base=False) == 4800
+    assert nbytes(np.broadcast_to(large[:1].copy(), 1000)) == 8000
+
+
 def test_an_evaluation_may_take_what_the_groups_of_its_process_leave(monkeypatch):
     files = {"/proc/self/statm": "1000 100 0", "/proc/self/cgroup": "groups", "inner": "max", "outer": "5000000"}
     monkeypatch.setattr(limits, "control_group_files", lambda text: ["inner", "outer"] if text == "groups" else [])

@@ -260,7 +260,6 @@ def _count_inputs(node: Node, first: int) -> tuple[int, int]:
 
 def _numbers_of_attribute(node: Node, name: str, count: int) -> list[int]:
     """Return `count` numbers from an attribute, by default all 0; raise Refusal C103 for a list of another length."""
-    node.charge(max(count, 0))
     numbers = node.ints(name) or [0] * count
     if len(numbers) != count:
         raise Refusal("C103", f"'{name}' has {len(numbers)} elements, not {count}")

@@ -105,13 +105,12 @@ class AxisStep:
     def output_shape(self, index: int = 0) -> tuple[Size, ...]:
         """Return the shape of an output in the model as it is.
 
-        Raises Blocked if a size or the rank is not known, or if there is no such output.
+        Raises Blocked if the rank is not known, or if there is no such output.
         """
         type_ = self.outputs[index] if index < len(self.outputs) else None
-        shape = [size for size in type_.shape if size is not None] if type_ is not None and type_.shape else []
-        if type_ is None or type_.shape is None or len(shape) < len(type_.shape):
+        if type_ is None or type_.shape is None:
             raise Blocked("the shape of its output is not known")
-        return tuple(shape)
+        return type_.shape  # type: ignore[return-value]  # inference gives each unknown size a variable
 
     def output_after(self, place: Place, index: int = 0) -> tuple[Size, ...]:
         """Return the shape that an output has in the resized model if the resized axis is at `place`.

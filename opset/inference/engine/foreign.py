@@ -1,6 +1,6 @@
-"""Types of outputs of operators of onnxruntime's own domain, which exporters write for models that it runs.
+"""Types of outputs of operators of onnxruntime and its extensions, which exporters write for models that they run.
 
-The package has no schemas of the domain, and conversion leaves its operators as they are. Operators after them are
+The package has no schemas of their domains, and conversion leaves its operators as they are. Operators after them are
 converted, and may need to know the types of their inputs.
 """
 
@@ -28,11 +28,33 @@ SAME = frozenset((
 ))  # fmt: skip
 """Operators whose first output has the type and the shape of their first input."""
 
+EXTENSIONS = ("com.microsoft.extensions", "ai.onnx.contrib")
+"""The domains of onnxruntime-extensions, which have the same operators."""
+ELEMENT_OF_EXTENSION = {
+    "float": "AudioDecoder",
+    "int32": "SentencepieceTokenizer",
+    "int64": "BertTokenizer CLIPTokenizer GPT2Tokenizer HfBertTokenizer HfJsonTokenizer RobertaTokenizer SpmTokenizer "
+             "StringLength StringToHashBucket StringToHashBucketFast TrieTokenizer",
+    "string": "BasicTokenizer BertTokenizerDecoder BlingFireSentenceBreaker BpeDecoder MaskedFill SentencepieceDecoder "
+              "StringConcat StringECMARegexReplace StringJoin StringLower StringMapping StringRegexReplace StringStrip "
+              "StringUpper WordpieceTokenizer",
+    "uint8": "DecodeImage DrawBoundingBoxes EncodeImage",
+}  # fmt: skip
+"""Element types of the first output, with the operators of onnxruntime-extensions whose output has it."""
+SAME_OF_EXTENSION = frozenset((
+    "DrawBoundingBoxes", "StringConcat", "StringLength", "StringLower", "StringMapping", "StringStrip",
+    "StringToHashBucket", "StringToHashBucketFast", "StringUpper",
+))  # fmt: skip
+"""Operators of onnxruntime-extensions whose first output has the shape of their first input."""
+IMAGES: dict[str, Shape] = {"DecodeImage": (None, None, 3), "EncodeImage": (None,)}
+"""Operators of onnxruntime-extensions for images, with the shape of their output: pixels, or the bytes of a file."""
+_EXTENSION_ELEMENTS = {name: element for element, names in ELEMENT_OF_EXTENSION.items() for name in names.split()}
+
 
 def foreign_type(operator: tuple[str, str], inputs: Sequence[Type | None], attributes: Sequence[Any]) -> Type | None:
-    """Return the type of the first output of a com.microsoft node; None if it is unknown, or for any other domain.
+    """Return the type of the first output of a node of onnxruntime or its extensions; None if it is unknown.
 
-    Only some frequent operators are known.
+    Only some frequent operators are known. For any other domain, the type is None.
 
     Args:
         operator: the name and the domain of its operator.
@@ -40,6 +62,8 @@ def foreign_type(operator: tuple[str, str], inputs: Sequence[Type | None], attri
         attributes: its AttributeProtos.
     """
     name, domain = operator
+    if domain in EXTENSIONS:
+        return _extension_type(name, inputs)
     if domain != DOMAIN:
         return None
     types = [type_ if type_ is not None and type_.kind == "tensor" else tensor(None) for type_ in inputs]
@@ -67,3 +91,17 @@ def foreign_type(operator: tuple[str, str], inputs: Sequence[Type | None], attri
     elif name in ("QLinearAveragePool", "QLinearGlobalAveragePool") and shapes[0]:
         shape = [shapes[0][0], *[None] * (len(shapes[0]) - 1)]
     return tensor(types[index].element, shape)
+
+
+def _extension_type(name: str, inputs: Sequence[Type | None]) -> Type | None:
+    """Return the type of the first output of an operator of onnxruntime-extensions; None if it is unknown.
+
+    Args:
+        name: the name of the operator.
+        inputs: the types of its inputs, None if unknown.
+    """
+    element = _EXTENSION_ELEMENTS.get(name)
+    if element is None:
+        return None
+    first = inputs[0] if inputs else None
+    return tensor(element, first.shape if name in SAME_OF_EXTENSION and first is not None else IMAGES.get(name))

@@ -199,8 +199,8 @@ class NodeInference:
         """Return the output types of a node whose operator has no rule, as far as the operator's signature shows them.
 
         The type of an output is known if the schema allows only one, or if an input has the same type constraint.
-        Without a schema, only the first output of some com.microsoft operators has a type. The Outcome states as a
-        doubt why there is no rule.
+        Without a schema, only the first output of some operators of onnxruntime and its extensions has a type.
+        The Outcome states as a doubt why there is no rule.
         """
         count = len(scope.body.computes[index])
         if inference.schema is None:

@@ -127,11 +127,8 @@ def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> 
 
     Raises:
         Violation: `label` if a size in `kernel` is certainly below 1.
-        Unknown: there are more than MAX_RANK spatial axes.
     """
     rank = len(kernel)
-    if rank > MAX_RANK:
-        raise Unknown(f"there are {rank} spatial axes")
     strides, dilations = (call.attribute(name) or (1,) * rank for name in ("strides", "dilations"))
     pads = call.attribute("pads") or (0,) * (2 * rank)
     if any(less(size, 1) for size in kernel):

@@ -146,6 +146,16 @@ BLOCKED = [
     ("counted from the end", """(float[4,3] x) => (float[4,3] y) {
         y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [-1],
             body = b (float[4] t) => (float[4] o) { o = Neg(t) }> (x) }"""),
+    ("counted from the end", """(float[4,3] x) => (float[4,3] y, float[4,3] z) {
+        y, z = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [1, -1],
+            body = b (float[4] t) => (float[4] o, float[4] p) { o = Neg(t)  p = Abs(t) }> (x) }"""),
+    ("data 'w' does not have it, and another input does",
+     "(float[4,3] x, float[3,3] w) => (float[3,3] y) { y = Transpose(w, x) }"),
+    ("nothing is known of its graphs", """(float[4,3] x, float[3] c) => (float[4,3] y) {
+        y = If (c) <then_branch = t () => (float[4,3] a) { a = Neg(x) },
+                    else_branch = e () => (float[4,3] b) { b = Abs(x) }> }"""),
+    ("the shape of its output is not known",
+     "(float[4,3] x, int64[K] w) => (float y) { r = Reshape(x, w)  y = Abs(r) }"),
     ("computes with the number of slices", """(float[4,3] x) => (seq(int64[2]) y) {
         s = Shape(x)  q = SequenceConstruct(x)
         y = SequenceMap <body = b (float[4,3] t, int64[2] w) => (int64[2] o) { o = Neg(w) }> (q, s) }"""),
