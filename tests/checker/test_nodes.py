@@ -171,6 +171,7 @@ def test_an_attribute_that_is_like_one_of_the_operator_is_told_from_one_that_is_
         ("g (float[3] x) => (y) { a = Constant <value = int64[1] {0}> () y = Unsqueeze (x, a) }", []),
         ("g (float[3] x) => (y) { a = Constant () y = Unsqueeze (x, a) }", []),
         ("g (float[3] x) => (y) { a = Size (x) y = Unsqueeze (x, a) }", []),
+        ("g (float[3] x) => (y) <int64 a = {0}> { z = Unsqueeze (x, nowhere) y = Unsqueeze (x, a) }", ["W302"]),
         ("g (float[3] x) => (y) { y = Unsqueeze (x) }", []),
         ("g (float[3] x) => (y) <int64 a = {0}> { y = own.Unsqueeze (x, a) }", []),
         ('''g (float[3] x, int64 i) => (y) { y = own.F (x, i) }

@@ -4,6 +4,7 @@ import errno
 import math
 import multiprocessing
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import psutil
 import pytest
 
 from opset.budget import Budget, BudgetExceeded, Limits
-from opset.cli import supervision
+from opset.cli import processes, supervision
 from opset.cli.processes import _data_size, _Task, _wait_for_workers, run_as_they_come, run_in_processes
 from opset.cli.supervision import GRACE, PATIENCE, NoResult, run_in_bounds, run_supervised
 from opset.errors import Finding, ModelError, RunError
@@ -259,6 +260,15 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_a_worker_ends_though_its_parent_was_killed_before_it_began():
     parent = subprocess.Popen([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE)
     assert parent.communicate(timeout=300) == (b"", None)  # the worker has stdout, too, until it ends
+
+
+@pytest.mark.parametrize(("most", "limit"), [(resource.RLIM_INFINITY, 1100), (5000, 1100), (500, 500)])
+def test_the_memory_of_a_worker_is_limited_to_what_the_system_allows(most, limit, monkeypatch):
+    limits = []
+    monkeypatch.setattr(processes, "_data_size", lambda: 100)
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (0, most))
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, pair: limits.append((kind, pair)))
+    assert processes._limit_memory(1000) == 100 and limits == [(resource.RLIMIT_DATA, (limit, most))]
 
 
 def test_the_worker_that_is_late_first_is_waited_for():

@@ -453,6 +453,16 @@ def test_all_operators_that_are_gone_are_reported_and_what_they_may_be_now(tmp_p
     ]
 
 
+@pytest.mark.parametrize(("released", "severity"), [([], "INFO"), (["1"], "ERR"), (["1", "2"], "ERR")])
+def test_an_operator_without_a_released_version_may_go(tmp_path, released, severity):
+    wider = newer(THIN, "types: {T: [+float16]}", ("[double, float]", "[double, float, float16]"))
+    old = folder_state(write(tmp_path / "old", Grown=wider.replace("Thin", "Grown"), Thin=THIN), "old")
+    old = replace(old, lock={"com.acme": {"Grown": dict.fromkeys(released, "x")}})
+    new = folder_state(write(tmp_path / "new", Thin=THIN), "new")
+    (finding,) = compare(old, new, rules=["B102"], locked=True).findings
+    assert finding.severity == severity and finding.message.startswith("the operator is gone")
+
+
 @pytest.mark.parametrize("few", ["Ant", "Bee", "Cat", "Dog"])
 def test_the_operator_that_differs_from_its_siblings_is_named_wherever_it_stands(tmp_path, few):
     names = ["Ant", "Bee", "Cat", "Dog"]
