@@ -283,8 +283,9 @@ def numbers_in(model: Model) -> np.ndarray:
     for body in bodies(model.proto):
         tensors = [*body.proto.initializer] if not body.function else []
         for attributes in body.attributes:
-            found.update(each.f for each in attributes if each.type == pb.AttributeProto.FLOAT)
-            tensors += [each.t for each in attributes if each.type == pb.AttributeProto.TENSOR]
+            # An attribute of another type has 0, and an empty tensor of no type.
+            found.update(each.f for each in attributes)
+            tensors += [each.t for each in attributes]
         for tensor in tensors:
             if tensor.data_type in _HELD and math.prod(tensor.dims) <= _FEW:
                 with suppress(ModelError):

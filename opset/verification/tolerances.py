@@ -18,7 +18,7 @@ from opset.reference.comparison import TOLERANCES
 PER_ROUNDING = 4
 """Units of the last place times the square root of the number of roundings, as independent ones add up."""
 LEAST = 16
-"""Units of the last place that are always allowed."""
+"""Units of the last place that are always allowed, up to the tolerance of the type."""
 _MOVES = frozenset(
     "Identity Reshape Flatten Squeeze Unsqueeze Transpose Slice Gather GatherND GatherElements Expand Tile Split "
     "Concat Pad Where Shape Size Constant ConstantOfShape Compress DepthToSpace SpaceToDepth Max Min Relu Neg "
@@ -35,6 +35,8 @@ _NARROW = {name: epsilon / 2 for name, epsilon in TOLERANCES.items() if name[:5]
     "complex128": 2.0**-52,
 }
 """The unit of the last place of each type, relative to the number."""
+_MOST = {_NARROW[name]: most for name, most in TOLERANCES.items()}
+"""The tolerance of the types with a unit of the last place, by this unit."""
 
 
 class Roundings:
@@ -183,6 +185,5 @@ def tolerance(dtype: np.dtype[Any], found: tuple[float, int, float]) -> float:
     if not unit:
         return 0.0
     roundings, _, widest = found
-    units = PER_ROUNDING * math.sqrt(roundings)
-    most = max((each for name, each in TOLERANCES.items() if _NARROW[name] == max(unit, widest)), default=0.0)
-    return min(max(unit, widest) * max(units, LEAST if widest < 2**-12 else 2), max(most, TOLERANCES[dtype.name]))
+    unit = max(unit, widest)
+    return min(unit * max(PER_ROUNDING * math.sqrt(roundings), LEAST), _MOST[unit])

@@ -239,11 +239,12 @@ class Node:
         Raises Refusal C207 if the input is absent, or if its rank or a size is not known as a number.
         """
         shape = self.shape(index)
-        if shape is None or not all(isinstance(dim, int) for dim in shape):
+        known = tuple(dim for dim in shape or () if isinstance(dim, int))
+        if shape is None or len(known) < len(shape):
             why = f"the shape of '{safe_text(self.input(index))}' is not fully known"
             label = f"the shape of `{self.formal(index)}` is not fully known"
             raise Refusal("C207", why, FIX_SIZES, label=label)
-        return tuple(dim for dim in shape if isinstance(dim, int))
+        return known
 
     def constant(self, index: int) -> Constant | None:
         """Return the elements of the input at a position if they are known before the model runs, else None.
@@ -268,9 +269,10 @@ class Node:
     def need_constants(self, indices: Sequence[int]) -> list[Constant]:
         """Return the elements of the inputs at several positions; a refusal names all that are not known."""
         constants = [self.constant(index) for index in indices]
+        known = [constant for constant in constants if constant is not None]
+        if len(known) == len(constants):
+            return known
         missing = [index for index, constant in zip(indices, constants, strict=True) if constant is None]
-        if not missing:
-            return [constant for constant in constants if constant is not None]
         for index in missing:
             if frozen := self.values.overridable_initializers(self.input(index)):
                 raise overridable_refusal(self.input(index), frozen)

@@ -529,7 +529,11 @@ TEXT = f"magic: ONNXOPSET\ndomain: com.acme\nopset_version: 1\noperators:\n{ONE}
         ("since: 1", "since: 2", ["S304"]),
         ("doc: d", "dog: d", ["S103", "S104"]),
         ("operators:", "more: 1\noperators:", ["S103"]),
-        ("operators:", "type_sets: {floats: [int8], own: [nothing]}\noperators:", ["S306", "S107"]),
+        (
+            "operators:",
+            "type_sets: {own: [nothing], floats: [int8], more: [nothing]}\noperators:",
+            ["S306", "S107", "S107"],
+        ),
         ("operator: A", "operator: a b", ["S215"]),
         ("operator: A, ", "", ["S104"]),
         ("operator: A", "operator: 1", ["S105"]),

@@ -10,7 +10,14 @@ import pytest
 import opset.opsets.registry as registry_module
 from opset import get_operator_set
 from opset.errors import SchemaError, UsageError
-from opset.opsets.registry import default_registry, entry_point_folders, files_named, get_schema, registry_with
+from opset.opsets.registry import (
+    Registry,
+    default_registry,
+    entry_point_folders,
+    files_named,
+    get_schema,
+    registry_with,
+)
 from tests.released import RELEASED, is_released, newest
 
 THEIRS = {
@@ -318,6 +325,19 @@ def test_a_registry_is_shown_by_its_domains(tmp_path):
     shown = repr(registry_with([tmp_path]))
     newest = default_registry().domains
     assert shown.startswith(f"<Registry of ai.onnx {newest['']}, ") and "com.acme 3" in shown
+
+
+def test_a_file_that_is_in_a_trusted_folder_too_is_not_left_out(tmp_path):
+    trusted, data = (tmp_path / name / "com.example" for name in ("trusted", "data"))
+    for folder in (trusted, data):
+        folder.mkdir(parents=True)
+    for name in ("kernels.py", "adapters.py"):
+        (data / name).touch()
+    (trusted / "kernels.py").symlink_to(data / "kernels.py")
+    registry = Registry([], [trusted.parent], [data.parent])
+    assert registry.files("com.example", "kernels.py") == (trusted / "kernels.py",)
+    left_out = {name: registry.files_left_out("com.example", name) for name in ("kernels.py", "adapters.py")}
+    assert left_out == {"kernels.py": (), "adapters.py": (data / "adapters.py",)}
 
 
 def test_files_of_a_folder_that_is_not_there(tmp_path):

@@ -141,6 +141,8 @@ SAID = [
     (b"a: 1\n\tb: 2\n", "indent with blanks: the line has a tab"),
     ("a: 1\n\u00a0\u00a0b: c: 2\n".encode(), "indent with blanks: the line has U+00A0"),
     (b"a: {b: > 0}\n", "put text that begins with a sign in quotes: '> 0'"),
+    (b"a: |\n  b\n  \tb\nc: 1\nd: {b: > 0}\n", "put text that begins with a sign in quotes: '> 0'"),
+    (b"\ta: 1\nb: 2\n", "indent with blanks: the line has a tab"),
 ]
 
 

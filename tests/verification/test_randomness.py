@@ -32,6 +32,12 @@ CALL = """(float[2] x) => (float[2] y, float[2] z) {{ y = f.G (x) z = f.H (x) }}
         (IF.format(before="", then="Dropout (x)"), "", ""),
         (IF.format(before="r = RandomNormalLike (x)", then="Neg (r)"), "y", ""),
         (IF.format(before="", then="Neg (x)"), "", ""),
+        (
+            CALL.format("f.R (c)").replace("y = f.G (x) z = f.H (x)", ", y = f.Two (x) z = Clip (x, , x)")
+            + '<domain: "f", opset_import: ["": 17]> Two (a) => (b, c) { b = Neg (a) c = RandomUniformLike (a) }',
+            "y",
+            "",
+        ),
         (CALL.format("f.R (c)"), "y", ""),
         (CALL.format("Dropout (c, a, a)"), "", "y"),
         (CALL.format("Neg (c)"), "", ""),

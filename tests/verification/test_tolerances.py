@@ -17,6 +17,9 @@ SQUARE = "(float[4, 6] x) => (float[A, B] y)"
 IF = """(bool c, float[4, 6] x) => (float[A, B] y) { z = Exp (x) y = If (c) <
     then_branch = t () => (float[4, 6] a) { a = Sin (z) },
     else_branch = e () => (float[4, 6] b) { k = Cos (z) b = Softmax (k) }> }"""
+HALF_IN_A_BRANCH = """(bool c, float[5] x) => (float[A] y) {{ y = If (c) <
+    {}_branch = t () => (float[5] a) {{ h = Cast <to = 10> (x) k = Softmax (h) a = Cast <to = 1> (k) }},
+    {}_branch = e () => (float[5] b) {{ b = Sin (x) }}> }}"""
 LOOP = """(int64 n, bool c, float[3] x) => (float[3] y) { z = Exp (x) y = Loop (n, c, x) <
     body = b (int64 i, bool d, float[3] u) => (bool e, float[3] v) {
         e = Identity (d) w = Mul (u, z) p = If (d) <then_branch = t () => (float[3] q) { q = Sub (w, z) },
@@ -47,6 +50,9 @@ CALL = SQUARE + ' { y = f.G (x) } <domain: "f", opset_import: ["": 17]> G (a) =>
         ("(double[5] x) => (double[A] y) { y = Exp (x) }", (1, 1, DOUBLE)),
         ("(int64[5] x) => (int64[A] y) { y = Add (x, x) }", (0, 1, 0)),
         (IF, (9, 6, FLOAT)),  # Exp, then both branches
+        (HALF_IN_A_BRANCH.format("then", "else"), (8, 5, HALF)),
+        (HALF_IN_A_BRANCH.format("else", "then"), (8, 5, HALF)),
+        ("(float16[5] x) => (float[A] y) { a = Exp (x) y = Cast <to = 1> (a) }", (2, 1, HALF)),
         (LOOP, (49, 1, FLOAT)),  # Exp, then the three of the body, so many times as it is taken to run
         (CALL, (7, 6, FLOAT)),
         (CALL + " <domain: \"f\", opset_import: [\"\": 17]> Uncalled (a) => (b) { b = Exp (a) }", (7, 6, FLOAT)),

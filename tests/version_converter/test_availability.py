@@ -780,10 +780,10 @@ def test_ranks_have_to_be_known(tmp_path):
 
 
 def test_values_and_sizes_that_are_known_decide_about_a_fault(tmp_path):
-    expand = "n = Constant <value = int64[3] {{{0}, {0}, {0}}}> () y = Expand (x, n)"
+    expand = "n = Constant <value = int64[3] {{{}}}> () y = Expand (x, n)"
     file = runtime_file(tmp_path, takes("Expand", "Constant"), **faulty(Expand={"values": {"shape": [7, 8]}}))
-    for value, is_met in ((7, True), (6, False)):
-        notes = plan_for(model_of(expand.format(value), given="float[1] x", made="float[A,B,C] y"), file).notes
+    for values, is_met in (("7, 7, 7", True), ("7, 8, 7", True), ("8, 6, 8", False), ("6, 6, 6", False)):
+        notes = plan_for(model_of(expand.format(values), given="float[1] x", made="float[A,B,C] y"), file).notes
         assert bool(notes) is is_met
     file = runtime_file(tmp_path, takes("ReduceMax"), **faulty(ReduceMax={"empty": ["data"]}))
     for size, is_met in (("0", True), ("1", False), ("N", False)):
@@ -813,6 +813,7 @@ def test_nodes_that_the_fallback_runs_are_counted(tmp_path):
         assert conversion.changes is (version == 21)
         note = "onnxruntime on the CPU runs nodes for which npu 1.0 has no kernel: Abs (1), Exp (2)"
         assert conversion.notes == [note]
+    assert plan_for(model_of("y = Relu (x)", ir=9), file).notes == []
 
 
 def test_nodes_of_templates_are_counted_too(tmp_path):

@@ -75,6 +75,19 @@ def test_a_later_release_that_has_the_kernel_is_named(tmp_path):
     assert later_releases(last.runtime) == []
 
 
+def test_kernels_listed_by_opset_count_at_the_opset_that_the_operator_needs(tmp_path):
+    """The model stays at opset 20 as long as StringConcat prevents 17: a release that takes that is of use."""
+    rows = [
+        {"release": f"{number}.0", "opset": [7, opset], "how": "documented"} for number, opset in ((1, 17), (2, 21))
+    ]
+    operators = {"Relu": [{"opsets": [7, 21]}], "StringConcat": [{"opsets": [18, 21]}]}
+    file = runtime_file(tmp_path, operators, match="opset", releases=rows)
+    target = target_of(runtime="npu==1.0", targets=[file])
+    report = with_releases(report_of(target, "Relu"), target, later_releases(target.runtime))
+    helps = {each.operator: each.help for each in report.blockers}
+    assert helps["StringConcat"] == "npu 2.0 has a kernel of StringConcat 20"
+
+
 def test_later_releases_have_their_own_kernels():
     later = later_releases(find_runtime("onnxruntime==1.16"))
     assert [each.release for each in later][:2] == ["1.17", "1.18"]

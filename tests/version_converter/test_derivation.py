@@ -201,7 +201,9 @@ versions:
       few: {removed: ints, input: N}
       gone: {removed: string}
       kept: {removed: int, ignored: true}
+      only: {added: int, default: 1, only_for: [bfloat16]}
       way: {type: [string, int]}
+      at: {negative: true}
       turn: {negative: true}
     inputs: {added: [K, F, N, E]}
     outputs: {added: [Z]}
@@ -218,6 +220,8 @@ versions:
   - {name: Y, type: tensor(float), doc: the result}
   - {name: Z, type: tensor(float), optional: true, doc: the rest}
   attributes:
+    at: {type: int, doc: axis}
+    only: {type: int, default: 1, doc: how bfloat16 is rounded}
     turn: {type: int, doc: axis}
     way: {type: int, doc: direction}
   types: {T: [int64, string]}
@@ -232,6 +236,7 @@ versions:
     few: {type: ints, required: true, doc: which}
     gone: {type: string, doc: a name}
     kept: {type: int, doc: nothing}
+    only: null
     way: {type: string}
   types: null
 """
@@ -251,19 +256,31 @@ versions:
         (1, "y = com.acme.Pick (x, one, , one, x, x)", "C204", "the input 'G' does not exist at version 1"),
         (1, "a, z = com.acme.Pick (x, one, , one) y = Add (a, z)", "C204", "the output 'Z' does not exist at"),
         (1, "z = Abs (x) y = com.acme.Pick <turn = -2> (z, one, , one)", "C103", "axis -2 is out of range for rank 1"),
+        (1, "y = com.acme.Pick <at = 0, turn = -2> (x, one, , one)", "C103", "axis -2 is out of range for rank 1"),
     ],
 )
 def test_attributes_and_inputs_that_do_not_become_each_other(tmp_path, to, nodes, code, why):
-    (tmp_path / "com.acme").mkdir()
-    (tmp_path / "com.acme" / "Pick.yaml").write_text(PICK)
-    model = parser.parse_model(
-        f'<ir_version: 8, opset_import: ["": 13, "com.acme": {3 - to}]> g (float[2] x) => (float[2] y) '
-        '<int64[1] one = {1}, int64[2] two = {1, 2}, string[1] word = {"a"}> { ' + nodes.replace("'", '"') + " }"
-    )
+    model = picking(tmp_path, 3 - to, nodes)
     with pytest.raises(ConversionError) as raised:
         opset.convert(model, {"com.acme": to}, schemas=[tmp_path])
     (finding,) = raised.value.findings
     assert finding.code == code and why in finding.why
+
+
+def picking(folder, version, nodes):
+    """Return a model with nodes of a version of Pick, whose file is written to a folder."""
+    (folder / "com.acme").mkdir()
+    (folder / "com.acme" / "Pick.yaml").write_text(PICK)
+    return parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": 13, "com.acme": {version}]> g (float[2] x) => (float[2] y) '
+        '<int64[1] one = {1}, int64[2] two = {1, 2}, string[1] word = {"a"}> { ' + nodes.replace("'", '"') + " }"
+    )
+
+
+def test_an_attribute_of_other_types_is_left_out_where_an_input_is_absent(tmp_path):
+    model = picking(tmp_path, 2, "y = com.acme.Pick <only = 0> (x, one, , one)")
+    (node,) = opset.convert(model, {"com.acme": 1}, schemas=[tmp_path]).graph.node
+    assert sorted(each.name for each in node.attribute) == ["count", "few"]
 
 
 TYPED = """\
@@ -311,20 +328,21 @@ def test_inputs_whose_types_the_target_may_not_allow(a, b, types, before, restri
 
 
 def test_the_types_of_each_call_have_to_be_allowed(tmp_path):
-    """The first call has the types of the node of the graph, the second one has not."""
+    """The first call has the types of other nodes, the second one has not."""
     (tmp_path / "com.acme").mkdir()
     text = TYPED.replace("TYPE_A", "tensor(float)").replace("TYPE_B", "tensor(float)").replace("{TYPES}", "{}")
     (tmp_path / "com.acme" / "Typed.yaml").write_text(text.replace("BEFORE", "float, int32"))
-    calls = "t = com.acme.Typed (x, x)  u = d.F (t)  y = d.F (i)"
+    calls = "t = com.acme.Typed (x, x)  s = d.E (t)  u = d.F (s)  y = d.F (i)"
     model = parser.parse_model(
         f"""<ir_version: 8, opset_import: ["com.acme": 1, "d": 1]> g (float[2] x, int32[2] i) => (float[2] y) {{
             {calls} }}
-        <domain: "d", opset_import: ["com.acme": 1]> F (a) => (b) {{ b = com.acme.Typed (a, a) }}"""
+        <domain: "d", opset_import: ["com.acme": 1]> F (a) => (b) {{ b = com.acme.Typed (a, a) }}
+        <domain: "d", opset_import: ["com.acme": 1]> E (a) => (b) {{ b = com.acme.Typed (a, a) }}"""
     )
     with pytest.raises(ConversionError, match="int32") as raised:
         opset.convert(model, {"com.acme": 2}, schemas=[tmp_path])
     assert [each.code for each in raised.value.findings] == ["C202"]
-    model.graph.node[2].input[0] = "u"
+    model.graph.node[3].input[0] = "u"
     assert opset.convert(model, {"com.acme": 2}, schemas=[tmp_path]).opset_import[0].version == 2
 
 
@@ -377,6 +395,8 @@ def test_what_an_absent_attribute_means_is_stated_though_nothing_else_changes(tm
     [
         ("a: {type: string, kind: any_case, choices: [full, half], doc: a}", "a: {choices: [F, H]}",
          "a: {values: {F: full, H: half}}", [(1, "h", "half"), (1, "H", "half"), (2, "FULL", "F")]),
+        ("a: {type: string, choices: [up, down], doc: a}", "a: {choices: [pu, up]}", "a: {values: {pu: up}}",
+         [(1, "pu", "up"), (1, "up", "up"), (2, "up", "up")]),
         ("a: {type: string, choices: [f, h], doc: a}", "a: {kind: any_case}", "", [(1, "H", "h"), (2, "h", "h")]),
         ("a: {type: strings, choices: [f, h], doc: a}", "a: {kind: any_case}", "", [(1, ["H", "f"], ["h", "f"])]),
         ("a: {type: string, kind: any_case, choices: [f, h], doc: a}", "a: {doc: a}", "", [(1, "H", "H")]),
@@ -394,6 +414,25 @@ def test_words_in_any_case_are_known_and_written_as_the_target_version_takes_the
         (node,) = opset.convert(model, {"com.acme": 3 - version}, schemas=[tmp_path]).graph.node
         found = helper.get_attribute_value(node.attribute[0])
         assert ([each.decode() for each in found] if isinstance(found, list) else found.decode()) == after
+
+
+def test_a_bug_in_a_function_of_inference_is_no_fault_of_the_node(tmp_path):
+    """Softmax asks for a rank, so that the types of all nodes are inferred."""
+    (tmp_path / "com.acme").mkdir()
+    change = "b: {added: float, renamed: a}, a: {removed: float}"
+    text = (
+        ALONE.replace("CHANGE", change).replace("NEWER", "b: {type: float, doc: a}").replace("  shape: same(X)\n", "")
+    )
+    (tmp_path / "com.acme" / "Alone.yaml").write_text(text.replace("OLDER", "a: {type: float, doc: a}, b: null"))
+    (tmp_path / "com.acme" / "inference.py").write_text(
+        "from opset.extend import infer\n"
+        'for since in (1, 2):\n    infer("Alone", since=since, domain="com.acme")(lambda call: 1 / 0)\n'
+    )
+    model = parser.parse_model("""<ir_version: 7, opset_import: ["": 11, "com.acme": 2]>
+        g (float[2, 3] x) => (float[2, 3] y, float[2, 3] z) {
+            r = Relu (x) z = Softmax (r) y = com.acme.Alone <b = 3.0> (x) }""")
+    *_, node = opset.convert(model, {"": 13, "com.acme": 1}, schemas=[tmp_path]).graph.node
+    assert [(each.name, each.f) for each in node.attribute] == [("a", 3.0)]
 
 
 NEEDS = """\

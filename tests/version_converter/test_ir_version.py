@@ -30,6 +30,7 @@ LISTED = "initializers listed as graph inputs too, as IR version 3 wants it: 1"
     [
         (model(8), Target({"": 17}), 8, []),
         (model(10), Target({"": 17}), 8, []),
+        (model(10, opset='17, "ai.onnx.ml": 1'), Target({"": 17, "ai.onnx.ml": 1}), 8, []),
         (model(4), Target({"": 17}), 4, []),
         (model(10), Target({}), 10, []),
         (model(8), Target({"": 17}, ir_version=10), 10, []),
@@ -83,6 +84,16 @@ def test_a_feature_that_a_version_lacks_is_refused(ir_version, refused):
         ] * refused  # fmt: skip
     assert needed_ir_version(proto, bodies(proto)) == (8, ["optional types"])
     assert needed_ir_version(model(8), bodies(model(8))) == (3, [])
+
+
+def test_a_feature_that_is_newer_than_the_model_needs_the_version_of_the_model():
+    """Readers of IR version 8 took the model with its int4, which came with 10."""
+    proto = model(8)
+    proto.graph.value_info.add(name="o").type.tensor_type.elem_type = TensorProto.INT4
+    copied = pb.ModelProto.FromString(proto.SerializeToString())
+    assert set_ir_version(copied, Target({"": 17}, ir_version=8), []) == [] and copied.ir_version == 8
+    (finding,) = set_ir_version(proto, Target({"": 17}, ir_version=7), [])
+    assert finding.why == "it needs IR version 8"
 
 
 def test_what_older_readers_skip_is_noted():

@@ -246,6 +246,9 @@ def test_a_type_that_a_runtime_casts_is_taken():
 TOPK = "float[8] x) => (float[2] y, int64[2] i) <int64[1] k = {2}> { y, i = TopK (x, k)"
 SPLIT = "float[8] x, int64[2] s) => (float[4] y, float[4] z) { y, z = Split (x, s)"
 
+BRANCHES = """float[2] x, bool c) => (float[2] y) {{ y = If (c) <then_branch = t () => (a) {{ a = {} }},
+    else_branch = e () => (b) {{ b = Neg (x) }}>"""
+
 
 @pytest.mark.parametrize(
     ("text", "kernel", "expected"),
@@ -274,6 +277,9 @@ SPLIT = "float[8] x, int64[2] s) => (float[4] y, float[4] z) { y, z = Split (x, 
         (TOPK.replace("x, k", "u, k").replace("{ y", "{ u = Unknown (x) y"), {"known_ranks": True},
          "the rank of 'u' has to be known"),
         (SPLIT, {"known_ranks": True, "constant_inputs": {"split"}}, ("'split' has to be constant", (1,))),
+        (BRANCHES.format("Relu (x)"), {"known_ranks": True}, ""),
+        (BRANCHES.format("ReduceSum <keepdims = 0> (x)"), {"known_ranks": True}, "the rank of 'y' has to be known"),
+        (BRANCHES.format("Unknown (x)"), {"known_ranks": True}, ""),  # the graph states the rank
     ],
 )  # fmt: skip
 def test_limits_of_a_kernel(text, kernel, expected):

@@ -298,6 +298,44 @@ def test_a_lowering_that_makes_what_is_not_valid_is_refused(own, adapter, shown)
     assert "node number 0 (Scale)" in caught.value.place
 
 
+@pytest.mark.parametrize(
+    ("given", "shape"),
+    [("float[2, 3, 4]", (2, 3, 4)), ("float", ()), ("float[2, N]", None), ("float[N, M]", None), ("float[]", None)],
+)
+def test_a_lowering_that_needs_a_shape_gets_all_sizes_in_numbers(own, given, shape):
+    found = []
+    lower("Scale", since=2, domain="com.example")(
+        lambda op, node: found.append(node.need_shape(0)) or op.Abs(node.input(0), domain="")
+    )
+    model = parser.parse_model(f"""<ir_version: 8, opset_import: ["": 17, "com.example": 2]>
+        m ({given} x) => (float[] y) {{ y = com.example.Scale (x) }}""")
+    if shape is not None:
+        opset.lower(model, ["com.example.Scale"], schemas=[own])
+        assert {*found} == {shape}
+    else:
+        with pytest.raises(ConversionError, match="the shape of 'x' is not fully known") as caught:
+            opset.lower(model, ["com.example.Scale"], schemas=[own])
+        assert caught.value.code == "C207" and not found
+
+
+def test_a_lowering_may_keep_an_attribute_that_refers_to_one_of_the_function(own):
+    stretch = (
+        SCALE.replace("Scale", "Stretch")
+        .replace("since: 2", "since: 1")
+        .replace("default: 2.0", "default: 2.0, range: '> 0', constraint: C1")
+    )
+    stretch += "  constraints: {C1: factor is positive}\n"
+    (own / "com.example" / "Stretch.yaml").write_text(stretch)
+    lower("Scale", since=2, domain="com.example")(lambda op, node: op.copy(node, op_type="Stretch"))
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "com.example": 2, "f": 1]>
+        m (float[2] x) => (float[2] y) { y = f.F <k = 3.0> (x) }
+        <domain: "f", opset_import: ["": 17, "com.example": 2]>
+        F <k> (a) => (b) { b = com.example.Scale <factor: float = @k> (a) }""")
+    (function,) = opset.lower(model, ["com.example.Scale"], schemas=[own]).functions
+    (node,) = function.node
+    assert (node.op_type, node.attribute[0].name, node.attribute[0].ref_attr_name) == ("Stretch", "factor", "k")
+
+
 def nested(reads):
     """A graph with a branch in it that reads a value."""
     graph = branch("x")
