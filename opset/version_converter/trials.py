@@ -267,11 +267,11 @@ def _add_input(graph: Any, name: str, given: Given) -> None:
             graph.initializer.append(make_tensor(name, number, given.elements.dims, values))
             return
         dims = [size for size in given.shape or () if isinstance(size, int)]
-        if given.shape is not None and number != STRING and len(dims) == len(given.shape):
-            if (count := prod(dims)) <= MAX_ZEROS:
-                zeros = bytes(-(-count * ELEMENTS[number].bits // 8))
-                graph.initializer.add(name=name, data_type=number, dims=dims, raw_data=zeros)
-                return
+        is_known = given.shape is not None and len(dims) == len(given.shape)
+        if is_known and number != STRING and (count := prod(dims)) <= MAX_ZEROS:
+            zeros = bytes(-(-count * ELEMENTS[number].bits // 8))
+            graph.initializer.add(name=name, data_type=number, dims=dims, raw_data=zeros)
+            return
     _state_type(graph.input.add(name=name), given.type, given.shape)
 
 

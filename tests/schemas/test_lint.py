@@ -670,6 +670,10 @@ def test_s240_names_the_first_types_of_a_kind(tmp_path):
     write(tmp_path, (KINDS % "string").replace("floats, int8, uint8", "floats, int8, unsigned_ints"))
     (finding,) = [each for each in lint_all([tmp_path]) if "unsigned" in each.message]
     assert finding.help == "add one from version 1 on, with uint16 or uint32 or uint64 or uint8"
+    text = (KINDS % "string").replace("U: [float, int8]", "U: [float, int8, bool]")
+    write(tmp_path, text)
+    (finding,) = [each for each in lint_all([tmp_path]) if "bool" in each.help]
+    assert finding.place.endswith(f"Scale.yaml:9:{text.splitlines()[8].index('[float, int8, bool]') + 1}")
 
 
 def test_s220_asks_for_examples_where_others_have_them(tmp_path):
@@ -782,6 +786,7 @@ def test_s224_and_s225_kernels_and_versions_agree(tmp_path):
     other = ("com.acme", "Other", 0)
     assert lint([tmp_path], None, [("org.acme", "Other", 0)]) == []
     assert codes(lint([tmp_path], None, [other])) == ["S224", "S224", "S225"]
+    assert codes(lint([tmp_path], None, [other, ("", "Softmax", 99)])) == ["S224", "S224", "S225"]
     assert codes(lint([tmp_path], None, [second])) == ["S224"]
     assert lint([tmp_path], None, [("com.acme", "Scale", 0)]) == []
     assert codes(lint([tmp_path], None, [first, ("com.acme", "Scale", 3)])) == ["S225"]
