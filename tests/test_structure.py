@@ -463,8 +463,8 @@ def test_external_data_is_digested_unless_it_is_one_place(tmp_path):
     copy.write_bytes(first.read_bytes())
     (tmp_path / "a" / "w.bin").unlink()
     assert compared(first, copy).notes == []
-    notes = compared(first, second).notes
-    assert len(notes) == 1 and "tensor 'w'" in notes[0]
+    unread = compared(first, second)
+    assert unread.changes == [] and len(unread.notes) == 1 and "tensor 'w'" in unread.notes[0]
 
 
 def test_folders_that_are_allowed_count_for_both_models(tmp_path):
@@ -529,6 +529,20 @@ def test_sparse_weights_and_metadata():
     ]
     assert comparison.annotated == 1
     assert comparison.changes[0].details[1].after == "a\\x1b[31m"
+
+
+def test_indices_of_a_sparse_weight_are_compared_where_its_values_are_one_place(tmp_path):
+    (tmp_path / "w.bin").write_bytes(bytes(4))
+    paths = [tmp_path / "a.onnx", tmp_path / "b.onnx"]
+    for index, path in enumerate(paths):
+        model = proto_of(OLD)
+        sparse = model.graph.sparse_initializer.add(dims=[4])
+        sparse.values.MergeFrom(onnx.TensorProto(name="sparse", data_type=1, dims=[1], data_location=1))
+        sparse.values.external_data.add(key="location", value="w.bin")
+        sparse.indices.CopyFrom(onnx.helper.make_tensor("i", 7, [1], [index]))
+        path.write_bytes(model.SerializeToString())
+    (change,) = compared(*paths).changes
+    assert change.places == ["weight 'sparse'"] and [each.part for each in change.details] == ["indices"]
 
 
 def layered(layers, kind="Relu", gap=()):

@@ -45,8 +45,7 @@ def check_node(
         """Add the node to the main graph of a model, and an input for each value that it reads."""
         own = model.graph.node.add()
         own.ParseFromString(node.SerializeToString())
-        defined = {name for name in own.output if name}
-        for name in sorted({*names_read([own])} - defined - {""}):
+        for name in sorted({*names_read([own])}.difference(own.output, [""])):
             model.graph.input.add(name=name)
 
     return _check_part(place, opsets, ir_version, schemas, ignore=_SURROUNDINGS)

@@ -131,9 +131,7 @@ def yield_records(
 
         seconds = float("inf") if shop.timeout is None else shop.timeout + supervision.GRACE
         start = partial(shop.worker, False)
-        yield from run_as_they_come(
-            start, jobs, min(processes, number), shop.lost_record, seconds, TRIES, shop.max_memory, AHEAD
-        )
+        yield from run_as_they_come(start, jobs, processes, shop.lost_record, seconds, TRIES, shop.max_memory, AHEAD)
     else:
         yield from enumerate(map(shop.worker(True), jobs))
 

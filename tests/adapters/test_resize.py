@@ -467,6 +467,9 @@ def test_antialiasing_where_something_shrinks(check, refused):
         check(sized, 18, 9, {"x": IMAGE}, {"z": ints(5, 5)}, rtol=1e-5, atol=1e-5)
         check(sized, 18, 17, {"x": IMAGE}, {"z": ints(2, 3)}, rtol=1e-5, atol=1e-5)
     check(resize(["x", "", "s"], mode="nearest", antialias=0), 18, 17, {"x": IMAGE}, shrink)
+    for scale in (np.nan, -np.inf, -1.0, 0.0):
+        scaled = resize(["x", "", "s"], mode="linear", antialias=1, axes=[2, 3])
+        refused(scaled, 18, 17, {"x": IMAGE}, "C103", {"s": floats(2, scale)})
 
 
 def test_wrong_axes_are_refused(refused):

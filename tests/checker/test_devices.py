@@ -42,6 +42,11 @@ def found(edits, example="G721"):
                 ("G726", NODE),
             ],
         ),
+        # One without a name is no configuration of a node that names none.
+        (
+            {"configuration": [{"num_devices": 2}], f"{GIVEN}.configuration_id": None, f"{SPEC}.device": [7]},
+            [("G721", "configuration number 0"), ("G726", NODE)],
+        ),
         # Of two configurations with one name the first counts.
         (
             {"configuration[+]": {"name": "pair", "num_devices": 9}, f"{SPEC}.device": [7]},

@@ -85,6 +85,7 @@ CAST = LEAK.replace("LeakyRelu <alpha: float = @k>", "Cast <to: int = @k>").repl
             [("G308", "function 'd.f', node number 0 (LeakyRelu)")],
         ),
         (LEAK, {f"{CALL}.attribute[+]": {"name": "", "type": 1}}, []),  # told as such elsewhere
+        (LEAK, {f"{CALL}.attribute": [{"type": 1}, {"name": "z", "type": 1, "f": 1.0}]}, [("G324", PLACE)]),
         (CAST, {f"{CALL}.attribute": None}, [("G326", PLACE)]),
         (CAST, {f"{CALL}.attribute": None, f"{F}.node[0].domain": "zz"}, []),
         (LEAK, {f"{F}.attribute[+]": ""}, [("G402", "function 'd.f'")]),

@@ -175,6 +175,7 @@ ERRORS = ("G2", "M106", "M11")
         (RELU, {"ir_version": 4, "graph.initializer[+]": weight("w", 2)}, []),
         (LOOP, {f"{BODY}.input[3]": None}, [("G208", BODY_PLACE)]),
         (LOOP, {f"{BODY}.input[3].name": "state", f"{BODY}.input[2].name": "w"}, [("G209", BODY_PLACE)]),
+        (LOOP, {f"{BODY}.input[+]": {"name": "v"}, f"{BODY}.initializer[+]": weight("v", 3)}, []),
         (LOOP, {"ir_version": 4}, [("G210", BODY_PLACE)]),
         (LOOP, {"graph.node[0].input[+]": "x"}, [("G210", BODY_PLACE)]),
         (LOOP, {"graph.node[0].input[+]": "x", "graph.node[0].domain": "d"}, []),

@@ -46,6 +46,16 @@ def test_graphs_have_the_outputs_that_their_node_takes(node, code):
     assert found(text % node, ["G3"]) == code
 
 
+def test_graphs_that_a_call_gives_are_not_counted_in_the_function():
+    branches = "t = p () => (float[2] q) { q = Neg (x) }, e = r () => (float[2] s) { s = Abs (x) }"
+    text = f"""<ir_version: 8, opset_import: ["": 17, "d": 1]>
+        main (float[2] x, bool c) => (float[2] y) {{ y = d.f <{branches}> (c) }}
+        <domain: "d", opset_import: ["": 17]> f <t, e> (c) => (b) {{
+            b = If <then_branch: graph = @t, else_branch: graph = @e> (c)
+        }}"""
+    assert found(text, ["G3"]) == []
+
+
 EMPTY = (
     '<ir_version: 8, opset_import: ["": 17]>\nmain (float[1, 1, 4] x) => (float[1, 1, 3] y) '
     "{ y = MaxPool <kernel_shape = [2], strides: ints = []> (x) }"
@@ -159,7 +169,9 @@ def test_an_attribute_that_is_like_one_of_the_operator_is_told_from_one_that_is_
         ("g (float[3] x) => (y) { a = Constant <value_ints = [0]> () y = Unsqueeze (x, a) }", []),
         ("g (float[3] x) => (y) { a = Constant <value = int64 {0}> () y = Unsqueeze (x, a) }", ["W302"]),
         ("g (float[3] x) => (y) { a = Constant <value = int64[1] {0}> () y = Unsqueeze (x, a) }", []),
+        ("g (float[3] x) => (y) { a = Constant () y = Unsqueeze (x, a) }", []),
         ("g (float[3] x) => (y) { a = Size (x) y = Unsqueeze (x, a) }", []),
+        ("g (float[3] x) => (y) <int64 a = {0}> { z = Unsqueeze (x, nowhere) y = Unsqueeze (x, a) }", ["W302"]),
         ("g (float[3] x) => (y) { y = Unsqueeze (x) }", []),
         ("g (float[3] x) => (y) <int64 a = {0}> { y = own.Unsqueeze (x, a) }", []),
         ('''g (float[3] x, int64 i) => (y) { y = own.F (x, i) }

@@ -92,6 +92,13 @@ MENDED = {
         ('<ir_version: 10, opset_import: ["": 8]> main (float[N] x) => (float[N] y) <float[1] w = {2}>'
          " { y = Mul (x, w) }", {"graph.node[0].metadata_props[+]": {"key": "a", "value": "b"}}),
     ),
+    "IR version of annotations and of what is none": (
+        "G214",
+        ('<ir_version: 3, opset_import: ["": 20]> main (float8e4m3fn[N] x) => (float8e4m3fn[N] y)'
+         " { y = Identity (x) }", {"graph.node[0].metadata_props[+]": {"key": "a", "value": "b"}}),
+        ('<ir_version: 10, opset_import: ["": 20]> main (float8e4m3fn[N] x) => (float8e4m3fn[N] y)'
+         " { y = Identity (x) }", {"graph.node[0].metadata_props[+]": {"key": "a", "value": "b"}}),
+    ),
     "initializers of old models": (
         "G208",
         '<ir_version: 3, opset_import: ["": 8]> main (float[N] x) => (float[N] y) <float[1] w = {2}>'
@@ -509,6 +516,14 @@ def test_a_cast_is_inserted_if_it_is_asked_for_and_plain(outputs, held, inputs, 
     assert [*nodes[0].input] == [name] and nodes[0].attribute[0].i == to
     assert [*nodes[1].input] == [nodes[0].output[0] if each == name else each for each in inputs.split(", ")]
     onnx.checker.check_model(made.SerializeToString(), full_check=True)
+
+
+def test_no_cast_is_inserted_into_a_function():
+    model = message("""<ir_version: 8, opset_import: ["": 17, "d": 1]> main (float[2] x) => (y) { y = d.F (x) }
+        <domain: "d", opset_import: ["": 17]> F (a) => (b) { c = Cast <to = 1> (a) d = Cast <to = 10> (a)
+            b = Sum (c, c, d) }""")
+    found, made = repaired(model, casts=True, select=["I202"])
+    assert made == model and [each.code for each in found.left] == ["I202"]
 
 
 @pytest.mark.parametrize(

@@ -231,6 +231,7 @@ def index(dims, *numbers):
         (sparse(indices=index([2], 0, 6)), ["G526"]),
         (sparse(indices=index([2], -1, 1)), ["G526"]),
         (sparse(indices=index([2], 7, 7)), ["G526", "G527"]),
+        (sparse(indices=index([2], 7, 8)), ["G526"]),
         (sparse(indices=index([3], 0, 1, 2)), ["G525"]),
         (sparse(indices=index([2, 3], *range(6))), ["G525"]),
         (sparse(indices=index([2, 1, 1], 0, 1)), ["G525"]),

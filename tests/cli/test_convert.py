@@ -304,6 +304,17 @@ def test_a_model_that_is_there_already_is_copied_byte_for_byte(small, folder):
     assert run_json("convert", "small.onnx", "--to", 11, "--plan")["models"][0]["status"] == "unchanged"
 
 
+def test_a_model_with_warnings_alone_that_is_there_already_is_valid(folder):
+    axes = "{ y = Unsqueeze (x, a) }"
+    save(
+        "warned.onnx",
+        f'<ir_version: 8, opset_import: ["": 17]> g (float[3] x) => (float[1, 3] y) <int64 a = {{0}}> {axes}',
+        folder,
+    )
+    (model,) = run_json("convert", "warned.onnx", "--to", 17, "--plan")["models"]
+    assert (model["status"], model["notes"]) == ("unchanged", [])
+
+
 def test_quiet_writes_errors_alone(small, refused):
     assert run("convert", "small.onnx", "--to", 21, "-q").output == ""
     result = run("convert", "refused.onnx", "nope.onnx", "--to", 12, "-o", "to/", "-q")

@@ -16,6 +16,7 @@ from opset.cli.inputs import (
     output_for,
     parse_input,
     refuse_output_as_input,
+    refuse_report_as_model,
     suffix_of,
 )
 from opset.cli.limits import parse_size
@@ -209,6 +210,14 @@ def test_a_place_with_absolute_paths(tree):
 
 def test_results_in_place():
     assert output_for(None, True, [Input("a.onnx")]) == Output(in_place=True)
+
+
+def test_a_report_is_no_model(tree):
+    for report, output in ((None, None), ("./-", None), (".", Output(folder="out")), ("r.html", Output(file="a.onnx"))):
+        assert refuse_report_as_model(report, [Input("-"), Input("b.onnx")], output) is None
+    for report in ("./b.onnx", "a.onnx"):
+        with pytest.raises(UsageError, match="is the report and a model"):
+            refuse_report_as_model(report, [Input("-"), Input("b.onnx")], Output(file="a.onnx"))
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,7 @@ def test_arguments_that_do_not_fit(folder, arguments, why):
 def test_a_model_that_cannot_be_read(folder):
     put(folder, old=OLD)
     (folder / "bad.onnx").write_bytes(b"\xff" * 40)
-    for pair in (("old.onnx", "bad.onnx"), ("gone.onnx", "old.onnx")):
+    for pair in (("old.onnx", "bad.onnx"), ("gone.onnx", "old.onnx"), ("old.onnx", "gone")):
         result = run("diff", *pair)
         assert result.exit_code == 3 and (pair[0] if pair[0] != "old.onnx" else pair[1]) in result.stderr
 

@@ -30,5 +30,6 @@ def test_what_is_like_nothing_is_told_where_all_are():
     assert "there is no verb 'xyzzyx'; opset --help lists all" in run("xyzzyx").stderr
     assert "there is no option '--xyzzyx'; opset check --help lists all" in run("check", "--xyzzyx").stderr
     assert "there is no option '--xyzzyx'; --help lists all" not in run("check", "--xyzzyx").stderr
+    assert "there is no option '--tos'; opset convert --help lists all" in run("convert", "--tos").stderr
     assert "there is no option '--input'; opset convert --help lists all" in run("convert", "--input").stderr
     assert "there is no verb 'chekc'; did you mean check?" in run("chekc").stderr

@@ -4,6 +4,7 @@ import errno
 import math
 import multiprocessing
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import psutil
 import pytest
 
 from opset.budget import Budget, BudgetExceeded, Limits
-from opset.cli import supervision
+from opset.cli import processes, supervision
 from opset.cli.processes import _data_size, _Task, _wait_for_workers, run_as_they_come, run_in_processes
 from opset.cli.supervision import GRACE, PATIENCE, NoResult, run_in_bounds, run_supervised
 from opset.errors import Finding, ModelError, RunError
@@ -261,8 +262,22 @@ def test_a_worker_ends_though_its_parent_was_killed_before_it_began():
     assert parent.communicate(timeout=300) == (b"", None)  # the worker has stdout, too, until it ends
 
 
+@pytest.mark.parametrize(("most", "limit"), [(resource.RLIM_INFINITY, 1100), (5000, 1100), (500, 500)])
+def test_the_memory_of_a_worker_is_limited_to_what_the_system_allows(most, limit, monkeypatch):
+    limits = []
+    monkeypatch.setattr(processes, "_data_size", lambda: 100)
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (0, most))
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, pair: limits.append((kind, pair)))
+    assert processes._limit_memory(1000) == 100 and limits == [(resource.RLIMIT_DATA, (limit, most))]
+
+
 def test_the_worker_that_is_late_first_is_waited_for():
     (first, _a), (second, _b) = multiprocessing.Pipe(), multiprocessing.Pipe()
     now = time.monotonic()
     busy = {second: deque([_Task(1, "b", now + 1)]), first: deque([_Task(0, "a", now - 1)])}
     assert [*_wait_for_workers(busy, 0.5)] == [(first, True)]
+
+
+def test_a_worker_is_waited_for_until_it_is_late():
+    worker, _other_end = multiprocessing.Pipe()
+    assert [*_wait_for_workers({worker: deque([_Task(0, "a", time.monotonic())])}, LATE)] == [(worker, True)]

@@ -533,7 +533,8 @@ def test_explain():
     assert run_json("explain", "C204")["listed"][0]["page"] == pages[0].rstrip("\n")
     codes, names = run("explain").stdout.split("\n\n")
     assert codes.splitlines() == [f"{code}  {title}" for code, title in CODES.items()]
-    assert [line.split()[0] for line in names.splitlines()] == [guide.name for guide in guides()]
+    width = max(len(guide.name) for guide in guides())
+    assert names.splitlines() == [f"{guide.name:{width}}  {guide.summary}" for guide in guides()]
     listed = run_json("explain")["listed"]
     assert listed[: len(CODES)] == [{"code": code, "title": title} for code, title in CODES.items()]
     assert [each["guide"] for each in listed[len(CODES) :]] == [guide.name for guide in guides()]

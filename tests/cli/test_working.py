@@ -22,6 +22,7 @@ from opset.cli.working import (
     open_executor,
     process_job,
     run_on_executor,
+    yield_records,
 )
 from opset.errors import Finding, FindingList, UsageError
 
@@ -95,6 +96,11 @@ class Killed(Exception):
 
 
 KilledWorker = type("KilledWorker", (Exception,), {})
+
+
+def test_one_model_at_a_time_is_worked_on_in_this_process():
+    shop = SimpleNamespace(worker=lambda is_here: lambda job: (job, is_here))
+    assert list(yield_records(shop, ["a", "b"], 2, 1, None, False)) == [(0, ("a", True)), (1, ("b", True))]
 
 
 class Executor:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import opset
+from opset.docgen import site
 from opset.docgen.guides import CARRIED, files_in_wheel, guides, plain_text
 
 PACKAGE = Path(opset.__file__).parent
@@ -54,6 +55,15 @@ def test_guides_are_found_in_an_installed_package(tmp_path, monkeypatch):
     assert guides.__wrapped__() == guides()
     (tmp_path / "opset" / "guides" / "index.md").unlink()
     assert guides.__wrapped__() == ()
+
+
+@pytest.mark.parametrize(("sections", "listed"), [("one two", []), ("one two three", ["one", "two", "three"])])
+def test_the_page_of_a_guide_with_some_sections_lists_them(sections, listed, monkeypatch):
+    words = "".join(f"\n## {each}\n\nText.\n" for each in sections.split())
+    guide = guides()[1]._replace(text=f"# Title\n\nText.\n{words}")
+    monkeypatch.setattr(site, "guides", lambda: (guides()[0], guide))
+    page, _index = site._guide_pages()
+    assert [each["name"] for each in page.page["contents"]] == listed
 
 
 def test_the_description_on_a_package_index_has_no_links_to_files():

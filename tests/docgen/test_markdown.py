@@ -173,6 +173,16 @@ def test_what_a_page_says(tmp_path):
     assert "| [com.acme](com.acme.md) | 2 | 1 | [changelog](changelog-com.acme.md) |" in files["README.md"]
 
 
+TRAINING, UNRELEASED = "ai.onnx.preview.training", "ai.onnx.preview"
+
+
+@pytest.mark.parametrize(("named", "found"), [([TRAINING], 1), ([TRAINING, UNRELEASED], 1), ([UNRELEASED], 0)])
+def test_runtimes_are_read_if_one_of_the_domains_is_released(named, found, monkeypatch):
+    read = []
+    monkeypatch.setattr(markdown, "facts_of_runtimes", read.append)
+    assert next(markdown.pages(default_registry(), named))[0] == "README.md" and len(read) == found
+
+
 def test_a_changelog_names_the_releases_of_a_version(training):
     brought = "**New**: [Adagrad](ai.onnx.preview.training.md#adagrad), "
     text = training["changelog-ai.onnx.preview.training.md"].decode()

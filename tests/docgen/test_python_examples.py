@@ -263,6 +263,8 @@ def test_parts_name_what_an_example_gives_and_computes():
     clip = Example("e", 1, inputs=(x, None, x), outputs=(x,))
     parts = json.loads(python_parts(opset.get_schema("Clip"), clip, 20, ["[1]", "", "[1]"]))
     assert [each and each[0] for each in parts[4]] == ["input", 0, "max"] and parts[5][0][0] == "output"
+    absent = replace(opset.get_schema("Clip"), outputs=(Parameter("min", "T"),))
+    assert json.loads(python_parts(absent, clip, 20, ["[1]", "", "[1]"]))[5][0][0] == "min"
     formal = [Parameter("X", "T"), Parameter("Y", "T")]
     assert [name for name, _ in _name_values(formal, [x, x])] == ["X", "Y"]
     named = replace(schema, outputs=(Parameter("inputs_2", "T"),))

@@ -253,6 +253,8 @@ def test_fates_of_operators_without_kernels():
     assert fate("tensorrt", "8.6", "StringNormalizer") == REFUSED
     assert fate("tensorrt", "8.6", "LayerNormalization") == fate("tensorrt", "8.6", "Constant") == ""
     assert fate("onnxruntime-cuda", "1.17", "Tan") == FALLBACK
+    # By its newest opset, ReduceL1 is made of operators that it does not have.
+    assert fate("onnxruntime-mobile", "1.8", "ReduceL1") == REFUSED
     assert fates().runs_by_fate("tract") == {REWRITTEN: {}, FALLBACK: {}, REFUSED: {}}
 
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import opset
 from opset.docgen.guides import guides
 from opset.docgen.markup import html
-from opset.docgen.search import SYNONYMS, SearchPage, index_script
+from opset.docgen.paths import Paths
+from opset.docgen.search import SYNONYMS, SearchPage, _operator_entry, index_script
 from opset.errors import CODES
 from opset.explanations import page_of
 from opset.opsets.registry import default_registry, registry_with
@@ -308,6 +309,13 @@ def test_minisearch_has_its_licence_beside_it():
 def test_further_words_are_for_operators_of_the_standard():
     registry = default_registry()
     assert [name for name in SYNONYMS if not any(registry.versions(name, each) for each in ("", "ai.onnx.ml"))] == []
+
+
+def test_calls_of_an_operator_are_those_of_its_page_and_its_synonyms_with_a_dot(monkeypatch):
+    monkeypatch.setitem(SYNONYMS, "Relu", "rectifier tf.relu")
+    entry = _operator_entry(REGISTRY, REGISTRY.versions("Relu"), Paths(REGISTRY, [""]), {}, {})
+    assert entry[3].split() == ["rectifier", "tf.relu"]
+    assert "torch.relu" in entry[4].split() and "rectifier" not in entry[4].split() and entry[4].endswith("tf.relu")
 
 
 def test_synonyms_are_words_and_calls():

@@ -183,6 +183,8 @@ def test_findings_are_joined_and_those_that_are_left_out_counted():
     assert rows_of(part.tables[0])[1][2:4] == ["3", "2"]
     assert part.tables[0].more.strip() == "… and 2,000 more findings, which the report does not list"
     assert [*finding_parts([{"errors": []}], "Findings")] == []
+    (part,) = finding_parts([{"errors": [FOUND | {"code": "X999"}, FOUND]}], "Findings")  # of another version
+    assert [each[:6] for each in part.lines] == ["C201: "] and len(part.tables[0].rows) == 2
 
 
 @pytest.mark.parametrize(
@@ -384,7 +386,8 @@ def test_outputs_are_joined_and_the_greatest_differences_kept():
     ],
 )
 def test_what_is_allowed_is_said(more, words):
-    (part,) = verification_parts([("", VERIFIED | {"outputs": [OUTPUT, OUTPUT | more], "runs": []})])
+    outputs = [OUTPUT, OUTPUT | more, OUTPUT | {"atol": 0.0}]
+    (part,) = verification_parts([("", VERIFIED | {"outputs": outputs, "runs": []})])
     (table,) = part.tables
     assert rows_of(table)[1][table.head.index("allowed")] == words
 

@@ -108,7 +108,8 @@ def test_a_manifest_that_cannot_be_used_is_an_error(tmp_path):
         *(json.dumps({"format": 1, "cases": [{**entry, key: value}]}).encode() for key, value in [
             ("name", "../../etc"), ("name", 3), ("kind", "other"), ("version", "1"), ("tolerance", {"rtol": "nan"}),
             ("tolerance", None), ("files", {}), ("files", {"/etc/passwd": ""}), ("types", 3),
-            ("tolerance", {"rtol": -1, "atol": 0}), ("files", {**entry["files"], "node/one/../../x": ""}),
+            ("operator", 3), ("types", [3]), ("tolerance", {"rtol": -1, "atol": 0}),
+            ("files", {**entry["files"], "node/one/../../x": ""}),
         ]),
         json.dumps({"format": 1, "cases": [entry, entry]}).encode(),
         json.dumps({"format": 1, "cases": [{**entry, "status": "chosen", "because": 3}]}).encode(),

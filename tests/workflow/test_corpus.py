@@ -69,6 +69,7 @@ def test_every_example_has_a_name_of_its_own():
     assert len({pick.name.lower() for pick in first}) == len(first) <= examples
     assert len({pick.name.lower() for pick in all_of_them}) == len(all_of_them) > 2 * len(first)
     assert {pick.name for pick in first} < {pick.name for pick in all_of_them}
+    assert not any(pick.schema.deprecated for pick in all_of_them)
 
 
 def test_a_case_is_at_the_first_version_or_at_each():

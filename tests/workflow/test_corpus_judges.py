@@ -1,6 +1,7 @@
 """A sample of the corpus in onnx's loader and runner, and what is stored of the judges that ran all of it."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -50,11 +51,20 @@ def test_judges_are_named_where_they_agree_and_examples_are_the_same():
     schema = REGISTRY.versions("Relu")[0]
     examples = [each for each in REGISTRY.examples("Relu") if not each.error]
     agreed = {("", "Relu", schema.since_version, example.name) for example in examples[1:]}
+    agreed |= {("", "StringConcat", 20, example.name) for example in REGISTRY.examples("StringConcat")}
     stored = json.loads(json.dumps(judgement_data(REGISTRY, {"a": "A 1.0"}, {"a": agreed})))
     known = Judgements(REGISTRY, stored)
     assert known.agreeing_judges(schema, examples[0]) == [] and known.agreeing_judges(schema, examples[1]) == ["A 1.0"]
     assert known.agreeing_judges(REGISTRY.versions("Abs")[0], REGISTRY.examples("Abs")[0]) == []
     assert stored["operators"]["ai.onnx.Abs"]["a"] == {"*": "*"}
+    # Examples that break a constraint are not judged, and may go.
+    valid = [each for each in REGISTRY.examples("StringConcat") if not each.error]
+    registry = SimpleNamespace(
+        versions=REGISTRY.versions, is_standard=REGISTRY.is_standard, examples=lambda name, domain: valid
+    )
+    concat = REGISTRY.versions("StringConcat")[0]
+    assert len(valid) < len(REGISTRY.examples("StringConcat"))
+    assert Judgements(registry, stored).agreeing_judges(concat, valid[0]) == ["A 1.0"]
     stored["operators"]["ai.onnx.Relu"]["digest"] = "of other examples"
     assert Judgements(REGISTRY, stored).agreeing_judges(schema, examples[1]) == []
 

@@ -23,6 +23,13 @@ from tests.cli.commands import run
 OWN = Path(__file__).parents[1] / "opsets" / "own"
 
 
+@pytest.mark.parametrize(("since", "version"), [(8, 4), (13, 7)])
+def test_constants_are_no_inputs_so_that_the_ir_version_is_at_least_4(since, version):
+    schema = default_registry().schema("Expand", since)
+    model = _model_with_constants(schema, default_registry().examples("Expand")[0])
+    assert model.ir_version == version and [each.name for each in model.graph.input] == ["input_0"]
+
+
 @pytest.mark.parametrize(("known", "dims"), [(SIZES, [3]), (OPEN_SIZES, ["size_0"]), (TYPE, None), (NOTHING, "")])
 def test_less_is_known_of_an_input_that_was_a_constant(known, dims):
     schema = default_registry().schema("Expand", 13)

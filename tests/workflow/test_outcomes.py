@@ -117,7 +117,12 @@ def test_a_table_keeps_operators_that_were_not_tested_and_forgets_those_that_are
     }
     assert read_table(file) == {"Stretch": outcomes, "Untested": stated}
     assert stale_tables(registry, [stretch], events) == []
+    file.unlink()
     second = ("com.example", "Second")
+    assert write_tables(registry, [second, stretch], events - {("com.example", "Second", "2-1", ("Neg",), None)}) == [
+        file
+    ]
+    write_table(file, {"Stretch": outcomes, "Untested": stated})
     assert write_tables(registry, [stretch, second], events) == [file]
     made = {"2-1": RecordedOutcome(("Neg",), (), False, ())}
     assert read_table(file) == {"Second": made, "Stretch": outcomes, "Untested": stated}

@@ -162,6 +162,8 @@ def taking(takes):
          [{"versions": [6, 6], "types": {"T": ["float"]}}]),
         ("CastLike", lambda opset, given, made: given <= {1, 11}, {"": (7, 18)},
          [{"versions": [15, 15], "types": {"T1": ["double", "float"]}, "constant_inputs": ["target_type"]}]),
+        ("STFT", lambda opset, given, made: given <= {1}, {"": (7, 18)},
+         [{"versions": [17, 17], "types": {"T1": ["float"]}, "constant_inputs": ["frame_step", "frame_length"]}]),
         ("Upsample", lambda opset, given, made: True, {"": (7, 21)}, [{"versions": [7, 7]}, {"versions": [9, 9]}]),
         ("Loop", lambda opset, given, made: given <= {1, 7, 9}, {"": (7, 12)}, [
             {"versions": [1, 1], "unasked": ["V"]}, {"versions": [11, 11], "unasked": ["V"]}]),
@@ -173,6 +175,15 @@ def taking(takes):
 def test_what_a_runtime_loads_is_an_entry_for_each_version(name, takes, limits, entries):
     domain, _, operator = name.rpartition(".")
     assert list(_entries(taking(takes), REGISTRY, domain, operator, limits)) == entries
+
+
+def test_examples_that_break_a_constraint_take_no_place_of_others():
+    examples = sorted(REGISTRY.examples("StringConcat"), key=lambda each: not each.error)
+    registry = SimpleNamespace(
+        examples=lambda name, domain: [examples[0]] * 50 + examples, versions=REGISTRY.versions, schema=REGISTRY.schema
+    )
+    entries = list(_entries(taking(lambda *_: True), registry, "", "StringConcat", {"": (7, 21)}))
+    assert examples[0].error and entries == [{"versions": [20, 20]}]
 
 
 @pytest.mark.parametrize(

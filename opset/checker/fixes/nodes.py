@@ -112,8 +112,8 @@ def make_axes_vectors(context: CheckContext) -> Iterator[Mend]:
                 yield Mend("W302", message, each.body.location(each.node))
                 if each.name in copies:
                     each.body.nodes[each.node].input[AXES] = copies[each.name]
-        _make_initializers_vectors(holder, {name for at, name in scalars if at < 0} & alone)
-        _copy_initializers(holder, {name: copies[name] for at, name in scalars if at < 0 and name in copies}, context)
+        _make_initializers_vectors(holder, alone)
+        _copy_initializers(holder, copies, context)
         for producer, name in sorted(scalars, reverse=True):  # a node that is inserted moves those behind it
             if producer >= 0 and name in copies:
                 _insert_copy(holder, producer, copies[name])
@@ -123,7 +123,7 @@ def make_axes_vectors(context: CheckContext) -> Iterator[Mend]:
 
 
 def _make_initializers_vectors(body: Body, names: Collection[str]) -> None:
-    """Make the initializers with these names, which are scalars, vectors of one element, in place."""
+    """Make the initializers among these names, which are scalars, vectors of one element, in place."""
     for tensor in body.proto.initializer if names else ():
         if tensor.name in names:
             tensor.dims.append(1)

@@ -186,9 +186,8 @@ def _external_faults(stored: StoredTensor, context: CheckContext, fields: list[s
             if location in files.reported:
                 continue
             files.reported.add(location)
-        if fault.code == "M206" and tensor.data_type not in ELEMENTS:
-            continue  # G501 says so
-        yield fault._replace(place=stored.place)
+        if fault.code != "M206" or tensor.data_type in ELEMENTS:  # else G501 says so
+            yield fault._replace(place=stored.place)
     yield from _checksum_faults(stored, context, segment)
 
 

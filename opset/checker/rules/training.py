@@ -199,7 +199,7 @@ def check_annotation_keys(body: Body, context: CheckContext) -> Iterator[Finding
 
 def _steps(context: CheckContext) -> list[_Step]:
     """Return the entries of training_info, in order, with their places and graphs."""
-    graphs = {body.name: body for body in context.bodies if body.parent is not None and body.owner is None}
+    graphs = {body.name: body for body in context.bodies}
     places = [(f"training_info[{number}]", info) for number, info in enumerate(context.proto.training_info)]
     return [
         _Step(place, info, graphs.get(f"{place}.initialization"), graphs.get(f"{place}.algorithm"))

@@ -128,7 +128,6 @@ def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
         entry = reading.read_entry(node, f"{path}:{node.line}:{node.column}")
         if entry is not None and not reading.findings:
             approvals.append(entry)
-            continue
         help = f"an entry has {', '.join(KEYS)}"
         for each in reading.findings:
             place, mend = each.place, each.help or help

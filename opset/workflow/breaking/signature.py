@@ -191,9 +191,10 @@ def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
             continue
         for key in ("choices", "range", "kind"):
             before, after = getattr(old, key), getattr(new, key)
-            if key == "choices" and _follows_type_constraints(pair, old, new):
-                continue
-            if before != after and (key != "choices" or set(map(repr, before)) != set(map(repr, after))):
+            is_same = before == after
+            if key == "choices" and not is_same:
+                is_same = {*map(repr, before)} == {*map(repr, after)} or _follows_type_constraints(pair, old, new)
+            if not is_same:
                 message = f"{key!r} of the attribute {name!r} {_legality_change(key, old, new)}: "
                 message += f"{_values_text(before)} -> {_values_text(after)}"
                 yield RuleFinding(message, ("attributes", name, key))

@@ -226,7 +226,7 @@ def _cast_example(version: ReviewedVersion, example: Example, indices: Sequence[
     - the example has an attribute that is a graph.
     """
     element = type_[7:-1]
-    constraint = version.schema.inputs[min(indices)].type
+    constraint = version.schema.inputs[indices[0]].type
     values = [each for index in indices for each in values_of_input(example, index, True)]
     graphs = any(version.schema.attributes[name].type.startswith("graph") for name in example.attributes)
     if graphs or element == "string" or any(each is not None and not each.type.startswith(NUMBERS) for each in values):

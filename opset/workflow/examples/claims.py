@@ -668,9 +668,11 @@ def _is_representable(example: Example) -> bool:
     A float that is rounded, or becomes infinite, counts as representable. Outputs are not considered.
     """
     try:
-        return all(each is None or value_of(each) is not None for each in example.inputs)
+        for each in filter(None, example.inputs):
+            value_of(each)
     except (OverflowError, ValueError):
         return False
+    return True
 
 
 def _cast_node(source: str, target: str, element: str) -> Any:

@@ -332,7 +332,9 @@ def test_a_type_set_that_was_edited_names_the_released_versions_whose_types_chan
     }
     for name in ("Draft", "Thin"):
         after[name] = before[name].replace("[double, float]", "[double, float, float16]")
-    sets = [{"reals": ("tensor(double)", "tensor(float)", *more)} for more in ((), ("tensor(float16)",))]
+    sets = [
+        {"reals": ("tensor(double)", "tensor(float)", *more)} for more in ((), ("tensor(bfloat16)", "tensor(float16)"))
+    ]
     sets[0]["gone"] = sets[1]["come"] = ("tensor(bool)",)
     folders = zip(("old", "new"), (before, after), sets, strict=True)
     old, new = (
@@ -340,7 +342,7 @@ def test_a_type_set_that_was_edited_names_the_released_versions_whose_types_chan
         for name, texts, types in folders
     )
     locked = replace(old, lock={"com.acme": {name: {"1": "x"} for name in ("Fixed", "Grown", "Thin")}})
-    edited = "the type set 'reals' changed: +tensor(float16); with it, "
+    edited = "the type set 'reals' changed: +tensor(bfloat16), +tensor(float16); with it, "
     for state, moved in (
         (locked, "1 released version changed: com.acme.Thin 1"),
         (old, "2 released versions changed: com.acme.Draft 1, com.acme.Thin 1"),
@@ -449,6 +451,16 @@ def test_all_operators_that_are_gone_are_reported_and_what_they_may_be_now(tmp_p
     assert found(tmp_path / "b", before, after, ["B102"]) == [
         f"com.acme.{name}: the operator is gone; it seems to be Broad now" for name in ("Also", "Gone", "Thin")
     ]
+
+
+@pytest.mark.parametrize(("released", "severity"), [([], "INFO"), (["1"], "ERR"), (["1", "2"], "ERR")])
+def test_an_operator_without_a_released_version_may_go(tmp_path, released, severity):
+    wider = newer(THIN, "types: {T: [+float16]}", ("[double, float]", "[double, float, float16]"))
+    old = folder_state(write(tmp_path / "old", Grown=wider.replace("Thin", "Grown"), Thin=THIN), "old")
+    old = replace(old, lock={"com.acme": {"Grown": dict.fromkeys(released, "x")}})
+    new = folder_state(write(tmp_path / "new", Thin=THIN), "new")
+    (finding,) = compare(old, new, rules=["B102"], locked=True).findings
+    assert finding.severity == severity and finding.message.startswith("the operator is gone")
 
 
 @pytest.mark.parametrize("few", ["Ant", "Bee", "Cat", "Dog"])
@@ -794,6 +806,7 @@ def test_examples_of_many_operators_that_changed_are_not_run(tmp_path, more):
 def test_which_values_of_an_attribute_became_legal_or_illegal(tmp_path, before, after, moved):
     text = THIN.partition("examples:")[0].replace("  types:", "    n: {type: int, doc: it}\n  types:")
     states = [{"Thin": text.replace("doc: it", f"doc: it{each and ', '}{each}")} for each in (before, after)]
+    states[1]["Thin"] = states[1]["Thin"].replace("    n: {", "    m: {type: int, default: 1, doc: new}\n    n: {")
     messages = found(tmp_path, *states, ["B127"])
     assert messages == [f"com.acme.Thin 1: {moved}"] * bool(moved)
 
