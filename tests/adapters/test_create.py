@@ -432,3 +432,9 @@ REFUSED = [
 @pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
 def test_each_reason_to_refuse(reject, version, to, code, why, graph):
     reject(graph, version, to, code, why)
+
+
+@pytest.mark.parametrize(("start", "limit"), [(0, -np.inf), (np.inf, 5), (0, np.nan)])
+def test_a_range_without_bounds_is_refused(refused, start, limit):
+    constants = {name: np.array(value, np.float32) for name, value in (("s", start), ("l", limit), ("d", 1))}
+    refused(make_node("Range", ["s", "l", "d"], ["y"]), 11, 10, {}, "C103", constants, kinds={"y": TensorProto.FLOAT})
