@@ -209,8 +209,7 @@ def _align(
     Raises:
         ConversionError: C604 if a domain without schemas has two versions, or all refusals of a conversion.
     """
-    indices = [read_model(model, registry)[1] for model in (first, second)]
-    one, other = (index.opsets for index in indices)
+    one, other = (read_model(model, registry)[1].opsets for model in (first, second))
     asked = dict(target.opsets) if target is not None else {}
     differing = [domain for domain in one if other.get(domain, one[domain]) != one[domain] and domain not in asked]
     faults = FindingList()
@@ -227,19 +226,13 @@ def _align(
     if not aligned.opsets and target is None:
         return first, second
     results = []
-    for model, index, label in zip((first, second), indices, joint.labels, strict=True):
-        imported = aligned._replace(opsets={d: v for d, v in aligned.opsets.items() if _imports(index, d)})
-        conversion = convert_model(model, imported, registry, limits=limits)
+    for model, label in zip((first, second), joint.labels, strict=True):
+        conversion = convert_model(model, aligned, registry, limits=limits)
         if conversion.model is None:
             raise ConversionError(conversion.refusals.in_file(label))
         notes += _version_notes(conversion, f"in {safe_text(label)}")
         results.append(conversion.model)
     return results[0], results[1]
-
-
-def _imports(index: ModelIndex, domain: str) -> bool:
-    """Whether a model, or a function of it, imports a domain."""
-    return domain in index.opsets or any(domain in index.imports(body) for body in index.functions.values())
 
 
 class _Side:

@@ -606,10 +606,9 @@ class ValueFacts:
                 waiting.pop()
                 continue
             node, version = alone
-            ahead = [read for read in node.input if read not in self._full_types and self._node_alone(read) is not None]
-            if ahead and waiting[-1] not in begun:
+            if waiting[-1] not in begun:
                 begun.add(waiting[-1])
-                waiting += ahead
+                waiting += node.input
                 continue
             inputs = [self._full_type(read) if read else None for read in node.input]
             data = [self.small_constant(read) if read else None for read in node.input]

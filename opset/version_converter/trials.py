@@ -266,13 +266,12 @@ def _add_input(graph: Any, name: str, given: Given) -> None:
             values = list(given.elements.values)
             graph.initializer.append(make_tensor(name, number, given.elements.dims, values))
             return
-        sizes = given.shape or ()
-        if given.shape is not None and number != STRING and all(isinstance(size, int) for size in sizes):
-            dims = [size for size in sizes if isinstance(size, int)]
-            if (count := prod(dims)) <= MAX_ZEROS:
-                zeros = bytes(-(-count * ELEMENTS[number].bits // 8))
-                graph.initializer.add(name=name, data_type=number, dims=dims, raw_data=zeros)
-                return
+        dims = [size for size in given.shape or () if isinstance(size, int)]
+        is_known = given.shape is not None and len(dims) == len(given.shape)
+        if is_known and number != STRING and (count := prod(dims)) <= MAX_ZEROS:
+            zeros = bytes(-(-count * ELEMENTS[number].bits // 8))
+            graph.initializer.add(name=name, data_type=number, dims=dims, raw_data=zeros)
+            return
     _state_type(graph.input.add(name=name), given.type, given.shape)
 
 

@@ -100,6 +100,7 @@ def test_sparse_constants_become_dense(kind, indices, dims):
         ([[0, 0, 0], [1, 1, 1]], [2, 3], "C103"),
         ([[[0, 1], [1, 1]]], [2, 3], "C103"),
         ([1, 4], [-1], "C103"),
+        ([1, 4], [2, -3], "C103"),
         ([1, 4], [2**40], "C204"),
         ([1, 4], [2**40, 2**40], "C204"),
     ],
@@ -119,6 +120,8 @@ def test_sparse_constants_that_do_not_fit(indices, dims, code):
     with pytest.raises(ConversionError) as caught:
         opset.convert(model, 9)
     assert caught.value.code == code
+    if min(dims) < 0:
+        assert caught.value.why == f"the sparse constant has dims {dims}"
 
 
 def test_a_constant_has_one_form(refused):

@@ -472,6 +472,8 @@ REFUSED = [
      "(float[3] x, float[2] v) => (float[] y) <int64 d = {4}> { i = Relu(x) y = OneHot<axis=3>(i, d, v) }"),
     (11, 10, "C103", "the ranks 2 and 1 differ",
      "(float[2,3] x, int64[2] i) => (float[] y) { y = GatherElements(x, i) }"),
+    (11, 10, "C204", "the index tuples are empty",
+     "(float[2,3] x, int64[2,0] i) => (float[] y) { y = GatherND(x, i) }"),
     (11, 10, "C207", "the length of the index tuples",
      "(float[2,3] x, int64[n,m] i) => (float[] y) { y = GatherND(x, i) }"),
 ]  # fmt: skip

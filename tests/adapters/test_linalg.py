@@ -244,6 +244,7 @@ def test_large_determinants_are_refused(refused):
 
 
 REFUSED = [
+    (12, 11, "C103", "'i' is 2 and 3 in one term", '(float[2,3] x) => (float[] y) { y = Einsum<equation="ii->i">(x) }'),
     (12, 11, "C204", "a diagonal of", '(float[100000,100000] x) => (float[] y) { y = Einsum<equation="ii->i">(x) }'),
     (9, 8, "C207", "how many products of integers", "(int32[2,K] x, int32[K,2] z) => (int32[] y) { y = MatMul(x, z) }"),
     (

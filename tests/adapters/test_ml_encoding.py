@@ -122,7 +122,7 @@ REFUSED_TABLES = [
     (2, 4, "string", "int64", {"keys_strings": ["a", "a"], "values_int64s": [1, 2]}, "C204", "has two values"),
     (2, 4, "float", "float", {"keys_floats": [0.0, -0.0], "values_floats": [1.0, 2.0]}, "C204", "has two values"),
     (2, 4, "float", "float", {"keys_floats": [1.0, 1.0], "values_floats": [0.0, -0.0]}, "C204", "has two values"),
-    (2, 4, "float", "float", {"keys_floats": [NAN], "values_floats": [1.0]}, "C204", "is NaN"),
+    (2, 4, "float", "float", {"keys_floats": [1.0, NAN], "values_floats": [1.0, 2.0]}, "C204", "is NaN"),
     (2, 4, "string", "int64", {"keys_strings": ["a", "b"], "values_int64s": [1]}, "C103", "2 keys and 1 values"),
     (2, 4, "string", "int64", {"keys_strings": ["a"]}, "C103", "0 of the attributes values_*"),
     (2, 4, "string", "int64", {"keys_strings": ["a"], "keys_int64s": [1], "values_int64s": [1]}, "C103", "keys_*"),

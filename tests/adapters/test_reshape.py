@@ -105,6 +105,8 @@ def test_a_zero_in_a_shape_that_means_itself(check, x, shape):
     reshape = node("Reshape", ["x", "s"], ["y"], allowzero=1)
     check(reshape, 14, 13, {"x": x}, {"s": ints(*shape)})
     check(reshape, 14, 8, {"x": x}, {"s": ints(*shape)})
+    shapes = {"x": [size or "N" for size in x.shape]}
+    check(reshape, 14, 12, {"x": x, "s": ints(*shape)}, shapes=shapes)
     shapes = {"x": [f"d{i}" for i in range(x.ndim)]}
     check(reshape, 14, 13, {"x": x, "s": ints(*shape)}, shapes=shapes)
     check(reshape, 14, 11, {"x": x, "s": ints(*shape)}, shapes={**shapes, "s": ["K"]})

@@ -467,6 +467,9 @@ def test_antialiasing_where_something_shrinks(check, refused):
         check(sized, 18, 9, {"x": IMAGE}, {"z": ints(5, 5)}, rtol=1e-5, atol=1e-5)
         check(sized, 18, 17, {"x": IMAGE}, {"z": ints(2, 3)}, rtol=1e-5, atol=1e-5)
     check(resize(["x", "", "s"], mode="nearest", antialias=0), 18, 17, {"x": IMAGE}, shrink)
+    for scale in (np.nan, -np.inf, -1.0, 0.0):
+        scaled = resize(["x", "", "s"], mode="linear", antialias=1, axes=[2, 3])
+        refused(scaled, 18, 17, {"x": IMAGE}, "C103", {"s": floats(2, scale)})
 
 
 def test_wrong_axes_are_refused(refused):
@@ -768,6 +771,9 @@ def test_antialiasing_in_double_is_exact_in_double(sizes):
 
 
 REFUSED = [
+    (18, 17, "C207", "antialias is 1, and a size is not known",
+     '(float[1,1,N,4] x) => (float[] y) <int64[4] z = {1, 1, 2, 2}> { '
+     'y = Resize<mode="linear", antialias=1, keep_aspect_ratio_policy="not_larger">(x, , , z) }'),
     (18, 17, "C205", "the input 'sizes' ('z') is computed at run time",
      '(float[4,4] x, int64[2] z) => (float[] y) { y = Resize<mode="linear", antialias=1>(x, , , z) }'),
     (18, 17, "C205", "the input 'sizes' ('z') is computed at run time",  # and the size of one axis is known

@@ -189,6 +189,8 @@ REFUSED = [
     (11, 10, "C103", "parts of 0 elements",
      "(float[2] x) => (float[] y) <int64 n = {0}, int64 o = {0}> { s = SplitToSequence(x, n) y = SequenceAt(s, "
      "o) }"),
+    (11, 10, "C103", "SplitToSequence has no first input",
+     "(int64 p) => (float[] y) { s = SplitToSequence() y = SequenceAt(s, p) }"),
     (11, 10, "C103", "the sequence is empty",
      "(float[0] x) => (float[] y) <int64[0] n = {}> { s = SplitToSequence(x, n) y = ConcatFromSequence<axis=0>(s) }"),
     (11, 10, "C207", "the rank of 'x' is not known",

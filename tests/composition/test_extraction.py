@@ -521,6 +521,15 @@ def test_attributes_of_a_function_are_those_of_its_calls(calls, found):
     assert held == pytest.approx(found)
 
 
+def test_an_attribute_of_a_call_is_put_behind_one_that_the_node_states():
+    model = whole("""<ir_version: 8, opset_import: ["": 17, "f": 1]> m (float[2, 3] x) => (float[3] y) {
+        y = f.G <kept = 0> (x) }
+    <domain: "f", opset_import: ["": 17]> G <kept> (a) => (b) { b = ReduceMax <axes = [0], keepdims = @kept> (a) }""")
+    (node,) = opset.extract(model, outputs=["b"], function="G").graph.node
+    held = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+    assert held == {"axes": [0], "keepdims": 0}
+
+
 def test_a_function_that_nothing_calls_has_the_types_that_it_states():
     model = whole("""<ir_version: 10, opset_import: ["": 21, "f": 1]> m (float[2] x) => (float[2] y) { y = Neg (x) }
         <domain: "f", opset_import: ["": 21]> G (a) => (b) <float[N, 2] a, float[N, 2] c, float[N, 2] b>

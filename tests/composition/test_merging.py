@@ -270,6 +270,20 @@ def test_models_fifteen_opsets_apart_meet_at_a_target():
     assert caught.value.findings[0].file == "the second model"
 
 
+def test_a_domain_of_the_target_that_one_model_imports_is_imported_once():
+    first, second = (
+        model('<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) { y = Neg (x) }'),
+        model(
+            """<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 3]>
+        h (float[2] x) => (float[2] y) { y = ai.onnx.ml.Binarizer <threshold = 0.5> (x) }"""
+        ),
+    )
+    found = opset.merge(first, second, {"y": "x"}, to={"": 18, "ai.onnx.ml": 4})
+    assert [(each.domain, each.version) for each in found.opset_import] == [("", 18), ("ai.onnx.ml", 4)]
+    found = opset.merge(first, first, {"y": "x"}, to={"": 18, "ai.onnx.ml": 4})
+    assert [(each.domain, each.version) for each in found.opset_import] == [("", 18)]
+
+
 def test_versions_of_a_domain_without_schemas_do_not_meet():
     text = '<ir_version: 8, opset_import: ["": 13, "odd": %d]> g (float[3] x) => (float[3] y) { y = odd.Op (x) }'
     with pytest.raises(opset.ConversionError, match="two versions of 'odd': 1, 2") as caught:

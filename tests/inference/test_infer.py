@@ -421,6 +421,15 @@ def test_types_are_checked_when_asked():
     assert [finding.code for finding in infer(two, check_type=True).findings] == ["I202"]
 
 
+def test_calls_that_give_an_attribute_beside_a_stated_one_are_inferred_apart():
+    proto = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "f": 1]> m (float[2, 3] x) => (y, z) {
+        y = f.G <axes = [0]> (x)  z = f.G <axes = [1]> (x) }
+    <domain: "f", opset_import: ["": 17]> G <axes> (a) => (b) {
+        b = ReduceMax <axes: ints = @axes, keepdims = 0> (a) }""")
+    found = infer(proto)
+    assert (found.shape("y"), found.shape("z")) == ((3,), (2,))
+
+
 def test_what_is_not_known_is_told_where_it_begins():
     proto = model("a = local.What (x)  b = Relu (a)  c = Cast <to = 1> (b)  y = Add (c, x)")
     found = infer(proto)
@@ -717,7 +726,7 @@ PLAIN = [
     (13, """() => (float[] y) <int64[3] d = {4, 5, 6}, int64[1,1] i = {1}, int64[1] u = {9}> {
         s = ScatterND(d, i, u) y = ConstantOfShape(s) }""", "float[4, 9, 6]"),
     (13, """(float[N,3] x) => (float[] y) { y = ai.onnx.ml.TreeEnsembleRegressor<nodes_nodeids=[0], nodes_treeids=[0],
-        nodes_modes=["LEAF"], nodes_featureids=[0], nodes_values=[1.0], nodes_truenodeids=[0], nodes_falsenodeids=[0],
+        nodes_modes=["LEAF"], nodes_featureids=[9], nodes_values=[1.0], nodes_truenodeids=[0], nodes_falsenodeids=[0],
         target_treeids=[0, 0], target_nodeids=[0, 0], target_ids=[0, 1], target_weights=[1.0, 1.0]>(x) }""",
      "float[N, 2]"),
     (13, "(float[2,3] x, float[2,2,2] z) => (float[] y) { y = ai.onnx.ml.FeatureVectorizer(x, z) }", "float[2, 7]"),
@@ -769,6 +778,8 @@ PLAIN = [
         c = {name}(a, b) d = Cast<to=7>(c) y = ConstantOfShape(d) }}""", f"float[{told}]")
       for name, told in (("And", "1, 0, 0, 0"), ("Or", "1, 1, 1, 0"), ("Xor", "0, 1, 1, 0"))),
     (13, "(float[N] x, float[M] z) => (float[K] y) { y = Add(x, z) }", "float[K]"),
+    *((13, f"(float[2,3] x, int64[2] n) => (float[] y) {{ s = Shape(x) m = {name}(s, n) y = ConstantOfShape(m) }}",
+       "float[?, ?]") for name in ("Max", "Min", "Sum", "Add")),
     *((15, f"""(float[N,3] x, int64[2] s, int64[1] k) => (float[] y) <int64[1] z = {{0}}> {{
         n = Shape<end=1>(x) a = Concat<axis=0>({axis}, z) y = Slice(x, s, s, a) }}""", "float[?, ?]") for axis in "nk"),
     (21, """(float x, float[4,2] s, int64[n] d) => (int8[] y) {

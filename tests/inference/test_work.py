@@ -27,6 +27,8 @@ CHARGED = {
     "a node like another but for the sizes": (
         "g (float[2, 3] x, float[4] z) => (a, y) { a = Relu (x) y = Relu (z) }", 2 * (NODE + NEW) + 2 + 1, 0),
     "a name": ("g (float[2, 3] x) => (y) { y = NonZero (x) }", NODE + NEW + 2 + NAMED + 2, NAME_BYTES),
+    "no name of an output that is left out": (
+        "g (float[2, 3] x) => (y) { y, , i = Unique (x) }", NODE + NEW + 2 + NAMED + 2, NAME_BYTES),
     "elements that are computed": (
         "g (float[2, 3, 4] x) => (y) { s = Shape (x) y = Mul (s, s) }",
         2 * (NODE + NEW) + 3 + 3 + 2 + 2 * 3 + 3, 6 * ELEMENT_BYTES),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import opset
 from opset.model.text import difference
 from opset.model.text.difference import AROUND, _unified_lines, changed_blocks, text_difference
-from tests.bounds import draws
+from tests.bounds import draws, growth
 
 LINES = st.lists(st.sampled_from("abcdefgh"), max_size=16) | st.lists(st.integers(0, 40).map(str), max_size=30)
 
@@ -55,6 +55,14 @@ def test_a_block_is_no_larger_than_what_differs():
     assert [*changed_blocks("rKra", "rKrb")] == [(3, 4, 3, 4)]
     assert [*changed_blocks("ab", "ab")] == [] and [*changed_blocks("", "a")] == [(0, 0, 0, 1)]
     assert [*changed_blocks("aXbYc", "aZbYWc")] == [(1, 2, 1, 2), (4, 4, 4, 5)]
+
+
+def test_lines_that_stay_are_compared_once():
+    def compared(size):
+        lines = [*map(str, range(size))]
+        return lambda: [*changed_blocks(lines, [*lines, "end"])]
+
+    assert growth(compared, 50, 4) < 2
 
 
 @pytest.mark.parametrize(("old", "new"), [("axyb", "xyabxy"), ("xyabxy", "axyb")])

@@ -162,6 +162,17 @@ def test_what_a_document_declares_goes_out_again(tmp_path):
     )
 
 
+def test_a_file_that_became_faulty_after_it_was_read_is_told(tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    for name in ("Turn", "Scale"):
+        text = f"operator: {name}\nfamily: acme\nversions:\n- {{since: 1, doc: it}}\n"
+        (tmp_path / f"com.acme/{name}.yaml").write_text(text)
+    registry = registry_with([tmp_path])
+    (tmp_path / "com.acme/Turn.yaml").write_text("operator: Turn\n")
+    with pytest.raises(SchemaError, match="S104"):
+        get_operator_set("com.acme", schemas=registry)
+
+
 DATED = """operator: Turn
 family: acme
 versions:
@@ -548,7 +559,8 @@ def test_what_is_wrong_in_yaml_is_refused_with_its_place(old, new, expected):
     with pytest.raises(SchemaError) as caught:
         load_operator_set(text.encode())
     assert sorted(each.code for each in caught.value.findings) == sorted(expected)
-    assert load_operator_set(TEXT.encode()).schemas[0].name == "A"
+    right = load_operator_set(TEXT.encode())
+    assert right.schemas[0].name == "A" and right.to_bytes("yaml").startswith(TEXT.partition("- ")[0].encode())
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opset.opsets.faults import describe_exception, format_traceback, line_of
+from opset.opsets.faults import describe_exception, format_traceback, line_of, raise_interrupt
 
 
 def raised(path, source):
@@ -23,6 +23,18 @@ def test_the_innermost_line_of_users_is_named(tmp_path):
     error = raised(file, "import json\ndef inner():\n    json.loads('{')\n\ninner()\n")
     assert line_of(error) == f"{file}:3"
     assert describe_exception(error, "elsewhere.py:1") == f"JSONDecodeError: {error}, at {file}:3"
+
+
+class Interrupt(SystemExit):
+    """What ends a command from outside."""
+
+
+def test_an_interrupt_is_no_fault_of_the_function_that_it_ends():
+    for error in (Interrupt(1), KeyboardInterrupt()):
+        with pytest.raises(type(error)):
+            raise_interrupt(error)
+    raise_interrupt(SystemExit(1))
+    raise_interrupt(ValueError())
 
 
 def test_a_package_that_is_installed_has_lines_where_it_is_the_origin(tmp_path):

@@ -69,6 +69,7 @@ def test_types_that_no_version_of_the_operator_has_give_no_kernel():
 
 def test_a_release_that_does_not_accept_the_opset_has_no_kernel():
     assert text("Identity", 21).startswith("1.18 to ")
+    assert kernels_of(schema("Range", 27)).kernels == ()  # of all releases that have one, none takes opset 27
 
 
 def test_other_domains():

@@ -420,6 +420,11 @@ def test_nodes_that_nothing_reads_go():
     assert after[0][0] == "unread = Sin x" and after[1:] == [["v = Neg u"]]
 
 
+def test_readers_may_read_each_input_that_is_there():
+    node = onnx.helper.make_node("Clip", ["x", "", "high"], ["y"])
+    assert [edit.keywords["at"] for edit in inside._bypasses(node, 0)] == [0, 2]
+
+
 def test_a_node_is_bypassed():
     every = [*bodies(loaded(INNER).proto)]
     main, branch = (next(at for at, body in enumerate(every) if len(body.nodes) == count) for count in (2, 3))

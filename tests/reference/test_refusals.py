@@ -71,6 +71,8 @@ def nan(count):
 @pytest.mark.parametrize(
     ("operator", "version", "label", "word", "inputs", "outputs", "attributes"),
     [
+        of("Conv", 11, "C2", "window (0, 2)", np.zeros((1, 1, 4, 4), np.float32), np.zeros((1, 1, 0, 2), np.float32)),
+        of("Add", 6, "C1", "the shapes are", np.zeros((2, 3, 4)), np.zeros((3, 2)), broadcast=1, axis=1),
         of("AffineGrid", 20, "C2", "theta of", np.zeros((2, 2, 3), np.float32), np.array([1, 1, 2, 2])),
         of("Attention", 25, "C10", "beside a cache", HEADS, HEADS, HEADS, None, None, None, np.array([1]), outputs=3),
         of("BatchNormalization", 1, "", "with spatial 0", HEADS, *[np.ones(1, np.float32)] * 4, outputs=5,

@@ -46,6 +46,7 @@ TIED = "Mul takes {} and tensor(float) of one type constraint, T"
          dict.fromkeys((FLOAT, DOUBLE, INT64), TIED.format(DOUBLE))),
         (f"{ONE}cast = Cast <to = 99> (X) Y = Mul (cast, one)", {}),
         (f"{ONE}cast = Cast <to: int = @by> (X) Y = Mul (cast, one)", {}),
+        ("cast = Cast <to = 99> (X) Y = Sum (cast, X)", {INT64: f"Sum 13 does not allow {INT64} as data_0"}),
         ("sizes = Shape (X) Y = Mul (X, sizes)", {
             each: f"Mul takes {each} and {INT64} of one type constraint, T" for each in (FLOAT, DOUBLE)
         }),

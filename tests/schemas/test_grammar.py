@@ -154,6 +154,7 @@ def test_whether_something_is_given():
     ("parse", "text", "why"),
     [
         (parse_pattern, "", "'(' is missing in '' before 'its end'"),
+        (parse_pattern, "(a b)", "')' is missing in '(a b)' before 'b'"),
         (parse_pattern, "(a", "')' is missing in '(a' before 'its end'"),
         (parse_pattern, "(N, ..., C, ...)", "'(N, ..., C, ...)' has two runs of sizes in one list"),
         (parse_pattern, "(C = 1, N)", "only the last sizes before a run can be left out, unlike in '(C = 1, N)'"),

@@ -169,6 +169,7 @@ BROKEN = {
     "S213": (edited(("doc: Scales.", "doc: ' '")), None, None),
     "S214 none": (DEPRECATED, "S214 4:3", ""),
     "S214 unknown": (replaced("Mull"), "S214 6:16", "did you mean Mul"),
+    "S214 of another domain": (replaced("Binarizer"), "S214 6:16", ""),
     "S214 not deprecated": (
         edited(
             ("- since: 2\n", "- since: 2\n  replacement: Mul\n"), ("  like: 2\n", "  like: 2\n  replacement: null\n")
@@ -620,6 +621,14 @@ def test_s220_to_s223_examples(text, found, tmp_path):
     assert [f"{each.code} {each.place.removeprefix(f'{path}:')}" for each in lint_all([tmp_path])] == found
 
 
+def test_s220_asks_for_examples_of_one_file_where_one_of_those_beside_it_has_them(tmp_path):
+    for name, more in (("Scale", ""), ("Other", ""), ("Turn", EXAMPLES + BFLOAT16 + AXIS)):
+        write(tmp_path, CONSTRAINED.replace("Scale", name) + more, name)
+        (target,) = select_operators([tmp_path / "com.acme" / "Scale.yaml"]).targets
+        found = check_target(target, lambda families: Hooks(None, None, None)).findings
+        assert ("S220" in codes(found)) == (name == "Turn")
+
+
 def test_s220_asks_for_an_example_that_is_still_to_be_filled_in(tmp_path):
     for line, found in (("#: examples: show what it does", ["S220"]), ("# examples", [])):
         write(tmp_path, f"{CONSTRAINED}  {line}\n")
@@ -670,6 +679,10 @@ def test_s240_names_the_first_types_of_a_kind(tmp_path):
     write(tmp_path, (KINDS % "string").replace("floats, int8, uint8", "floats, int8, unsigned_ints"))
     (finding,) = [each for each in lint_all([tmp_path]) if "unsigned" in each.message]
     assert finding.help == "add one from version 1 on, with uint16 or uint32 or uint64 or uint8"
+    text = (KINDS % "string").replace("U: [float, int8]", "U: [float, int8, bool]")
+    write(tmp_path, text)
+    (finding,) = [each for each in lint_all([tmp_path]) if "bool" in each.help]
+    assert finding.place.endswith(f"Scale.yaml:9:{text.splitlines()[8].index('[float, int8, bool]') + 1}")
 
 
 def test_s220_asks_for_examples_where_others_have_them(tmp_path):
@@ -775,6 +788,12 @@ def test_s222_does_not_ask_for_an_attribute_without_effect(tmp_path):
     assert codes(lint_all([tmp_path])) == ["S222"]
 
 
+def test_a_version_that_does_not_say_what_changed_is_told_alone(tmp_path):
+    parts = "  doc: It is.\n  inputs: [{name: X, type: tensor(float), doc: values}]\n"
+    write(tmp_path, f"operator: Scale\nfamily: acme\nversions:\n- since: 2\n{parts}- since: 1\n{parts}")
+    assert codes(lint([tmp_path])) == ["S104"]
+
+
 def test_s224_and_s225_kernels_and_versions_agree(tmp_path):
     write(tmp_path)
     first, second = ("com.acme", "Scale", 1), ("com.acme", "Scale", 2)
@@ -782,6 +801,7 @@ def test_s224_and_s225_kernels_and_versions_agree(tmp_path):
     other = ("com.acme", "Other", 0)
     assert lint([tmp_path], None, [("org.acme", "Other", 0)]) == []
     assert codes(lint([tmp_path], None, [other])) == ["S224", "S224", "S225"]
+    assert codes(lint([tmp_path], None, [other, ("", "Softmax", 99)])) == ["S224", "S224", "S225"]
     assert codes(lint([tmp_path], None, [second])) == ["S224"]
     assert lint([tmp_path], None, [("com.acme", "Scale", 0)]) == []
     assert codes(lint([tmp_path], None, [first, ("com.acme", "Scale", 3)])) == ["S225"]
@@ -854,7 +874,9 @@ def test_hooks_are_asked_for_by_the_families_of_the_standard_that_are_checked(tm
         write(tmp_path / domain, text, domain=domain)
         check_target(folder_of_domains(tmp_path / domain), hooks_of)
         check_target(select_operators([tmp_path / domain / domain]).targets[0], hooks_of)
-    assert asked == [set(), set(), {*FAMILIES}, {"pool"}]
+    write(tmp_path / "ai.onnx", text)
+    check_target(folder_of_domains(tmp_path / "ai.onnx"), hooks_of)  # of both domains
+    assert asked == [set(), set(), {*FAMILIES}, {"pool"}, {*FAMILIES}]
 
 
 def test_of_very_many_findings_the_first_are_shown(tmp_path, monkeypatch):

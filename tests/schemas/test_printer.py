@@ -204,3 +204,13 @@ def test_a_formula_is_folded_where_its_line_would_be_too_long(length, tmp_path):
     assert max(map(len, lines)) <= 120
     path.write_text(printed)
     assert load_operator(path, load_sets(FOLDER / "types.yaml")).docs[-1].formula == formula
+
+
+def test_a_formula_of_which_a_line_cannot_stand_in_a_block_reads_back_the_same(tmp_path):
+    formula = "a \x07 b\nc"
+    text = SCALE.replace("  doc: Scales.\n", f"  doc: Scales.\n  formula: {json.dumps(formula)}\n", 1)
+    (tmp_path / "com.acme").mkdir()
+    path = tmp_path / "com.acme" / "Scale.yaml"
+    path.write_text(text)
+    path.write_text(dump_operator(load_operator(path, load_sets(FOLDER / "types.yaml"))))
+    assert load_operator(path, load_sets(FOLDER / "types.yaml")).docs[-1].formula == formula

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from opset.errors import SchemaError
 from opset.schemas.yaml.reader import (
+    MAX_DEPTH,
     MAX_FINDINGS,
     MAX_KEY,
     MAX_MESSAGE,
@@ -142,6 +143,7 @@ SAID = [
     ("a: 1\n\u00a0\u00a0b: c: 2\n".encode(), "indent with blanks: the line has U+00A0"),
     (b"a: {b: > 0}\n", "put text that begins with a sign in quotes: '> 0'"),
     (b"a: |\n  b\n  \tb\nc: 1\nd: {b: > 0}\n", "put text that begins with a sign in quotes: '> 0'"),
+    (b"[" * (MAX_DEPTH + 2) + b"]" * (MAX_DEPTH + 2), f"more than {MAX_DEPTH} levels are nested here"),
     (b"\ta: 1\nb: 2\n", "indent with blanks: the line has a tab"),
 ]
 

@@ -53,6 +53,7 @@ def schema_of(*attributes, types=None):
         (ADD, {"inputs": [FLOAT, INT64]}, [signature.TIED_TYPES]),
         (ADD, {"inputs": [FLOAT, None], "outputs": [INT64]}, [signature.TIED_TYPES]),
         (ADD, {"inputs": [None, None], "outputs": ["tensor(string)"]}, [signature.OUTPUT_TYPE]),
+        (ADD, {"inputs": ["tensor(string)"] * 2}, [signature.INPUT_TYPE] * 2),
         (ADD, {"attributes": {"axis": "int"}}, [signature.UNKNOWN_ATTRIBUTE]),
         (CLIP, {"inputs": [FLOAT, "", FLOAT]}, []),
         (DROPOUT, {"inputs": [FLOAT, "tensor(double)"], "outputs": [FLOAT, ""]}, []),

@@ -104,7 +104,7 @@ def test_two_demands_are_met_together_if_they_can_be(one, other, met):
          "x", Demand(choices=("a", "b", "ax"))),
         ("(float[4] x, float[4] m) => (float[A] y) { s = Add (x, m) t = Softmax (s) y = Abs (t) }", "m",
          Demand(mask=True)),
-        ("(int64[4] x) => (bool[A] y) { y = Cast <to = 9> (x) }", "x", Demand(0, 1)),
+        ("(int64[4] x) => (bool[A] y) { y = Cast <saturate = 1, to = 9> (x) }", "x", Demand(0, 1)),
         ("(float[4, 3] x, int64[2] n) => (float[A, B] y) { y = CenterCropPad (x, n) }", "n",
          Demand(low=1, bounds=(7, 6))),
         ("(float[4, 3] x, int64[1] n) => (float[A, B] y) { y = CenterCropPad <axes = [1]> (x, n) }", "n",

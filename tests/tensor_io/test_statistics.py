@@ -25,6 +25,7 @@ LONG = np.tile(np.array([1, -3, 5], np.float32), PIECE)  # three pieces
         (np.array([-1e300, 1e300]), (-1e300, 1e300, 0, None, 0, 0)),
         (np.array([1.5e308, 1.5e308]), (1.5e308, 1.5e308, None, None, 0, 0)),
         (LONG, (-3, 5, 1, math.sqrt(32 / 3), 0, 0)),
+        (np.repeat(np.float32([2, 1, 3]), PIECE), (1, 3, 2, math.sqrt(2 / 3), 0, 0)),
         (np.where(np.arange(LONG.size) % PIECE == 1, np.nan, LONG)[::-1], (-3, 5, 1, math.sqrt(32 / 3), 3, 0)),
     ],
 )

@@ -57,6 +57,12 @@ def test_small_models_have_few_nodes_and_elements(text, small):
     assert drawing(text).is_small == small
 
 
+def test_an_input_that_has_a_default_is_not_drawn():
+    inputs = drawing("(float[2] x, float[2] w, float[2] v) => (float[2] y) <float[2] w = {1, 2}> { y = Sum (x, w, v) }")
+    assert inputs.draw({}, 1).feeds.keys() == {"x", "v"} == inputs.complete({}, 1).keys()
+    assert inputs.complete({"w": np.array([3, 4], np.float32)}, 1).keys() == {"x", "v"}
+
+
 def test_the_numbers_of_a_model_are_found():
     text = f"""(float[2] x, bool c) => (float[2] y)
         <float[2] w = {{0.5, 0}}, int64[1] i = {{3}}, float[17] many = {{{", ".join(["9"] * 17)}}}> {{

@@ -281,6 +281,16 @@ def test_a_dropout_is_compared_in_the_runs_in_which_it_drops_nothing():
         assert "random" in opset.verify(lonely, lonely, data=data).outputs[0].why
 
 
+@pytest.mark.parametrize("sizes", [(1, 40), (0, 40)])
+def test_the_smallest_output_says_how_often_a_dropout_is_drawn_again(sizes):
+    text = HEAD + "(float[{0}] x, float[{1}] w, float r, bool t) => (float[{0}] y, float[{1}] z) {{ {2} {3} }}"
+    both = "y = Dropout <seed = 7> (x, r, t)", "z = Dropout <seed = 7> (w, r, t)"
+    one = model(text.format(*sizes, *both))
+    x, w = (np.ones(size, np.float32) for size in sizes)
+    found = opset.verify(one, one, data=[{"x": x, "w": w, "r": np.float32(0.25), "t": np.array(True)}])
+    assert found.same and ["random" in each.why for each in found.outputs] == [size > 0 for size in sizes]
+
+
 def test_interfaces_are_matched_by_name_or_position_or_refused():
     one, other = (model(HEAD + f"(float[2] {a}) => (float[2] y) {{ y = Neg ({a}) }}") for a in "ab")
     found = opset.verify(one, other)

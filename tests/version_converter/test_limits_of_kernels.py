@@ -246,6 +246,7 @@ def test_a_type_that_a_runtime_casts_is_taken():
 TOPK = "float[8] x) => (float[2] y, int64[2] i) <int64[1] k = {2}> { y, i = TopK (x, k)"
 SPLIT = "float[8] x, int64[2] s) => (float[4] y, float[4] z) { y, z = Split (x, s)"
 
+HALVES = "float[8] x) => (float[4] y, float[4] z) <int64[2] s = {{4, {}}}> {{ y, z = Split (x, s)"
 BRANCHES = """float[2] x, bool c) => (float[2] y) {{ y = If (c) <then_branch = t () => (a) {{ a = {} }},
     else_branch = e () => (b) {{ b = Neg (x) }}>"""
 
@@ -268,6 +269,8 @@ BRANCHES = """float[2] x, bool c) => (float[2] y) {{ y = If (c) <then_branch = t
          "it takes inputs of rank 1, and the node's is not known"),
         (TOPK, {"values": {"K": 2}}, ""), (TOPK, {"values": {"K": 1}}, "the elements of 'K' have to be 1"),
         (TOPK, {"values": {"K": "small"}}, ""), (TOPK, {"values": {"X": 0}}, "the elements of 'X' have to be 0"),
+        (HALVES.format(4), {"values": {"split": 4}}, ""),
+        (HALVES.format(3), {"values": {"split": 4}}, "the elements of 'split' have to be 4"),
         (TOPK, {"constant_inputs": {"K"}}, ""), (TOPK, {"constant_inputs": {"X"}}, ("'X' has to be constant", (0,))),
         (SPLIT, {"constant_inputs": {"input", "split"}}, ("'input', 'split' have to be constant", (0, 1))),
         (SPLIT, {"constant_inputs": {STATED_ALONE}}, ("'split' has to be constant", (1,))),

@@ -135,7 +135,7 @@ class JoinedFolder(Folder):
         Args:
             taken: The locations that the whole model has.
         """
-        inside = {location for location in taken if not leads_out(location)}
+        inside = {*taken}
         located, moved = dict[str, str](), dict[str, str]()
         for location, origin in self._located.items():
             new = location

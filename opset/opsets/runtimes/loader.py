@@ -242,8 +242,7 @@ class _TableReader(Fields):
     def _fault(self, node: YamlNode) -> dict[str, Any]:
         """Return one fault of an operator."""
         fields = self.mapping(node, FAULT_KEYS, ("result", "gives"))
-        of_entries = {key: each for key, each in fields.items() if key in ENTRY_KEYS}
-        fault = self._values_of(of_entries, "") | self._since_until(fields)
+        fault = self._values_of(fields, "") | self._since_until(fields)
         for key in NAMES_IN_FAULTS:
             if key in fields:
                 fault[key] = [*map(self.name, self._list(fields[key]))]

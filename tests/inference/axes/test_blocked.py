@@ -151,6 +151,13 @@ BLOCKED = [
             body = b (float[4] t) => (float[4] o, float[4] p) { o = Neg(t)  p = Abs(t) }> (x) }"""),
     ("data 'w' does not have it, and another input does",
      "(float[4,3] x, float[3,3] w) => (float[3,3] y) { y = Transpose(w, x) }"),
+    ("the rank of what it scans is not known", """(float[4,3] x) => (float[3,4] y) { q = SequenceConstruct(x)
+        y = Scan <num_scan_inputs = 1, body = b (float[4] t) => (float[4] o) { o = Neg(t) }> (q) }"""),
+    ("not followed into the graphs of this operator", """(float[4,3] x) => (float[4,3] y) {
+        y = Relu <body = b (float[4,3] t) => (float[4,3] o) { o = Neg(t) }> (x) }"""),
+    ("nothing is known of its body", """(float[4,3] x, float[3] c) => (float[4,3] y) <int64 m = {3}> {
+        y = Loop (m, c, x) <body = b (int64 i, bool go, float[4,3] h) => (bool on, float[4,3] o) {
+            on = Identity(go)  o = Neg(h) }> }"""),
     ("nothing is known of its graphs", """(float[4,3] x, float[3] c) => (float[4,3] y) {
         y = If (c) <then_branch = t () => (float[4,3] a) { a = Neg(x) },
                     else_branch = e () => (float[4,3] b) { b = Abs(x) }> }"""),
