@@ -434,6 +434,8 @@ REFUSED = [
      "(float[2,3] x) => (float[] y) { c = Relu(x)  y = TensorScatter<axis=-2>(c, c) }"),
     (23, 22, "C103", "5 features cannot be divided into 2",
      "(float[1,2,5] q) => (float[] y) { y = Attention<q_num_heads=2, kv_num_heads=2>(q, q, q) }"),
+    (23, 22, "C103", "5 features are rotated, and they make no pairs",
+     "(float[1,2,3,5] x, float[5,2] c, int64[1,3] p) => (float[] y) { y = RotaryEmbedding(x, c, c, p) }"),
     (23, 22, "C103", "rotary_embedding_dim 3: rotary_embedding_dim is even",
      "(float[1,2,3,4] x, float[1,3,1] c) => (float[] y) { y = RotaryEmbedding<rotary_embedding_dim=3>(x, c, c) }"),
 ]  # fmt: skip

@@ -161,6 +161,8 @@ REFUSED = [
      '(float[1,65540,2,2] x) => (float[] y) { y = DepthToSpace<blocksize=2, mode="CRD">(x) }'),
     (6, 5, "C204", "the count 2049",
      "(float[1] x) => (float[] y) <int64[1] r = {2049}> { y = Tile(x, r) }"),
+    (10, 9, "C103", "the batch and the time are the first two axes",
+     "(float[2] x, int64[2] l) => (float[] y) { y = ReverseSequence(x, l) }"),
     (10, 9, "C103", "time_axis 1: batch_axis is 0 and time_axis is 1",
      "(float[2,3] x, int64[2] l) => (float[] y) { y = ReverseSequence<batch_axis=1, time_axis=1>(x, l) }"),
     (14, 13, "C103", "too few for a matrix",

@@ -328,6 +328,9 @@ def test_unpooling_goes_below_9(check, refused, to):
 REFUSED = [
     (9, 8, "C103", "kernel [2, 2], strides [1, 1] and pads [0, 0, 0, 0] do not fit",
      "(float[1,1,4] x, int64[1,1,4] i) => (float[] y) { y = MaxUnpool<kernel_shape=[2,2]>(x, i) }"),
+    *((version, version - 1, "C103", "kernel [2, 2], strides [1, 1], dilations [2, 2] and pads [0, 0, 0, 0] do not fit",
+       f"(float[1,1,8] x) => (float[] y) {{ y = {name}<kernel_shape=[2,2], dilations=[2,2]>(x) }}")
+      for version, name in ((19, "AveragePool"), (10, "MaxPool"))),
     (19, 18, "C103", "len(dilations) = 1",
      "(float[1,1,8,8] x) => (float[] y) { y = AveragePool<kernel_shape=[2,2], dilations=[2]>(x) }"),
     (19, 18, "C204", "only padding",

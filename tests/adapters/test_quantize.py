@@ -574,6 +574,13 @@ REFUSED = [
         21,
         20,
         "C202",
+        "'x' is float8e5m2 and 'x_scale' is float, a combination that version 20 does not take",
+        "(float8e5m2[2,4] x, float[2,2] s) => (float[] y) { y = DequantizeLinear<axis=1, block_size=2>(x, s) }",
+    ),
+    (
+        21,
+        20,
+        "C202",
         "cannot compute in parts",
         "(float[4,2] x, float[2,2] s, float8e4m3fn[2,2] z) => (float8e4m3fn[] y) { y = QuantizeLinear<axis=0, "
         "block_size=2>(x, s, z) }",

@@ -771,6 +771,9 @@ def test_antialiasing_in_double_is_exact_in_double(sizes):
 
 
 REFUSED = [
+    (18, 17, "C207", "antialias is 1, and a size is not known",
+     '(float[1,1,N,4] x) => (float[] y) <int64[4] z = {1, 1, 2, 2}> { '
+     'y = Resize<mode="linear", antialias=1, keep_aspect_ratio_policy="not_larger">(x, , , z) }'),
     (18, 17, "C205", "the input 'sizes' ('z') is computed at run time",
      '(float[4,4] x, int64[2] z) => (float[] y) { y = Resize<mode="linear", antialias=1>(x, , , z) }'),
     (18, 17, "C205", "the input 'sizes' ('z') is computed at run time",  # and the size of one axis is known

@@ -1,5 +1,7 @@
 """Operators of one's own: a rule in their YAML, a function in an inference.py beside it, or one in Python."""
 
+from types import SimpleNamespace
+
 import pytest
 from onnx import parser
 
@@ -7,6 +9,7 @@ from opset import InferenceError, UsageError, infer
 from opset.extend import Violation
 from opset.inference import registration as inference
 from opset.inference.building.ml_outputs import MAX_RANK, tensor_length
+from opset.inference.engine.outcomes import problems_of
 from opset.inference.registration import LAYER, registered_rules
 from opset.model import proto as pb
 from opset.opsets.hooks import unregister
@@ -227,3 +230,8 @@ def clip(call):
         assert [each.code for each in found.findings] == ["I201"] * told
         strict = infer(parser.parse_model(text.format(bound, domain)), schemas=(tmp_path,), strict=True)
         assert [each.code for each in strict.findings] == ["I201"]
+
+
+def test_a_bug_of_the_package_is_no_malformed_node():
+    with pytest.raises(AssertionError, match="a bug"):
+        problems_of(SimpleNamespace(schema=None), AssertionError("a bug"), SimpleNamespace(is_ours=True))

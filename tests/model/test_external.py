@@ -404,6 +404,17 @@ def test_it_may_be_linked(path, tmp_path, monkeypatch):
     assert listing(tmp_path / "out") == ["out.onnx", "sub/more"]
 
 
+def test_a_file_that_is_exchanged_while_it_is_linked_gets_no_name(path, tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "other").write_bytes(b"of somebody else")
+    link = os.link
+    monkeypatch.setattr(os, "link", lambda _, target, **how: link(tmp_path / "other", target, **how))
+    with pytest.raises(UsageError) as caught:
+        changed(path).save(tmp_path / "out" / "out.onnx", external="link")
+    assert (caught.value.code, caught.value.why) == ("U104", "the file was exchanged meanwhile")
+    assert listing(tmp_path / "out") == []
+
+
 def test_one_file_by_two_names_is_copied_once(tmp_path):
     (tmp_path / "out").mkdir()
     locations = {"a": "weights", "b": "./weights", "c": "more"}

@@ -221,6 +221,15 @@ def test_external_data_goes_with_the_model(memory):
             model.save("memory://out/x.onnx", external=mode)
 
 
+def test_external_data_behind_a_url_is_not_linked(memory, tmp_path):
+    memory.pipe_file("/in/m.onnx", external_model("w.bin"))
+    memory.pipe_file("/in/w.bin", b"0123456789abcdef")
+    with pytest.raises(UsageError) as caught:
+        opset.load("memory://in/m.onnx").save(tmp_path / "x.onnx", external="link")
+    assert (caught.value.code, caught.value.why) == ("U103", "it is behind a URL, and cannot be linked")
+    assert not [*tmp_path.iterdir()]
+
+
 @pytest.mark.parametrize(
     "location", ["../secret", "/etc/passwd", "file:///etc/passwd", "a/../../b", "x?y", "a\\b", "%2e%2e/b"]
 )

@@ -168,6 +168,14 @@ def test_a_node_that_does_not_fit_is_an_error(schemas, nodes, code, why):
     assert caught.value.findings[0].help or code == "R203"
 
 
+def test_a_body_that_cannot_be_read_is_told(schemas):
+    (schemas / "com.example" / "Mix.yaml").write_text(MIX.replace("Y = Abs (X)", "Y = Abs X"))
+    with pytest.raises(RunError) as caught:
+        evaluate(schemas, 'y = com.example.Mix <mode = "newer"> (x)', opset_version=9)
+    assert caught.value.code == "R201" and caught.value.findings[0].help == "opset lint says where"
+    assert caught.value.why.startswith("com.example Mix 1: its function body cannot be read: ")
+
+
 def test_errors_in_a_body_name_the_node_that_is_computed_by_it(schemas):
     with pytest.raises(RunError) as caught:
         evaluate(schemas, "y = com.example.Mix (x, b)", b=(1, 2, 3), declared="float[N] x, float[M] b")

@@ -162,8 +162,6 @@ def average_pool_10_down(op: Builder, node: Node) -> Result:
     axes = len(kernel)
     strides = node.attr("strides", [1] * axes)
     pads = list(node.attr("pads", [0] * (2 * axes)))
-    if len(strides) != axes or len(pads) != 2 * axes:
-        raise Refusal("C103", f"kernel {kernel}, strides {strides} and pads {pads} do not fit")
     valid = node.attr("auto_pad") == "VALID"
     more = _more_padding(node, kernel, strides, [0] * (2 * axes) if valid else pads)
     if not any(more):
