@@ -214,6 +214,10 @@ SIGNATURES = {
         "(optional(float[2]) x) => (float[1] y)", "(float[2] x) => (float[1] y)", "MAJOR",
         [("input-narrowed", "input 'x'")],
     ),
+    "an input of another type has to be something": (
+        "(optional(float[2]) x) => (float[1] y)", "(string[2] x) => (float[1] y)", "MAJOR",
+        [("input-narrowed", "input 'x'"), ("input-type", "input 'x'")],
+    ),
     "values of a map": (
         "(map(int64, float[N]) x) => (float[1] y)", "(map(int64, double[N]) x) => (float[1] y)", "MINOR",
         [("input-type-widened", "input 'x'")],

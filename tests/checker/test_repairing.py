@@ -321,6 +321,11 @@ LEFT = {
         " else_branch = b () => (seq(float[2]) n) { n = SequenceConstruct (x) }> }",
         {},
     ),
+    "an inner type that one of two others has": (
+        "G212", HEAD + "main (float[2] x) => (float[3] x, float[2] y) { y = Relu (x) }",
+        {"graph.value_info[+]": {"name": "x", "type": {"tensor_type": {
+            "elem_type": 1, "shape": {"dim": [{"dim_value": 2}]}}}}},
+    ),
     "axes that a caller may replace": (
         "", HEAD + "main (float[3] x, int64 a) => (float[1, 3] y) <int64 a = {0}> { y = Unsqueeze (x, a) }", {},
     ),

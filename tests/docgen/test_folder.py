@@ -33,6 +33,13 @@ def test_files_that_are_no_longer_made_are_removed(tmp_path):
     assert (site / MANIFEST).read_text().splitlines()[1:] == ["html index.html", "json operators.json"]
 
 
+def test_a_file_that_is_a_new_one_where_case_does_not_count_is_not_removed(tmp_path):
+    write_documentation(tmp_path, "html", {"Relu.html": b"1", "Gone.html": b"2"}, False)
+    write_documentation(tmp_path, "html", {"relu.html": b"3"}, False)
+    assert (tmp_path / "Relu.html").exists() and not (tmp_path / "Gone.html").exists()
+    assert (tmp_path / "relu.html").read_bytes() == b"3"
+
+
 def test_a_folder_with_other_files_is_refused(tmp_path):
     (tmp_path / "index.html").write_text("mine")
     assert "--force" in refused("U102", tmp_path, "html", {"index.html": b"1"}, False)

@@ -410,6 +410,8 @@ def test_runs_first_differences_and_notes_of_one_model_and_of_several():
     (table,) = part.tables
     assert table.head[:2] == ["model", "output"] and [row[0].text for row in table.rows] == ["m.onnx", "n.onnx"]
     assert part.lines == ["m.onnx: noted"]
+    (part,) = verification_parts([("m.onnx", VERIFIED | {"outputs": []}), ("n.onnx", VERIFIED)])
+    assert len(part.texts) == 1 and part.texts[0].startswith("Bars count elements")
 
 
 def test_no_elements_have_no_bars():

@@ -826,9 +826,9 @@ def test_nodes_of_templates_are_counted_too(tmp_path):
 
 
 def test_limits_in_words_are_told(tmp_path):
-    entries = [{"types": {"T": ["float"]}, "notes": ["not on Sundays"], "values": {"scales": "no 0"}}]
-    file = runtime_file(tmp_path, takes(Relu=entries), opset=(7, 15))
-    conversion = plan_for(model_of("y = Relu (x)"), file)
+    entries = [{"types": {"T": ["float"]}, "notes": ["not on Sundays"], "values": {"scales": "no 0", "X": 2}}]
+    file = runtime_file(tmp_path, takes(Relu=entries, Constant=[{}]), opset=(7, 15))
+    conversion = plan_for(model_of("x = Constant <value = float[2] {2, 2}> () y = Relu (x)", given=""), file)
     assert conversion.notes == ["limits of npu 1.0 that are not checked: Relu: not on Sundays; scales: no 0"]
 
 

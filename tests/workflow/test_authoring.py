@@ -47,7 +47,7 @@ from opset.workflow.authoring.bump import (
     compare_with_lock,
     complete_version,
 )
-from opset.workflow.authoring.destinations import check_since, destination_of, next_version, split_name
+from opset.workflow.authoring.destinations import Destination, check_since, destination_of, next_version, split_name
 from opset.workflow.authoring.new import _choose_family, _find_original, _initial_document, new_operator, operator_text
 from opset.workflow.authoring.stubs import (
     WIDTH,
@@ -1078,3 +1078,16 @@ def main():
 
 if __name__ == "__main__":
     main()
+
+
+def test_operators_of_other_domains_are_none_of_a_domain(tmp_path):
+    for name in ("com.acme/Thin", "com.other/Narrow"):
+        (tmp_path / f"{name}.yaml").parent.mkdir()
+        (tmp_path / f"{name}.yaml").touch()
+    destination = Destination(tmp_path, tmp_path, "com.acme", False)
+    assert [each.name for each in destination.yaml_files()] == ["Thin.yaml"]
+    new = "opset new Narow --domain com.acme writes a new one"
+    for name, help in (("Thinn", "did you mean Thin?"), ("Narow", new), ("Narrow", "did you mean com.other.Narrow?")):
+        with pytest.raises(UsageError) as raised:
+            destination.read_operator(name, {})
+        assert raised.value.findings[0].help == help
