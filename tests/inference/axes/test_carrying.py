@@ -199,6 +199,9 @@ CARRIED = {
     "equal_matrices": (
         """(float[B,2,3] x) => (float[B,2,2] y) <int64[3] s = {B, 3, 2}> {
         c = ConstantOfShape <value = float[1] {3}> (s)  y = MatMul(x, c) }""", 0, 0),
+    "rows_by_stacked_matrices": (
+        """(float[B,3] x) => (float[2,B,2] y) <float[2,3,2] w = {1,2,3,4,5,6,7,8,9,10,11,12}> {
+        y = MatMul(x, w) }""", 0, 1),
     "rows_by_vector": (
         "(float[B,3] x) => (float[B] y) <float[3] v = {1, 2, 3}> { y = MatMul(x, v) }", 0, 0),
     "vector_by_columns": (
