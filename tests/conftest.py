@@ -10,10 +10,11 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from judges.conformance.coverage import pairwise
 from judges.conformance.validity import watch
-from tests.bounds import THOROUGH
+from tests.bounds import THOROUGH, draws
 
 # Hundreds of processes are started, and half of what the start of one takes is to compile the package anew. To compile
 # the tests with what pytest adds to their assertions takes fifteen seconds.
@@ -22,6 +23,10 @@ sys.dont_write_bytecode = False
 
 # What installed runtimes answer is kept for the tests of this run alone.
 os.environ["XDG_CACHE_HOME"] = os.path.join(tempfile.gettempdir(), f"opset-tests-{os.getuid()}")
+
+# No test bounds time, which hypothesis does unless it is told otherwise.
+settings.register_profile("opset", deadline=None, max_examples=draws(100))
+settings.load_profile("opset")
 
 FOLDER = Path(__file__).parent
 # A few modules of each package, chosen by the time of the processor that they take, about 40 s in all: without cases of

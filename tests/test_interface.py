@@ -519,7 +519,7 @@ def pairs_of_signatures(draw):
     return old, new
 
 
-@settings(max_examples=draws(1200), deadline=None)
+@settings(max_examples=draws(1200))
 @given(pairs_of_signatures())
 def test_the_level_is_that_of_all_cases(pair):
     level = compare_interfaces(*map(plain, pair)).level
@@ -593,7 +593,7 @@ def steps(draw):
     return chain
 
 
-@settings(max_examples=draws(1200), deadline=None)
+@settings(max_examples=draws(1200))
 @given(steps())
 def test_a_change_in_two_steps_is_no_greater_than_its_greater_step(chain):
     models = [drawn(each) for each in chain]
@@ -601,7 +601,7 @@ def test_a_change_in_two_steps_is_no_greater_than_its_greater_step(chain):
     assert rank(compare_interfaces(models[0], models[2]).level) <= max(map(rank, levels))
 
 
-@settings(max_examples=draws(300), deadline=None)
+@settings(max_examples=draws(300))
 @given(INTERFACES, st.permutations(["N", "M", "batch"]))
 def test_renamed_variables_are_no_change_and_a_model_is_itself(interface, names):
     old, new = drawn(interface), drawn(interface)
@@ -621,7 +621,7 @@ def test_renamed_variables_are_no_change_and_a_model_is_itself(interface, names)
     assert compare_interfaces(old, new).level == "NONE"
 
 
-@settings(max_examples=draws(300), deadline=None)
+@settings(max_examples=draws(300))
 @given(INTERFACES, INTERFACES, st.integers(0, 2**64 - 1))
 def test_the_version_that_follows_is_higher_and_the_lowest(first, second, bits):
     old = drawn(first)

@@ -223,7 +223,7 @@ NUMBERS = ["is_causal", "kv_num_heads", "q_num_heads", "left_window_size", "righ
 def test_malformed_nodes_are_refused_or_converted(build, attempt):
     ends = set()
 
-    @settings(max_examples=draws(80), deadline=None)
+    @settings(max_examples=draws(80))
     @given(
         st.sampled_from([(23, 25), (24, 23), (25, 23), (24, 25)]),
         st.dictionaries(st.sampled_from(NUMBERS), st.integers(-(2**63), 2**63 - 1)),

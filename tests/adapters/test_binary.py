@@ -256,7 +256,7 @@ def test_comparing_integers(check, kind, operator, to):
     check(make_node(operator, ["a", "b"], ["y"]), 9, to, {"a": a, "b": b}, expect=[expect])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=40),
     st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=40),

@@ -394,7 +394,7 @@ LISTS = ["directions", "scan_input_axes", "scan_output_axes", "scan_input_direct
 def test_malformed_attributes_are_refused_or_converted(build, attempt):
     ends = set()
 
-    @settings(max_examples=draws(100), deadline=None)
+    @settings(max_examples=draws(100))
     @given(
         st.sampled_from([(8, 9), (8, 21), (9, 8), (11, 8), (21, 8)]),
         st.integers(0, 2),

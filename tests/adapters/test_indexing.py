@@ -46,7 +46,7 @@ def test_gather_of_an_unknown_rank(check, refused):
     refused(make_node("Gather", ["x", "i"], ["y"], axis=-4), 11, 10, {"x": DATA}, "C103", {"i": np.array([-1])})
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.integers(-4, 3), max_size=6))
 def test_gather_any_indices(check, picks):
     picks = np.array(picks, np.int64)

@@ -158,7 +158,7 @@ def test_a_cast_needs_a_default_domain_that_has_types_as_numbers():
     assert ml.refused(ml.model_of(node, 4, "int32", ("int64",), default=6), 2).code == "C201"
 
 
-@settings(max_examples=draws(80), deadline=None)
+@settings(max_examples=draws(80))
 @given(st.data())
 def test_tables_give_the_same_down_and_up_again(data):
     domains = {

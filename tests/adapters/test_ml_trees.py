@@ -339,7 +339,7 @@ STYLES = {
 }
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(SEEDS, st.sampled_from(sorted(STYLES)), st.integers(2, 5))
 def test_classifiers_as_exporters_write_them(seed, style, classes):
     rng = random.Random(seed)
@@ -372,7 +372,7 @@ def test_classifiers_as_exporters_write_them(seed, style, classes):
         ml.assert_same(found, wanted, transform == "NONE" and kind == "float")
 
 
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(SEEDS)
 def test_any_regressor_gives_the_same_or_is_refused(seed):
     rng = random.Random(seed)
@@ -520,7 +520,7 @@ WHOLE = [
 ]
 
 
-@settings(max_examples=draws(300), deadline=None)
+@settings(max_examples=draws(300))
 @given(st.data())
 def test_whatever_attributes_hold_no_other_exception_escapes(data):
     whole, version = data.draw(st.sampled_from(WHOLE))

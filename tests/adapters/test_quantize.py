@@ -499,7 +499,7 @@ def test_convolutions_of_bytes(check, own, x, w, attributes, kinds, each):
         check(made, 10, 7, given, expect=own(made, 10, given, {"y": 2}), kinds={"y": 2})
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(
     st.lists(st.floats(-300, 300, width=32), min_size=6, max_size=6),
     st.lists(st.floats(2**-10, 2**10, width=32), min_size=3, max_size=3),
@@ -519,7 +519,7 @@ NUMBERS = ["axis", "block_size", "output_dtype", "precision", "saturate"]
 def test_malformed_nodes_are_refused_or_converted(build, attempt):
     ends = set()
 
-    @settings(max_examples=draws(100), deadline=None)
+    @settings(max_examples=draws(100))
     @given(
         st.sampled_from(["QuantizeLinear", "DequantizeLinear"]),
         st.sampled_from([(13, 12), (19, 13), (21, 20), (23, 22), (25, 10)]),

@@ -146,7 +146,7 @@ def test_bfloat16_is_computed_in_float(check, operator):
 def test_malformed_attributes_are_refused_or_converted(build, attempt):
     ends = set()
 
-    @settings(max_examples=draws(60), deadline=None)
+    @settings(max_examples=draws(60))
     @given_values(
         st.sampled_from(sorted(GATES)),
         st.dictionaries(st.sampled_from(["layout", "linear_before_reset"]), st.integers(-(2**63), 2**63 - 1)),

@@ -124,7 +124,7 @@ def test_what_version_10_does_not(refused, mode, coordinates, rounding, scales):
 def test_nearest_elements_are_the_same_at_10_or_it_refuses(converted, evaluate):
     ends = Counter()
 
-    @settings(max_examples=draws(60), deadline=None)
+    @settings(max_examples=draws(60))
     @given(
         coordinates=st.sampled_from([*COORDINATES, "tf_half_pixel_for_nn"]),
         rounding=st.sampled_from(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]),
@@ -314,7 +314,7 @@ def test_a_mode_of_coordinates_that_is_gone(check, refused, scales, rounding):
 def test_nearest_elements_stay_where_a_mode_is_gone_or_it_refuses(converted, evaluate):
     ends = Counter()
 
-    @settings(max_examples=draws(60), deadline=None)
+    @settings(max_examples=draws(60))
     @given(
         rounding=st.sampled_from(["floor", "round_prefer_floor"]),
         size=st.integers(1, 70),

@@ -161,7 +161,7 @@ def test_checking_devices_is_linear():
     st.lists(messages("DeviceConfigurationProto"), max_size=3),
     st.lists(messages("NodeDeviceConfigurationProto"), max_size=3),
 )
-@settings(max_examples=draws(200), deadline=None)
+@settings(max_examples=draws(200))
 def test_whatever_a_file_holds_gives_findings_alone(configurations, given):
     model = good_model("G721")
     model.configuration.extend(configurations)

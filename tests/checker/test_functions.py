@@ -211,7 +211,7 @@ def test_the_overloads_that_there_are_are_counted(count, known):
 
 
 @given(st.lists(messages("FunctionProto", 2), max_size=3), messages("GraphProto", 2), st.integers(0, 15))
-@settings(max_examples=draws(300), deadline=None)
+@settings(max_examples=draws(300))
 def test_whatever_a_file_holds_gives_findings_alone(functions, graph, ir_version):
     for function in functions[1:]:
         graph.node.add(

@@ -387,7 +387,7 @@ def test_each_name_that_is_not_utf8_is_found_once(name, code, place):
 
 
 @given(messages("GraphProto", 3), st.integers(0, 15))
-@settings(max_examples=draws(300), deadline=None)
+@settings(max_examples=draws(300))
 def test_whatever_a_file_holds_gives_findings_alone(graph, ir_version):
     model = pb.ModelProto(ir_version=ir_version, graph=graph, opset_import=[{"version": 17}])
     try:

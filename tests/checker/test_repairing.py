@@ -688,7 +688,7 @@ def test_data_in_folders_that_are_allowed_is_no_fault(tmp_path):
 
 
 @given(st.data())
-@settings(max_examples=draws(200), deadline=None)
+@settings(max_examples=draws(200))
 def test_any_bytes_are_repaired_or_refused(data):
     code = data.draw(st.sampled_from(sorted(code for code, each in fixtures().items() if "unseen" not in each)))
     raw = bytearray(bad_model(code))

@@ -258,7 +258,7 @@ SEEDS = [
 
 
 @given(st.sampled_from([each.SerializeToString() for each in SEEDS]), st.data())
-@settings(max_examples=draws(300), deadline=None)
+@settings(max_examples=draws(300))
 def test_no_bytes_give_anything_but_findings_or_a_model_error(data, drawn):
     changed = bytearray(data)
     for _ in range(drawn.draw(st.integers(1, 6))):

@@ -185,7 +185,7 @@ def test_checking_training_is_linear():
 
 
 @given(st.lists(messages("TrainingInfoProto", 2), max_size=3), messages("GraphProto", 2))
-@settings(max_examples=draws(200), deadline=None)
+@settings(max_examples=draws(200))
 def test_whatever_a_file_holds_gives_findings_alone(training, graph):
     model = pb.ModelProto(ir_version=8, training_info=training, graph=graph)
     try:

@@ -368,7 +368,7 @@ def test_the_work_is_linear_in_graphs_and_outputs():
 
 
 @given(st.integers(0, 2**20), st.integers(1, 3))
-@settings(max_examples=draws(200), deadline=None)
+@settings(max_examples=draws(200))
 def test_any_cut_of_a_random_graph_gives_the_values_of_the_whole(seed, outputs):
     draw = np.random.default_rng(seed)
     count = int(draw.integers(3, 12))

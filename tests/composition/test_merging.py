@@ -485,7 +485,7 @@ def test_the_work_is_linear_in_the_functions(monkeypatch):
 
 
 @given(st.integers(0, 2**20))
-@settings(max_examples=draws(160), deadline=None)
+@settings(max_examples=draws(160))
 def test_parts_of_a_random_graph_merged_give_the_whole(seed):
     draw = np.random.default_rng(seed)
     count = int(draw.integers(3, 12))

@@ -192,7 +192,7 @@ VALUES = {
 PART = st.sampled_from(sorted(VALUES)).flatmap(lambda facet: st.sampled_from(VALUES[facet]).map(f"{facet}:{{}}".format))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.sampled_from(("", "", "-")), PART).map("".join), min_size=1, max_size=3))
 def test_drawn_facets_find_exactly_the_versions_for_which_all_hold(search, parts):
     query = " ".join(parts)

@@ -218,7 +218,7 @@ def test_numbers_that_are_no_sizes_do_not_mix_in():
 # Agreement with plain integers
 
 
-@settings(max_examples=draws(300), deadline=None)
+@settings(max_examples=draws(300))
 @given(TREES, VALUES)
 def test_substitution_agrees_with_plain_integers(tree, values):
     size, number = size_of(tree), number_of(tree, values)
@@ -228,7 +228,7 @@ def test_substitution_agrees_with_plain_integers(tree, values):
         assert "/" in str(size)
 
 
-@settings(max_examples=draws(200), deadline=None)
+@settings(max_examples=draws(200))
 @given(TREES, VALUES, st.sampled_from(NAMES))
 def test_variables_may_be_substituted_one_after_another(tree, values, first):
     size = size_of(tree)
@@ -241,7 +241,7 @@ def test_variables_may_be_substituted_one_after_another(tree, values, first):
         assert "/" in str(size)
 
 
-@settings(max_examples=draws(300), deadline=None)
+@settings(max_examples=draws(300))
 @given(TREES)
 def test_texts_are_read_as_they_were_meant(tree):
     size = size_of(tree)
@@ -249,7 +249,7 @@ def test_texts_are_read_as_they_were_meant(tree):
     assert parse_size(str(size)) == size
 
 
-@settings(max_examples=draws(300), deadline=None)
+@settings(max_examples=draws(300))
 @given(TREES, st.permutations(ODD_NAMES) | st.lists(st.text(max_size=6), min_size=3, max_size=3, unique=True))
 def test_names_need_not_be_identifiers(tree, names):
     size = size_of(tree, names)
@@ -271,7 +271,7 @@ def test_a_name_stands_in_quotes_only_inside_of_a_size():
     assert parse_size("floor") == variable("floor") and parse_size("N + 2*max") == 2 * variable("max") + N
 
 
-@settings(max_examples=draws(300), deadline=None)
+@settings(max_examples=draws(300))
 @given(TREES, TREES, VALUES)
 def test_bounds_and_comparisons_are_true_of_all_values(left, right, values):
     a, b = size_of(left), size_of(right)

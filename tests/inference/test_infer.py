@@ -635,7 +635,7 @@ def test_training_graphs_are_inferred():
     assert written.output[0].type.tensor_type.shape.dim[0].dim_param == "2*N"
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(st.lists(st.sampled_from(["Relu", "NonZero", "Transpose", "Concat", "Shape", "Tile"]), max_size=8))
 def test_writing_is_idempotent_and_deterministic(operators):
     """Whatever was written is confirmed by the next inference."""

@@ -47,7 +47,7 @@ def same(left, right):
     return left.tolist() == right.tolist() if left.dtype == object else left.tobytes() == right.tobytes()
 
 
-@settings(max_examples=draws(150), deadline=None)
+@settings(max_examples=draws(150))
 @given(arrays())
 def test_a_tensor_of_an_array_holds_it_to_the_bit(array):
     tensor = tensor_of("x", array)

@@ -463,7 +463,7 @@ def test_a_file_that_shrinks_while_it_is_loaded(tmp_path, monkeypatch):
     assert caught.value.code == "M105"
 
 
-calm = settings(max_examples=draws(300), deadline=None, suppress_health_check=list(HealthCheck))
+calm = settings(max_examples=draws(300), suppress_health_check=list(HealthCheck))
 
 
 def is_refused_or_kept(content):

@@ -110,7 +110,7 @@ def model(seed):
 
 
 models = st.integers(0, 2**64).map(model)
-many = settings(max_examples=draws(400), deadline=None, suppress_health_check=list(HealthCheck))
+many = settings(max_examples=draws(400), suppress_health_check=list(HealthCheck))
 
 
 def plain(message):
@@ -137,7 +137,7 @@ def test_a_changed_model_keeps_all_that_was_not_changed(data):
     assert plain(onnx.ModelProto.FromString(ours.SerializeToString())) == touched(data)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, suppress_health_check=list(HealthCheck))
 @given(models)
 def test_the_same_holds_for_files_that_stay_on_disk(tmp_path, data):
     with pytest.MonkeyPatch.context() as patch:
@@ -211,7 +211,6 @@ BIG, SMALL = bytes(LARGE), b"\1\2\3\4"
 @example([(9, BIG), (9, SMALL)])
 @example([(9, BIG), (9, b"")])
 @example([(4, BIG), (4, SMALL), (4, BIG)])
-@settings(deadline=None)
 def test_fields_that_stand_twice_keep_their_order(fields):
     data = in_tensor(*(delimited(number, content) for number, content in fields))
     attribute = b"".join(delimited(5, delimited(number, content)) for number, content in fields)

@@ -101,7 +101,7 @@ def _is_plain(text):
 
 @pytest.mark.parametrize("name", ["ModelProto", "GraphProto", "FunctionProto", "NodeProto"])
 def test_whatever_a_message_holds(name):
-    @settings(max_examples=50, deadline=None, suppress_health_check=[*HealthCheck])
+    @settings(max_examples=50, suppress_health_check=[*HealthCheck])
     @given(messages(name))
     def same(message):
         assume(name != "ModelProto" or message.HasField("graph") or message.HasField("ir_version"))
@@ -164,7 +164,7 @@ def test_numbers():
         assert "raw_data" not in again(node)
 
 
-@settings(max_examples=draws(100), deadline=None, suppress_health_check=[*HealthCheck])
+@settings(max_examples=draws(100), suppress_health_check=[*HealthCheck])
 @given(np_floats=pytest.importorskip("hypothesis.extra.numpy").arrays(np.float32, 5))
 def test_floats_have_the_digits_that_read_back(np_floats):
     tensor = sent(numpy_helper.from_array(np_floats, "w"))

@@ -483,7 +483,7 @@ def with_plain_nan(message):
     return message
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(messages("ModelProto", depth=4), st.sampled_from([PROTOBUF_TEXT, JSON]))
 def test_every_model_is_read_back(message, syntax):
     message.ir_version = 8
@@ -497,7 +497,7 @@ def test_every_model_is_read_back(message, syntax):
 
 
 @pytest.mark.filterwarnings("ignore:invalid:DeprecationWarning")
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(st.data(), st.sampled_from([PROTOBUF_TEXT, JSON]))
 def test_damaged_text_is_a_model_or_an_error(data, syntax):
     message = data.draw(messages("ModelProto", depth=2))

@@ -612,13 +612,13 @@ def graph(draw, inner=None):
 GRAPH = graph(graph(graph()))
 
 
-@settings(max_examples=draws(150), deadline=None)
+@settings(max_examples=draws(150))
 @given(GRAPH)
 def test_generated_graphs(text):
     agree("graph", text)
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(60))
 @given(
     st.lists(ATTRIBUTE | PLAIN | PLAIN.map("{}: float".format), max_size=3), st.lists(VALUE_INFO, max_size=3), node()
 )
@@ -629,7 +629,7 @@ def test_generated_functions(attributes, values, node):
     agree("model", f'<ir_version: 9> g () => () {{}} {function} <domain: "d"> {function}')
 
 
-@settings(max_examples=draws(200), deadline=None)
+@settings(max_examples=draws(200))
 @given(st.integers(1, 0x7F7FFFFE), st.integers(0, 60), st.sampled_from("0149"))
 def test_numbers_close_to_the_middle_of_two_floats(pattern, zeros, last):
     below, above = struct.unpack("<ff", struct.pack("<II", pattern, pattern + 1))
@@ -645,7 +645,7 @@ MARKS = [*'()[]{}<>=,:.@?"#-;', *'=>| |1|1.5|x|float|seq|"s"|inf|é|int|graph|@x
 EDITS = st.lists(st.tuples(st.integers(0, 200), st.integers(0, 3), st.sampled_from(MARKS)), max_size=3)
 
 
-@settings(max_examples=draws(400), deadline=None)
+@settings(max_examples=draws(400))
 @given(st.sampled_from(READ_ALIKE), EDITS)
 def test_damaged_text_gives_an_error_or_what_the_oracle_reads(case, edits):
     kind, text = case

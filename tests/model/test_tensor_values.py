@@ -66,7 +66,7 @@ def test_the_table_of_types():
 
 
 @by_name
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_raw_data(data_type, data):
     unit = 48 if ELEMENTS[data_type].bits == 6 else 16
@@ -278,7 +278,7 @@ def test_a_tensor_is_whole_with_the_data_that_stays_in_the_file():
 
 
 @pytest.mark.parametrize("data_type", FLOATS, ids=[NAMES[number] for number in FLOATS])
-@settings(max_examples=draws(200), deadline=None)
+@settings(max_examples=draws(200))
 @given(value=st.floats(width=64, allow_nan=False) | st.floats(-8, 8) | st.floats(-500, 500, width=16))
 def test_floats_are_rounded_to_the_nearest_even(data_type, value):
     dtype = helper.tensor_dtype_to_np_dtype(data_type)

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper, parser
 
@@ -546,7 +546,6 @@ def test_bytes_that_are_no_model_are_refused(data):
 # Laws.
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(
     st.lists(st.sampled_from(["Neg", "Abs", "Relu", "Identity", "Floor"]), min_size=1, max_size=8),
     st.integers(0, 2**32 - 1),

@@ -124,7 +124,7 @@ def test_a_compact_difference_uses_sets_and_short_numbers():
 NAMES = st.lists(st.sampled_from("abcdef"), unique=True, max_size=5)
 
 
-@settings(max_examples=draws(300), deadline=None)
+@settings(max_examples=draws(300))
 @given(NAMES, NAMES)
 def test_the_new_names_follow_from_the_old_ones_and_the_difference(old, new):
     # Removing, renaming and adding what the difference says gives the new names; `order` is there if they moved.

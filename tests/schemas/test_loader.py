@@ -856,7 +856,7 @@ EXAMPLES = st.fixed_dictionaries(
 ).map(lambda each: {key: each[key] for key in Example._fields if key in each})
 
 
-@settings(max_examples=draws(250), deadline=None)
+@settings(max_examples=draws(250))
 @given(
     st.fixed_dictionaries(
         {"operator": TEXTS, "family": TEXTS, "versions": st.lists(VERSIONS, min_size=1, max_size=3)},
@@ -931,7 +931,7 @@ TYPES = st.builds(
 )
 
 
-@settings(max_examples=draws(200), deadline=None)
+@settings(max_examples=draws(200))
 @given(
     st.sets(TYPES | st.just("map(int64, float)"), min_size=1, max_size=60),
     st.sets(st.sampled_from(sorted(SETS)), max_size=3),

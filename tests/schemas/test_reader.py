@@ -218,13 +218,13 @@ def test_findings_are_limited():
     assert len(found) == MAX_FINDINGS
 
 
-@settings(max_examples=draws(300), deadline=None)
+@settings(max_examples=draws(300))
 @given(st.text(alphabet="ab:-?[]{}&*!|>'\"%@`#,.\n\t ~0e<=\\ux\u2028\ufeff\x00", max_size=60), st.sampled_from(LOADERS))
 def test_any_text_is_read_or_refused(text, loader):
     is_read_or_refused(text.encode("utf-8", "surrogatepass"), loader)
 
 
-@settings(max_examples=draws(200), deadline=None)
+@settings(max_examples=draws(200))
 @given(st.binary(max_size=60), st.sampled_from(LOADERS))
 def test_any_bytes_are_read_or_refused(data, loader):
     is_read_or_refused(data, loader)

@@ -62,7 +62,7 @@ def place(tmp_path_factory):
     return tmp_path_factory.mktemp("values")
 
 
-@settings(max_examples=draws(100), deadline=None)
+@settings(max_examples=draws(100))
 @given(arrays(), st.sampled_from(["folder/", "v.npz", "v.json"]))
 def test_what_is_written_is_read_back(place, array, form):
     declared = ValueInfo("a/b", type_of(array), None)
@@ -760,7 +760,7 @@ SEEDS = {
 }
 
 
-@settings(max_examples=draws(300), deadline=None)
+@settings(max_examples=draws(300))
 @given(
     st.sampled_from([*SEEDS]),
     st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(0, 255)), max_size=4),

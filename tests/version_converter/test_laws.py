@@ -124,7 +124,7 @@ def run(proto):
     return session.run(None, {"x": x})[0]
 
 
-quick = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+quick = settings(max_examples=60, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 def test_any_move_keeps_the_values_or_is_refused():

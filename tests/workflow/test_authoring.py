@@ -103,7 +103,7 @@ def test_the_newest_version_is_that_of_the_own_domain(folder):
 # Any operator of the standard
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(st.sampled_from(FILES))
 def test_a_bump_inserts_a_version_and_leaves_every_other_byte(path):
     data = path.read_bytes()
@@ -125,7 +125,7 @@ def test_a_bump_inserts_a_version_and_leaves_every_other_byte(path):
     assert dump_operator(final) == dump_operator(parse_operator(dump_operator(final).encode(), path, SETS))
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(st.sampled_from(FILES))
 def test_a_new_operator_like_any_other_loads_with_its_signature(path):
     like = load_operator(path, standard_sets())
