@@ -228,6 +228,7 @@ def index(dims, *numbers):
         (sparse(indices=index([2, 2], 0, 1, 0, 3)), ["G526"]),
         (sparse(indices=index([2, 2], 1, 0, 0, 1)), ["G527"]),
         (sparse(indices=index([2, 2], 1, 0, 1, 0)), ["G527"]),
+        (sparse(tensor(dims=[3], float_data=[1, 2, 3]), index([3], 3, 2, 1)), ["G527"]),
         (sparse(indices=index([2], 0, 6)), ["G526"]),
         (sparse(indices=index([2], -1, 1)), ["G526"]),
         (sparse(indices=index([2], 7, 7)), ["G526", "G527"]),

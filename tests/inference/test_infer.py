@@ -545,6 +545,14 @@ def test_calls_that_differ_in_names_alone_are_inferred_once():
     assert (shown(found, "y"), shown(found, "w")) == ("float[2*N, 3]", "float[2*M, 3]")
 
 
+def test_sizes_that_a_function_computes_are_those_of_each_call():
+    shape = """<domain: "local", opset_import: ["": 17]> F (a) => (b) { b = Shape (a) }"""
+    head = "main (float[N, 3] x, float[M, 3] z) => (float[?, ?] y, float[?, ?] w)"
+    nodes = "s = local.F (x)  t = local.F (z)  y = ConstantOfShape (s)  w = ConstantOfShape (t)"
+    found = infer(model(nodes, head, more=shape))
+    assert (shown(found, "y"), shown(found, "w")) == ("float[N, 3]", "float[M, 3]")
+
+
 @pytest.mark.parametrize(("size", "known"), [("N{}", 300), ("{}", None)])
 def test_a_large_body_is_inferred_once_for_calls_that_differ_in_names_alone(size, known):
     """Inferring it for each call would exceed what is allowed; that it does for calls of different sizes proves it."""

@@ -283,6 +283,7 @@ def failing(error):
         ("info", lambda *_, **__: {"type": "directory"}, "in/a.onnx", "M101", "it is a folder"),
         ("cat_file", failing(OSError("gone")), "in/a.onnx", "M101", "OSError: gone"),
         ("cat_file", lambda *_, **__: b"short", "in/a.onnx", "M105", ""),
+        ("cat_file", lambda *_, **__: bytes(10_000), "in/a.onnx", "M105", ""),
         ("find", failing(PermissionError("denied")), "in/", "U110", "PermissionError: denied"),
         ("glob", failing(OSError("gone")), "in/*.onnx", "U110", "OSError: gone"),
     ],

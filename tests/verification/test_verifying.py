@@ -339,6 +339,9 @@ def test_a_model_that_cannot_be_run_is_not_compared():
     one = model(LINEAR.format("Add", 1))
     found = opset.verify(one, one, limits=Limits(max_steps=1))
     assert found.verdict == "not compared" and [each.code for each in found.errors] == ["C702"]
+    assert found.errors[0].help.startswith("allow more")
+    never = model(HEAD + "(float[2] x) => (float[3] y) <int64[1] s = {3}> { y = Reshape (x, s) }")
+    assert [each.help for each in opset.verify(never, never).errors] == ["give inputs: --data; or sizes: --dim"]
 
 
 def test_the_second_model_alone_failing_is_a_difference():
