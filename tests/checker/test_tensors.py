@@ -57,6 +57,7 @@ LONG = 20_000
         (tensor(dims=[2, -1, -1], raw_data=bytes(8)), ["M206"]),
         (tensor(dims=[1 << 40, 1 << 40], float_data=[1]), ["M206"]),
         (tensor(0, float_data=[1, 2, 3]), ["G501"]),
+        (tensor(0, raw_data=bytes(12)), ["G501"]),
         (tensor(raw_data=bytes(11)), ["M206"]),
         (tensor(raw_data=bytes(13)), ["M206"]),
         (tensor(raw_data=b"", float_data=[1, 2, 3]), ["G502"]),
@@ -98,6 +99,7 @@ LONG = 20_000
         (tensor(dims=[9], float_data=[1] * 3, segment=TensorProto.Segment(begin=3, end=6)), ["W501"]),
         (tensor(dims=[9], float_data=[1] * 9, segment=TensorProto.Segment(begin=3, end=6)), ["M206", "W501"]),
         (tensor(dims=[9], float_data=[1] * 3, segment=TensorProto.Segment(end=3)), ["G509", "W501"]),
+        (tensor(raw_data=bytes(12), segment=TensorProto.Segment(end=3)), ["G509", "W501"]),
         (tensor(dims=[9], float_data=[1] * 3, segment=TensorProto.Segment(begin=9, end=12)), ["G509", "W501"]),
     ],
 )
@@ -162,9 +164,10 @@ def test_external_data(save, tmp_path, made, expected):
     assert codes_of(path) == expected
 
 
-def test_values_beside_external_data(save):
+@pytest.mark.parametrize("values", [{"float_data": [1, 2, 3]}, {"raw_data": bytes(12)}])
+def test_values_beside_external_data(save, values):
     made = external()
-    made.float_data.extend([1, 2, 3])
+    made.MergeFrom(TensorProto(**values))
     assert codes_of(save(made)) == ["G504"]
 
 
