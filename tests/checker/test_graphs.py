@@ -182,7 +182,11 @@ ERRORS = ("G2", "M106", "M11")
         (LOOP, {"graph.node[0].input[+]": "x", "graph.node[0].domain": "d"}, []),
         (
             LOOP,
-            {"graph.node[0].input[+]": "x", "graph.node[0].domain": "d", "opset_import[+]": {"domain": "d", "version": 9}},
+            {
+                "graph.node[0].input[+]": "x",
+                "graph.node[0].domain": "d",
+                "opset_import[+]": {"domain": "d", "version": 9},
+            },
             [],
         ),
         (LOOP, {"graph.node[0].input[+]": "x", "opset_import": None}, []),

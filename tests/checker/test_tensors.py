@@ -192,6 +192,12 @@ def test_checksums_are_compared_only_if_they_are_asked_for(save):
     assert right in finding.why and finding.file.endswith("w.bin")
 
 
+def test_a_checksum_that_is_not_utf8_is_none():
+    data = model_of(external(checksum="spam")).SerializeToString()
+    (finding,) = opset.check(data.replace(b"spam", b"sp\xffm"), full=False, select=["G511"])
+    assert finding.message.startswith("the checksum 'sp") and finding.place == "graph 'g', initializer 'w'"
+
+
 def test_a_model_without_a_path_has_no_files():
     model = model_of(external(), external("u.bin", offset="x"))
     assert codes_of(model.SerializeToString()) == ["W505", "M204"]
