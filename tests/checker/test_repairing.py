@@ -158,8 +158,8 @@ MENDED = {
     "scalar axes of which a type is stated": (
         "W302",
         HEAD + "main (float[3] x) => (float[1, 3] y, float[1, 3] z, int64 n) <int64 a, int64[] b, int64 c> {"
-        " c = Size (x) a = Constant <value_int = 0> () b = Constant <value_int = 0> () y = Unsqueeze (x, a) z = Unsqueeze (x, b)"
-        " n = Neg (c) }",
+        " c = Size (x) a = Constant <value_int = 0> () b = Constant <value_int = 0> () y = Unsqueeze (x, a)"
+        " z = Unsqueeze (x, b) n = Neg (c) }",
         HEAD + "main (float[3] x) => (float[1, 3] y, float[1, 3] z, int64 n) <int64[1] a, int64[] b, int64 c>"
         " { c = Size (x) a = Constant <value_ints = [0]> () b = Constant <value_ints = [0]> () y = Unsqueeze (x, a)"
         " z = Unsqueeze (x, b) n = Neg (c) }",
