@@ -14,7 +14,7 @@ from opset.errors import ModelError, UsageError
 from opset.model import load
 from opset.model.storage import atomic as files
 from opset.model.storage import reading, writing
-from opset.model.storage.external import Folder, Folder, JoinedFolder, findings, leads_out, replace_locations
+from opset.model.storage.external import Folder, JoinedFolder, findings, leads_out, replace_locations
 
 DATA = bytes(range(256)) * 8
 
