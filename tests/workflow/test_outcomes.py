@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -157,6 +158,12 @@ def test_a_table_that_cannot_be_read_is_said(folder, text):
     file.write_text(text)
     with pytest.raises(SchemaError, match="cannot be read"):
         read_table(file)
+
+
+def test_a_table_that_is_removed_while_tables_are_read_is_empty(tmp_path, monkeypatch):
+    file = tmp_path / "com.example" / FILE
+    monkeypatch.setattr("opset.docgen.outcomes.files_named", lambda folder, name: [file])
+    assert tables_of(SimpleNamespace(folders=())) == {"com.example": {}}
 
 
 def test_some_examples_alone_are_not_recorded(folder):
