@@ -101,6 +101,14 @@ SIGNATURES = {
         "(float[N] x) => (float[two_times_N] y)", "(float[N] x) => (float[three_times_N] y)", "MAJOR",
         [("output-type", "output 'y', dimension 0")],
     ),
+    "another product of sizes": (
+        "(float[K, M, N] x) => (float[M_times_N] y)", "(float[K, M, N] x) => (float[K_times_N] y)", "MAJOR",
+        [("output-type", "output 'y', dimension 0")],
+    ),
+    "another product of sizes with one of them": (
+        "(float[M, N, P] x) => (float[M_times_N] y)", "(float[M, N, P] x) => (float[M_times_P] y)", "MAJOR",
+        [("output-type", "output 'y', dimension 0")],
+    ),
     "a multiple of a size": (
         "(float[N] x) => (float[N] y)", "(float[N] x) => (float[two_times_N] y)", "MAJOR",
         [("output-type", "output 'y', dimension 0")],

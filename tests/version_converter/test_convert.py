@@ -545,6 +545,12 @@ def test_the_same_version_gives_identical_bytes_even_of_an_odd_encoding():
     assert opset.convert(odd, 11).SerializeToString() == odd
 
 
+def test_an_import_that_nothing_uses_stays_where_the_model_is_at_the_opset_already():
+    data = model([squeeze_11()], 11, extra=[("com.other", 1)]).SerializeToString()
+    assert opset.convert(data + data[:2], 11).SerializeToString() == data + data[:2]
+    assert not opset.plan(data, 11).changes
+
+
 def test_nothing_is_touched_that_need_not_be():
     before = model(
         [squeeze_11(), helper.make_node("Abs", ["x"], ["z"], name="a")],

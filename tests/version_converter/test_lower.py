@@ -69,6 +69,23 @@ def test_operators_in_functions_and_subgraphs_are_expressed():
     )
 
 
+def test_what_a_lowering_reads_of_a_large_constant_counts_for_each_node(own):
+    @lower("Scale", since=2, domain="com.example")
+    def scale_lowered(op, node):
+        return op.Mul(node.input(0), op.const(max(node.need_constant(0).values), "float", []), domain="")
+
+    nodes = "a = com.example.Scale (v)  b = com.example.Scale (w)  y = Concat <axis = 0> (a, b)"
+    model = parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": 17, "com.example": 2]> m () => (float[N] y) {{ {nodes} }}'
+    )
+    for name, size in (("v", 300), ("w", 300)):
+        values = np.zeros(size, np.float32)
+        values[-1] = 2 if name == "v" else 3
+        model.graph.initializer.append(onnx.numpy_helper.from_array(values, name))
+    (found,) = opset.ReferenceEvaluator(opset.lower(model, ["com.example.Scale"], schemas=[own])).run(None, {})
+    assert found[[299, 599]].tolist() == [4, 9]
+
+
 def test_an_operator_without_a_lowering_is_refused():
     model = parser.parse_model(LAYER.replace("LayerNormalization (x, s)", "Mul (x, s)"))
     with pytest.raises(ConversionError, match="Mul cannot be expressed by other operators of version 17") as caught:
@@ -84,6 +101,27 @@ def test_a_graph_of_operators_that_are_lowered_too_is_refused():
         opset.lower(model, ["CumSum", "Identity"])
     assert caught.value.code == "C201"
     assert "Loop" in operators(opset.lower(model, ["CumSum"]))
+
+
+@pytest.mark.parametrize(
+    ("operator", "why"),
+    [("Nonesuch", "does not exist there"), ("Mish", "does not exist there"), ("Upsample", "does not exist there"),
+     ("Mul", "is lowered, too"), ("Neg", None)],
+)  # fmt: skip
+def test_a_graph_of_an_operator_that_is_not_available_is_refused(own, operator, why):
+    @lower("Scale", since=2, domain="com.example")
+    def scale_lowered(op, node):
+        assert op.final_schema(operator).name == operator
+        return op.Abs(node.input(0), domain="")
+
+    names = ["com.example.Scale", "Mul"]
+    if why is None:
+        assert operators(opset.lower(scaled(2), names, schemas=[own])) == {"Abs"}
+        return
+    with pytest.raises(ConversionError) as caught:
+        opset.lower(scaled(2), names, schemas=[own])
+    assert caught.value.code == "C201"
+    assert caught.value.why.endswith(f": it needs a subgraph with {operator}, which {why}")
 
 
 def test_unknown_operators_and_none_are_usage_errors():
