@@ -340,6 +340,10 @@ def test_opaque_types_and_types_that_are_not_stated():
     assert found(model(SAME), old)[1][1:] == [("output-widened", "output 'y'")]
     assert found(old, model(SAME))[1][1:] == [("output-narrowed", "output 'y'")]
     assert found(old, old) == ("NONE", [])
+    new.graph.output[0].type.optional_type.elem_type.CopyFrom(model(SAME).graph.output[0].type)
+    new.graph.input[0].CopyFrom(old.graph.input[0])
+    assert found(old, new) == ("MINOR", [("output-narrowed", "output 'y'")])
+    assert found(new, old) == ("MAJOR", [("output-widened", "output 'y'")])
 
 
 def test_before_ir_version_4_initializers_are_no_inputs_of_callers():

@@ -289,7 +289,7 @@ def _convert_to(
         is_at_target = not lacking and not needless_imports(index.proto, target)
     if not is_at_target:
         start.refusals += find_newer_imports(index, target, task.registry)
-    if target.runtime is not None and target.runtime.io_types_not:
+    if target.runtime is not None:
         start.refusals += find_foreign_types(index, target.runtime)
     if start.refusals:
         return start

@@ -226,9 +226,7 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
         drop=tuple(drop),
         set_defaults=tuple(default for default in set_defaults if default is not None),
         rewrite=tuple(
-            pair
-            for pair in counterparts
-            if pair.differs or (pair.is_restricted and pair.source.name not in from_front)
+            pair for pair in counterparts if pair.differs or (pair.is_restricted and pair.source.name not in from_front)
         ),
         undefined={name: facet.undefined for name, facet in facets.items() if upwards and facet.undefined is not None},
         must_equal={} if upwards else old,

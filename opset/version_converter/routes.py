@@ -281,6 +281,12 @@ class Routes:
             self._steps[key] = self._find_step(*key)
         return self._steps[key]
 
+    def step_down(self, domain: str, op_type: str, version: int) -> RouteStep | Refusal:
+        """Return the next transition of an operator from opset `version` down, at last its lowering; see `step`."""
+        step = self.step(domain, op_type, version, 0)
+        assert step is not None
+        return step
+
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
         """Compute and return the next transition of an operator from opset `version` towards opset `final`.
 

@@ -439,7 +439,7 @@ def edited(foreign, change):
         (lambda m: m.functions[0].node[2].input.append("nothing"), ["S307"]),
         (lambda m: m.functions[0].node[2].input.extend(["", "nothing"]), ["S307"]),
         (lambda m: m.functions[0].node[2].output.append("X"), ["S307"]),
-        (lambda m: [each.output.extend(["", name]) for each, name in zip(m.functions[0].node, "VWX")], ["S307"]),
+        (lambda m: [m.functions[0].node[at].output.extend(["", name]) for at, name in ((0, "W"), (2, "X"))], ["S307"]),
         (lambda m: m.functions[0].output.append("W"), ["S307"]),
         (lambda m: m.functions[0].input.append("X"), ["S307"]),
         (lambda m: m.functions[0].attribute.append("alpha"), ["S307"]),

@@ -137,7 +137,9 @@ def test_a_tensor_is_that_of_a_constant_by_its_name():
         sum = Add (y, y)
     }""")
     )[0]
-    found = {name: values.stored_constant(name, 2) for name in ("y", "other", "both", "number", "sum", "held", "nobody")}
+    found = {
+        name: values.stored_constant(name, 2) for name in ("y", "other", "both", "number", "sum", "held", "nobody")
+    }
     assert {name: each and each.values for name, each in found.items()} == {
         "y": (1, 2), "other": None, "both": (3, 4), "number": None, "sum": None, "held": (5, 6), "nobody": None,
     }  # fmt: skip
@@ -145,7 +147,7 @@ def test_a_tensor_is_that_of_a_constant_by_its_name():
 
 
 def test_a_constant_with_an_attribute_of_the_function_around_is_not_known_where_nothing_calls_it():
-    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 13, "f": 1]> g (float[2] x) => (float[2] y) { y = Abs (x) }
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 13, "f": 1]> g (float x) => (float y) { y = Abs (x) }
         <domain: "f", opset_import: ["": 13]> f <n, t> (x) => (y) {
             n = Constant <value_int: int = @n> ()  t = Constant <value: tensor = @t> ()  y = Tile (n, t) }""")
     values = known(model)[1]

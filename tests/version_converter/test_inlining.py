@@ -263,6 +263,13 @@ def test_explosions_are_refused_before_anything_is_made():
         opset.inline_functions(fat.SerializeToString(), limits=opset.Limits(max_bytes=1_000_000))
     with pytest.raises(ConversionError, match="bytes"):
         opset.inline_functions(fat.SerializeToString())
+    small = model("{ y = d.Scale (x) }", SCALE)
+    assert operators(opset.inline_functions(small, limits=opset.Limits(max_steps=48))) == [
+        ("", "Neg"),
+        ("", "LeakyRelu"),
+    ]
+    with pytest.raises(ConversionError, match="steps are needed"):
+        opset.inline_functions(small, limits=opset.Limits(max_steps=47))
 
 
 @pytest.mark.parametrize(

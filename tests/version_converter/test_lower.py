@@ -86,6 +86,23 @@ def test_what_a_lowering_reads_of_a_large_constant_counts_for_each_node(own):
     assert found[[299, 599]].tolist() == [4, 9]
 
 
+def test_what_a_lowering_reads_of_values_that_are_no_inputs_counts_for_each_node(own):
+    @lower("Scale", since=2, domain="com.example")
+    def scale_lowered(op, node):
+        factor = node.values.constant(f"{node.input(0)}_factor").values[0]
+        return op.Mul(node.input(0), op.const(factor, "float", []), domain="")
+
+    nodes = "a = com.example.Scale (v)  b = com.example.Scale (w)"
+    weights = "float v_factor = {2}, float w_factor = {3}"
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17, "com.example": 2]> '
+        f"m (float[2] v, float[2] w) => (float[2] a, float[2] b) <{weights}> {{ {nodes} }}"
+    )
+    feeds = {"v": np.float32([1, 2]), "w": np.float32([3, 4])}
+    found = opset.ReferenceEvaluator(opset.lower(model, ["com.example.Scale"], schemas=[own])).run(None, feeds)
+    assert [each.tolist() for each in found] == [[2, 4], [9, 12]]
+
+
 def test_an_operator_without_a_lowering_is_refused():
     model = parser.parse_model(LAYER.replace("LayerNormalization (x, s)", "Mul (x, s)"))
     with pytest.raises(ConversionError, match="Mul cannot be expressed by other operators of version 17") as caught:
