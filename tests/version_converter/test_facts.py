@@ -147,7 +147,7 @@ def test_a_tensor_is_that_of_a_constant_by_its_name():
 
 
 def test_a_constant_with_an_attribute_of_the_function_around_is_not_known_where_nothing_calls_it():
-    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 13, "f": 1]> g (float x) => (float y) { y = Abs (x) }
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 13, "f": 1]> g (float x) => (y) { y = Abs (x) }
         <domain: "f", opset_import: ["": 13]> f <n, t> (x) => (y) {
             n = Constant <value_int: int = @n> ()  t = Constant <value: tensor = @t> ()  y = Tile (n, t) }""")
     values = known(model)[1]
