@@ -408,6 +408,8 @@ def test_weights_are_compared_by_digest():
     both = OLD.replace("b = {1, 2, 3}", "bias = {1, 2, 4}").replace("Add (p, b)", "Add (p, bias)")
     changes = found(OLD, both)
     assert [change[:3] for change in changes] == [("changed", "weight", "weight 'bias'")]
+    weights = compared(OLD, both).weights
+    assert (weights.same, weights.renamed, weights.changed, weights.added, weights.removed) == (1, 0, 1, 0, 0)
     assert changes[0][3][1] == "name: 'b' -> 'bias'"
 
 

@@ -254,11 +254,10 @@ def _pair_attributes(older: OpSchema, newer: OpSchema, change: Change) -> list[t
     `change` is the block that says which were renamed.
     """
     pairs = [(before, newer.attributes[name]) for name, before in older.attributes.items() if name in newer.attributes]
-    renamed = {name: facet.renamed for name, facet in change.attributes.items() if facet.renamed}
     return pairs + [
-        (older.attributes[before], newer.attributes[after])
-        for after, before in renamed.items()
-        if before in older.attributes and after in newer.attributes
+        (older.attributes[facet.renamed], newer.attributes[name])
+        for name, facet in change.attributes.items()
+        if facet.renamed in older.attributes and name in newer.attributes
     ]
 
 

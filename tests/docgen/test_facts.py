@@ -99,6 +99,7 @@ def test_sizes_of_files():
         ("Gather", "", {"C1": "static", "C2": "run time"}),
         ("Adagrad", "ai.onnx.preview.training", {"C2": "static", "C3": "static"}),
         ("ConcatFromSequence", "", {"C3": "static"}),
+        ("SequenceAt", "", {"C1": "run time"}),  # that there are two positions is found, but not which they are
     ],
 )
 def test_a_constraint_is_static_if_the_examples_that_break_it_are_found_without_values(operator, domain, times):

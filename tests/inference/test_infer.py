@@ -762,6 +762,10 @@ PLAIN = [
      "float[1, 2, 3]"),
     (13, """() => (float[] y) <float[1] a = {1.5}, int64[1] b = {2}> {
         p = Pow(a, b) c = Cast<to=7>(p) y = ConstantOfShape(c) }""", "float[2]"),
+    *((13, OF_SIZE.format(f"e = Constant<value_ints = [{exponent}]>() q = Pow(s, e)"), f"float[{told}]")
+      for exponent, told in ((1, "N"), (2, "N*N"), (3, "?"))),
+    *((13, OF_SIZE.format(f"u = {size} c = Cast<to=9>(u) q = Cast<to=7>(c)"), f"float[{told}]")
+      for size, told in (("Add(s, t)", "1"), ("Mul(s, t)", "?"))),
     (13, OF_SIZE.format("q = Div(s, t)"), "float[floor(N/3)]"),
     (13, OF_SIZE.format("u = Add(s, t) q = Div(u, s)"), "float[floor((N + 3)/N)]"),
     (13, OF_SIZE.format("u = Neg(s) v = Div(u, t) q = Neg(v)"), "float[?]"),

@@ -212,6 +212,21 @@ def test_a_new_file_grants_what_its_sources_grant(mode, same_group, granted, tmp
     folder.close()
 
 
+@pytest.mark.parametrize(
+    ("mode", "platform", "own"),
+    [(0o755, "linux", True), (0o2755, "linux", False), (0o755, "darwin", False)],
+)
+def test_a_new_file_gets_the_group_that_the_system_gives_it(mode, platform, own, tmp_path, monkeypatch):
+    folder = files.OpenFolder(str(tmp_path))
+    group = os.getegid() + 7
+    status = SimpleNamespace(st_mode=mode, st_gid=group)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fstat", lambda descriptor: status)
+        patch.setattr(sys, "platform", platform)
+        assert files._group_in(folder) == (os.getegid() if own else group)
+    folder.close()
+
+
 def test_a_file_that_cannot_grow_leaves_the_old_one(tmp_path):
     (tmp_path / "in.onnx").write_bytes(encoded(3_000_000))
     (tmp_path / "out.onnx").write_bytes(b"precious")

@@ -232,6 +232,15 @@ def test_what_a_loop_held_is_free_after_it(node):
         ReferenceEvaluator(model, limits=Limits(max_bytes=700_000)).run(None, feeds)
 
 
+def test_a_convolution_is_worked_on_in_blocks():
+    """The columns of all windows would take 46 MB at once."""
+    x, w = full(1, 64, 20_000), full(1, 64, 9)
+    model = parse_model("""<ir_version: 8, opset_import: ["": 11]>
+        g (float[1, 64, 20000] x, float[1, 64, 9] w) => (float[1, 1, 19992] y) { y = Conv (x, w) }""")
+    (y,) = ReferenceEvaluator(model, limits=Limits(max_bytes=x.nbytes + 10 * MEGABYTE)).run(None, {"x": x, "w": w})
+    assert y.shape == (1, 1, 19992) and (y == 144).all()
+
+
 def test_votes_of_a_leaf_are_worked_on_in_blocks():
     """A leaf with many votes, which many rows reach."""
     votes, rows = 2_000, 4_000

@@ -372,6 +372,9 @@ versions:
         ("a: {type: int, default: 2, doc: a}", "a: null", "a: {added: int, old: 1}", {"a": 1},
          "'a' is 2 by default; version 1 has no such attribute"),
         ("a: {type: int, default: 2, doc: a}", "a: null", "a: {added: int}", {}, {}),
+        ("a: {type: int, default: 2, doc: a}", "a: null", "a: {added: int, renamed: z}", {}, {}),
+        ("a: {type: int, default: 2, doc: a}", "a: {default: 1}", "z: {renamed: a}, a: {default: [1, 2]}",
+         {"a": 1}, {"a": 2}),
     ],
 )  # fmt: skip
 def test_what_an_absent_attribute_means_is_stated_though_nothing_else_changes(tmp_path, newer, older, change, up, down):

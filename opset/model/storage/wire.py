@@ -147,7 +147,7 @@ def fields(source: Source, start: int, end: int, depth: int = 0, least: int = 0)
         if index + _HEADER > len(window) and base + len(window) < end:
             base, index = position, 0
             window = source.read(base, min(_WINDOW, end - base))
-        if least and not groups:
+        if least:
             after = _skip_small_fields(window, index, end - base, least)
             if after > index:
                 position = base + after
