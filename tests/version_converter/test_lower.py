@@ -655,6 +655,21 @@ def test_a_body_that_computes_a_type_in_a_wider_one_asks_for_the_type():
     assert "ThresholdedRelu" not in {node.op_type for node in lowered.graph.node}
 
 
+@pytest.mark.parametrize("name", ["CastLike", "Constant"])
+def test_a_body_may_use_an_operator_of_its_domain_with_the_name_of_one_that_is_replaced(tmp_path, name):
+    folder = tmp_path / "com.example"
+    folder.mkdir()
+    rest = "family: own\nversions:\n- since: 1\n  doc: it\n  inputs: [{name: x, type: T}]\n"
+    rest += "  outputs: [{name: y, type: T}]\n  types: {T: [float]}\n"
+    (folder / f"{name}.yaml").write_text(f"operator: {name}\n{rest}")
+    body = f'  function: [{{opset: 13, nodes: "y = com.example.{name} (x)"}}]\n'
+    (folder / "Squash.yaml").write_text(f"operator: Squash\n{rest}{body}")
+    text = """<ir_version: 8, opset_import: ["": 17, "com.example": 1]>
+    g (float[2] a) => (float[2] b) { b = com.example.Squash (a) }"""
+    lowered = opset.lower(parser.parse_model(text), ["com.example.Squash"], schemas=[tmp_path])
+    assert [(each.domain, each.op_type, [*each.input]) for each in lowered.graph.node] == [("com.example", name, ["a"])]
+
+
 def test_a_body_is_checked_for_each_type_that_nodes_give_it(tmp_path):
     folder = tmp_path / "com.example"
     folder.mkdir()
