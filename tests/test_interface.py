@@ -101,6 +101,14 @@ SIGNATURES = {
         "(float[N] x) => (float[two_times_N] y)", "(float[N] x) => (float[three_times_N] y)", "MAJOR",
         [("output-type", "output 'y', dimension 0")],
     ),
+    "another product of sizes": (
+        "(float[K, M, N] x) => (float[M_times_N] y)", "(float[K, M, N] x) => (float[K_times_N] y)", "MAJOR",
+        [("output-type", "output 'y', dimension 0")],
+    ),
+    "another product of sizes with one of them": (
+        "(float[M, N, P] x) => (float[M_times_N] y)", "(float[M, N, P] x) => (float[M_times_P] y)", "MAJOR",
+        [("output-type", "output 'y', dimension 0")],
+    ),
     "a multiple of a size": (
         "(float[N] x) => (float[N] y)", "(float[N] x) => (float[two_times_N] y)", "MAJOR",
         [("output-type", "output 'y', dimension 0")],
@@ -332,6 +340,10 @@ def test_opaque_types_and_types_that_are_not_stated():
     assert found(model(SAME), old)[1][1:] == [("output-widened", "output 'y'")]
     assert found(old, model(SAME))[1][1:] == [("output-narrowed", "output 'y'")]
     assert found(old, old) == ("NONE", [])
+    new.graph.output[0].type.optional_type.elem_type.CopyFrom(model(SAME).graph.output[0].type)
+    new.graph.input[0].CopyFrom(old.graph.input[0])
+    assert found(old, new) == ("MINOR", [("output-narrowed", "output 'y'")])
+    assert found(new, old) == ("MAJOR", [("output-widened", "output 'y'")])
 
 
 def test_before_ir_version_4_initializers_are_no_inputs_of_callers():

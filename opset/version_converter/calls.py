@@ -160,7 +160,7 @@ def _find_differing(
         versions = index.imports(function)
         for domain, operators in _operators_in(function, index).items():
             have = versions.get(domain)
-            want = imports.get(domain)
+            want = imports.get(domain, have)  # no new node is of a domain that only the function imports
             if have is None or want is None:
                 why = f"the function uses operators of {brief_name(domain_name(domain))} and does not import it"
                 yield _refusal(function.label, why)

@@ -357,6 +357,9 @@ WRAPPED = onnx.helper.make_sequence_type_proto(onnx.helper.make_tensor_type_prot
         (lambda f: f.node.append(onnx.parser.parse_node(
             "W = If (X) <then_branch = a () => (p) { p = Neg (X) }, else_branch = b () => (q) { q = Abs (X) }>")),
          "the function body of 'Scaled' is left out: it has a node with a graph, which bodies do not hold"),
+        (lambda f: [f.opset_import.add(domain="com.foreign", version=3),
+                    f.node[4].CopyFrom(onnx.parser.parse_node("Z = com.foreign.Nonesuch (n)"))],
+         "the function body of 'Scaled' is left out: the body of opset 17 uses Nonesuch, which does not exist"),
     ],
 )  # fmt: skip
 def test_what_yaml_does_not_hold_is_left_out_with_a_note(foreign, change, note):
@@ -434,7 +437,9 @@ def edited(foreign, change):
         (lambda m: setattr(m.functions[0], "name", "Other"), ["S307"]),
         (lambda m: setattr(m.functions[0], "domain", "com.other"), ["S307"]),
         (lambda m: m.functions[0].node[2].input.append("nothing"), ["S307"]),
+        (lambda m: m.functions[0].node[2].input.extend(["", "nothing"]), ["S307"]),
         (lambda m: m.functions[0].node[2].output.append("X"), ["S307"]),
+        (lambda m: [m.functions[0].node[at].output.extend(["", name]) for at, name in ((0, "W"), (2, "X"))], ["S307"]),
         (lambda m: m.functions[0].output.append("W"), ["S307"]),
         (lambda m: m.functions[0].input.append("X"), ["S307"]),
         (lambda m: m.functions[0].attribute.append("alpha"), ["S307"]),
