@@ -197,8 +197,7 @@ def has_function(size: Size, name: str) -> bool:
 def _atoms_in(size: Size | None) -> Iterator[Atom]:
     """Yield the names of variables and the Functions in a size, also in arguments of functions, with repetitions."""
     pending = [size]
-    while pending:
-        part = pending.pop()
+    for part in pending:
         for monomial, _ in part.terms if isinstance(part, Dim) else ():
             for atom in monomial:
                 yield atom
