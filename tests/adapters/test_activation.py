@@ -146,6 +146,7 @@ def test_slopes_of_unknown_shape(check, refused):
     check(node, 6, 7, {"x": x, "s": data(1)}, shapes={"x": None}, expect=[np.where(x < 0, data(1) * x, x)])
     refused(node, 6, 7, feeds, "C207", shapes={"x": None})
     refused(node, 6, 7, {**feeds, "s": data(3, 4)}, "C204")
+    refused(node, 6, 7, {"x": data(3), "s": data(3)}, "C204")
     refused(node, 7, 6, feeds, "C207", shapes={"s": None})
     refused(node, 7, 6, {**feeds, "s": data(3, 1)}, "C207", shapes={"x": None})
 

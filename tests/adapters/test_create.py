@@ -124,6 +124,15 @@ def test_sparse_constants_that_do_not_fit(indices, dims, code):
         assert caught.value.why == f"the sparse constant has dims {dims}"
 
 
+@pytest.mark.parametrize("part", ["values", "indices"])
+def test_sparse_constants_of_unknown_types(attempt, part):
+    made = constant(sparse_value=sparse(np.ones(2, np.float32), [1, 4], [6]))
+    getattr(made.attribute[0].sparse_tensor, part).data_type = 99
+    output = helper.make_tensor_value_info("z", 1, None)
+    graph = helper.make_graph([made, make_node("Neg", ["y"], ["z"])], "g", [], [output])
+    assert attempt(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=6), 10) == "C204"
+
+
 def test_a_constant_has_one_form(refused):
     two = constant(value_int=1, value_float=1.0)
     for node in (two, make_node("Constant", [], ["y"])):

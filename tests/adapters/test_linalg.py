@@ -62,10 +62,26 @@ def test_the_addend_with_unknown_dimensions(check, refused):
     refused(node, 7, 6, square, "C207", shapes={"c": [None, 4]})
     refused(node, 7, 6, square, "C207", shapes={"c": [2, None]})
     refused(node, 7, 6, square, "C207", shapes={"c": [2, "N"]})
+    refused(node, 7, 6, square, "C207", shapes={"b": [3, "M"], "c": [2, "N"]})
+    refused(node, 7, 6, square, "C207", shapes={"a": ["M", 3], "c": ["N", 4]})
+    refused(node, 7, 6, square, "C207", shapes={"a": [None, 3], "c": [None, 4]})
+    refused(node, 7, 6, square, "C207", shapes={"b": [3, None], "c": [2, None]})
     refused(node, 7, 6, column, "C207", shapes={"b": [3, None]})
     single = {"a": a, "b": b[:, :1], "c": matrix(2, 1)}
     check(node, 7, 6, single, expect=[a @ b[:, :1] + single["c"]], judge=early, operators=["Gemm"])
     refused(node, 7, 6, {"a": a, "b": b, "c": matrix(1, 2, 4)}, "C103")
+
+
+@pytest.mark.parametrize("operator", ["MatMul", "Gemm"])
+@pytest.mark.parametrize("unknown", ["a", "b", "ab"])
+def test_one_factor_shows_how_many_integers_are_added(check, refused, operator, unknown):
+    feeds = {name: matrix(*shape).astype(np.int32) for name, shape in (("a", (2, 3)), ("b", (3, 4)), ("c", (4,)))}
+    node, shapes = make_node(operator, [*feeds][: 2 + (operator == "Gemm")], ["y"]), dict.fromkeys(unknown)
+    given = {name: feeds[name] for name in node.input}
+    if len(unknown) == 2:
+        refused(node, 9, 8, given, "C207", shapes=shapes)
+    else:
+        check(node, 9, 8, given, expect=[feeds["a"] @ feeds["b"] + given.get("c", 0)], shapes=shapes)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.int32, np.int64])

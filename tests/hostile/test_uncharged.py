@@ -56,6 +56,7 @@ DECIDED = {
         version_converter/rewrite.arguments version_converter/validity.plain_nodes_fit
         version_converter/lacks.formals_of
         adapters/families/attention.tensor_scatter_lowered adapters/families/binary.axis_to_broadcasting
+        adapters/families/binary.broadcasting_to_axis
         adapters/families/control_flow.scan_9_down adapters/families/control_flow.scan_lowered
         adapters/families/control_flow._numbers_of_attribute
         adapters/families/control_flow.scan_11_down adapters/families/conv._kernel_positions

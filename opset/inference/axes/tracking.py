@@ -249,7 +249,7 @@ class Tracking:
         self._keep_places(index, [found] * len(outputs) if isinstance(found, Place) or found is None else found)
 
     def _require_fit(self, index: int, call: Call) -> None:
-        """Raise Blocked if a node breaks a rule of its operator: carriers take its inputs and attributes as they are."""
+        """Raise Blocked if a node breaks a rule of its operator: carriers take inputs and attributes as they are."""
         names = [*call.names, *[""] * (call.schema.min_input - len(call.names))]
         faults = [misfit.what for misfit in arity_misfits(call.schema, names) if misfit.kind == MISSING_INPUT]
         faults += [f"{problem.message}: {problem.why}" for problem in self.scope.problems.get(index, ())]

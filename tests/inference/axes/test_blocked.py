@@ -184,10 +184,12 @@ BLOCKED = [
         y = Scan <num_scan_inputs = 1, body = b (float[4] t) => (float[4] o) { o = Neg(t) }> (q) }"""),
     ("not followed into the graphs of this operator", """(float[4,3] x) => (float[4,3] y) {
         y = Relu <body = b (float[4,3] t) => (float[4,3] o) { o = Neg(t) }> (x) }"""),
-    ("not valid: the inputs do not fit Loop 16: C1: the condition is float[3]", """(float[4,3] x, float[3] c) => (float[4,3] y) <int64 m = {3}> {
+    ("not valid: the inputs do not fit Loop 16: C1: the condition is float[3]",
+     """(float[4,3] x, float[3] c) => (float[4,3] y) <int64 m = {3}> {
         y = Loop (m, c, x) <body = b (int64 i, bool go, float[4,3] h) => (bool on, float[4,3] o) {
             on = Identity(go)  o = Neg(h) }> }"""),
-    ("not valid: the inputs do not fit If 16: C1: the condition is float[3]", """(float[4,3] x, float[3] c) => (float[4,3] y) {
+    ("not valid: the inputs do not fit If 16: C1: the condition is float[3]",
+     """(float[4,3] x, float[3] c) => (float[4,3] y) {
         y = If (c) <then_branch = t () => (float[4,3] a) { a = Neg(x) },
                     else_branch = e () => (float[4,3] b) { b = Abs(x) }> }"""),
     ("the shape of its output is not known",

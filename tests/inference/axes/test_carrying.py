@@ -244,7 +244,8 @@ CARRIED = {
     "quantized_product": (
         """(float[B,2] x) => (float[B,2] y) <float[1] s = {1}, uint8[1] z = {0}, float t = {1}, uint8 u = {0},
         uint8[2,2] w = {1, 2, 3, 4}> {
-        q = QuantizeLinear(x, t, u)  p = QLinearMatMul(q, s, z, w, t, u, s, z)  y = DequantizeLinear(p, t, u) }""", 0, 0),
+        q = QuantizeLinear(x, t, u)  p = QLinearMatMul(q, s, z, w, t, u, s, z)  y = DequantizeLinear(p, t, u) }""",
+        0, 0),
     "parts_behind": (
         """(float[2,B,3] x) => (float[B,3] y) <int64 one = {1}> {
         p = SplitToSequence <axis = 0, keepdims = 0> (x)  y = SequenceAt(p, one) }""", 1, 0),
