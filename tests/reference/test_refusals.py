@@ -44,7 +44,8 @@ def of(operator, version, label, word, *inputs, outputs=1, **attributes):
 
 def computed(operator, version, inputs, outputs, attributes):
     """Return what a node computes where the standard alone says what is right."""
-    domain = ML if operator in ("LinearRegressor", "OneHotEncoder") or operator.startswith(("SVM", "Tree")) else ""
+    of_ml = ("Imputer", "LabelEncoder", "LinearRegressor", "OneHotEncoder", "SVM", "Tree")
+    domain = ML if operator.startswith(of_ml) else ""
     given = {f"x{number}": value for number, value in enumerate(inputs) if value is not None}
     names = [f"x{number}" if value is not None else "" for number, value in enumerate(inputs)]
     arrays = {
@@ -73,6 +74,10 @@ def nan(count):
     [
         of("Conv", 11, "C2", "window (0, 2)", np.zeros((1, 1, 4, 4), np.float32), np.zeros((1, 1, 0, 2), np.float32)),
         of("Add", 6, "C1", "the shapes are", np.zeros((2, 3, 4)), np.zeros((3, 2)), broadcast=1, axis=1),
+        of("Add", 6, "C1", "[3] and [1, 1]", np.zeros(3), np.zeros((1, 1)), broadcast=1),
+        of("Imputer", 1, "C1", "0 replacements for 2 features", ROWS),
+        of("LabelEncoder", 4, "C4", "default_tensor of 2 elements", np.array([1]), keys_int64s=[1],
+           values_tensor=np.array([5]), default_tensor=np.array([1, 2])),
         of("AffineGrid", 20, "C2", "theta of", np.zeros((2, 2, 3), np.float32), np.array([1, 1, 2, 2])),
         of("Attention", 25, "C10", "beside a cache", HEADS, HEADS, HEADS, None, None, None, np.array([1]), outputs=3),
         of("BatchNormalization", 1, "", "with spatial 0", HEADS, *[np.ones(1, np.float32)] * 4, outputs=5,
