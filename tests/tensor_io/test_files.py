@@ -278,6 +278,7 @@ def test_a_folder_holds_values_by_the_places_of_their_names(tmp_path):
     [
         ([X], "holds tensors alone"),
         (X.astype(DTYPES[16]), "loses that type"),
+        (X.astype(DTYPES[19]), "loses that type"),
         (np.array(["a\0"], object), "text that a .npz file changes"),
         (np.array([b"\xff"], object), "text that a .npz file changes"),
         (np.array(["a" * 100_000, *["b"] * 1000], object), "the space of the longest"),
