@@ -176,7 +176,7 @@ class Verbs(click.Group):
     def _run_verb(self, ctx: click.Context) -> int:
         """Run a verb, write its errors, and return the exit status."""
         try:
-            status: int = super().invoke(ctx) or 0
+            status: int = super().invoke(ctx)
             sys.stdout.flush()
             return status
         except OpsetError as error:

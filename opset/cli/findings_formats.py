@@ -180,7 +180,7 @@ def write_findings(findings: Iterable[Finding], form: str, stream: IO[str], abou
 
 def _file_of_place(place: str) -> str:
     """Return the file of a place such as schemas/com.acme/Scale.yaml:3:5."""
-    return _POSITION.sub("", place) or "."
+    return _POSITION.sub("", place)
 
 
 def _position(finding: Finding, file: str) -> tuple[int, ...]:

@@ -212,7 +212,7 @@ def _content_text(value: Any) -> str:
     """Return a value of an example, cut to one line."""
     if value is None:
         return "none"
-    if not isinstance(value, dict) or "content" not in value:
+    if not isinstance(value, dict):
         return shorten(value_text(value))
     shape = value["shape"]
     kind = value["type"] if shape is None else f"{brief_type(value['type'])}{shape}"

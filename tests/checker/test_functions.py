@@ -50,6 +50,7 @@ def node(name, inputs, outputs, domain=""):
     return {"op_type": name, "input": inputs, "output": outputs, "domain": domain}
 
 
+LEAKY = {"name": "LeakyRelu", "domain": ""}
 CAST = LEAK.replace("LeakyRelu <alpha: float = @k>", "Cast <to: int = @k>").replace("k: float = 0.5", "k: int = 1")
 
 
@@ -88,6 +89,12 @@ CAST = LEAK.replace("LeakyRelu <alpha: float = @k>", "Cast <to: int = @k>").repl
         (LEAK, {f"{CALL}.attribute": [{"type": 1}, {"name": "z", "type": 1, "f": 1.0}]}, [("G324", PLACE)]),
         (CAST, {f"{CALL}.attribute": None}, [("G326", PLACE)]),
         (CAST, {f"{CALL}.attribute": None, f"{F}.node[0].domain": "zz"}, []),
+        (CAST, {f"{CALL}.attribute": None, f"{F}.node[0].op_type": "Zz"}, []),
+        (
+            CAST,
+            {f"{CALL}.attribute": None, f"{F}.node[0].attribute[0].name": "zz"},
+            [("G324", "function 'd.f', node number 0 (Cast)"), ("G326", "function 'd.f', node number 0 (Cast)")],
+        ),
         (LEAK, {f"{F}.attribute[+]": ""}, [("G402", "function 'd.f'")]),
         (LEAK, {f"{F}.attribute_proto[+]": {"name": "k", "type": 1, "f": 1.0}}, [("G402", "function 'd.f'")]),
         (LEAK, {f"{F}.attribute_proto[+]": {"name": "z", "type": 1}}, [("G306", "function 'd.f'")]),
@@ -110,6 +117,14 @@ CAST = LEAK.replace("LeakyRelu <alpha: float = @k>", "Cast <to: int = @k>").repl
         (LEAK, {f"{F}.opset_import[0].version": 18}, []),
         (LEAK, {f"{F}.opset_import[0].version": 15}, [("G406", "function 'd.f', node number 0 (LeakyRelu)")]),
         (LEAK, {f"{F}.opset_import[0].version": 15, f"{F}.node[0]": node("Relu", ["a"], ["b"])}, []),
+        (  # a function of the model, which is no operator of its domain
+            LEAK,
+            {
+                f"{F}.opset_import[0].version": 15,
+                "functions[+]": {**LEAKY, "input": ["a"], "output": ["a"], "attribute": ["alpha"]},
+            },
+            [("W403", "function '.LeakyRelu'")],
+        ),
         (
             NESTED,
             {f"{F}.opset_import[0].version": 12},

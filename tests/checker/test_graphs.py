@@ -39,6 +39,7 @@ f (a) => (b) { b = Relu (a) }"""
 BRANCH = "graph.node[1].attribute[0].g"
 BODY = "graph.node[0].attribute[0].g"
 BRANCH_PLACE = "graph 'main', node number 1 (If), then_branch"
+OTHER_PLACE = "graph 'main', node number 1 (If), else_branch"
 BODY_PLACE = "graph 'main', node number 0 (Loop), body"
 
 
@@ -179,6 +180,16 @@ ERRORS = ("G2", "M106", "M11")
         (LOOP, {"ir_version": 4}, [("G210", BODY_PLACE)]),
         (LOOP, {"graph.node[0].input[+]": "x"}, [("G210", BODY_PLACE)]),
         (LOOP, {"graph.node[0].input[+]": "x", "graph.node[0].domain": "d"}, []),
+        (
+            LOOP,
+            {
+                "graph.node[0].input[+]": "x",
+                "graph.node[0].domain": "d",
+                "opset_import[+]": {"domain": "d", "version": 9},
+            },
+            [],
+        ),
+        (LOOP, {"graph.node[0].input[+]": "x", "opset_import": None}, []),
         (LOOP, {"graph.node[0].input": ["n", "c"]}, []),
         (RELU, {"graph.initializer[+]": weight("x", 2, 3)}, []),
         # Statements about values.
@@ -349,6 +360,19 @@ def test_what_is_a_warning(text, edits, expected):
     assert found(text, edits, ("W201", "W203", "W204", "W207")) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "edits", "places"),
+    [
+        (RELU, {}, ["graph 'main'"]),
+        (RELU, {"graph.doc_string": "squares"}, []),
+        (FUNCTION, {"graph.doc_string": "squares"}, []),
+        (BRANCHES, {"graph.doc_string": "", f"{BRANCH}.doc_string": "x"}, ["graph 'main'", OTHER_PLACE]),
+    ],
+)
+def test_graphs_are_documented_but_functions_need_not_be(text, edits, places):
+    assert found(text, edits, ("W206",)) == [("W206", place) for place in places]
+
+
 def test_a_check_fails_by_errors_alone():
     warned = edited(RELU, {"graph.value_info": [value("gone", 1, 2)]})
     assert opset.check_model(warned) is None
@@ -364,6 +388,12 @@ def test_names_that_are_not_utf8_are_shown():
     data = edited(RELU, {"graph.node[0].name": "spam"}).SerializeToString().replace(b"spam", b"sp\xffm")
     (finding,) = opset.check(data, select=["M106"], full=False)
     assert finding.place == "graph 'main', node number 0"
+
+
+def test_a_doc_string_that_is_not_utf8_is_not_searched_for_markup():
+    data = edited(RELU, {"doc_string": "<br/>", "graph.node[0].doc_string": "<i>spam</i>"}).SerializeToString()
+    found = opset.check(data.replace(b"spam", b"sp\xffm"), select=["W207"], full=False)
+    assert [each.place for each in found] == ["model"]
 
 
 @pytest.mark.parametrize(

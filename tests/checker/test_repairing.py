@@ -155,6 +155,22 @@ MENDED = {
         HEAD + "main (float[3] x) => (float[1, 3] y) { a = Constant <value_int = 0> () y = Unsqueeze (x, a) }",
         HEAD + "main (float[3] x) => (float[1, 3] y) { a = Constant <value_ints = [0]> () y = Unsqueeze (x, a) }",
     ),
+    "scalar axes of which a type is stated": (
+        "W302",
+        HEAD + "main (float[3] x) => (float[1, 3] y, float[1, 3] z, int64 n) <int64 a, int64[] b, int64 c> {"
+        " c = Size (x) a = Constant <value_int = 0> () b = Constant <value_int = 0> () y = Unsqueeze (x, a)"
+        " z = Unsqueeze (x, b) n = Neg (c) }",
+        HEAD + "main (float[3] x) => (float[1, 3] y, float[1, 3] z, int64 n) <int64[1] a, int64[] b, int64 c>"
+        " { c = Size (x) a = Constant <value_ints = [0]> () b = Constant <value_ints = [0]> () y = Unsqueeze (x, a)"
+        " z = Unsqueeze (x, b) n = Neg (c) }",
+    ),
+    "scalar axes that are stated to be a vector": (
+        "W302",
+        HEAD + "main (float[3] x) => (float[1, 3] y) <int64[1] a>"
+        " { a = Constant <value_int = 0> () y = Unsqueeze (x, a) }",
+        HEAD + "main (float[3] x) => (float[1, 3] y) <int64[1] a>"
+        " { a = Constant <value_ints = [0]> () y = Unsqueeze (x, a) }",
+    ),
     "scalar axes that are read elsewhere": (
         "W302",
         HEAD + "main (float[3] x) => (float[1, 3] y, int64 z) <int64 a = {0}, int64 b = {4}> "
@@ -595,6 +611,9 @@ WITH_CASTS = {
     ),
     "two inputs of another type": (17, "float[2] y", "", "y = Sum (x, x, h, x, h)", None),
     "an input of an unknown type": (17, "float[2] y", "", "y = Sum (x, x, h, u)", None),
+    "an element type that the operator does not take": (
+        17, "y", "", 'b = Cast <to = 16> (x) y = Einsum <equation = "i,i,i->i"> (b, b, x)', None,
+    ),
     "an input that is sparse": (17, "float[2] y", "", "y = Sum (x, x, p)", None),
     "inputs without a type variable": (
         17, "y", "uint8 n = {1}, float s = {1}, float16 w = {1}",

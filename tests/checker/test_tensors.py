@@ -57,6 +57,7 @@ LONG = 20_000
         (tensor(dims=[2, -1, -1], raw_data=bytes(8)), ["M206"]),
         (tensor(dims=[1 << 40, 1 << 40], float_data=[1]), ["M206"]),
         (tensor(0, float_data=[1, 2, 3]), ["G501"]),
+        (tensor(0, raw_data=bytes(12)), ["G501"]),
         (tensor(raw_data=bytes(11)), ["M206"]),
         (tensor(raw_data=bytes(13)), ["M206"]),
         (tensor(raw_data=b"", float_data=[1, 2, 3]), ["G502"]),
@@ -98,6 +99,7 @@ LONG = 20_000
         (tensor(dims=[9], float_data=[1] * 3, segment=TensorProto.Segment(begin=3, end=6)), ["W501"]),
         (tensor(dims=[9], float_data=[1] * 9, segment=TensorProto.Segment(begin=3, end=6)), ["M206", "W501"]),
         (tensor(dims=[9], float_data=[1] * 3, segment=TensorProto.Segment(end=3)), ["G509", "W501"]),
+        (tensor(raw_data=bytes(12), segment=TensorProto.Segment(end=3)), ["G509", "W501"]),
         (tensor(dims=[9], float_data=[1] * 3, segment=TensorProto.Segment(begin=9, end=12)), ["G509", "W501"]),
     ],
 )
@@ -162,9 +164,10 @@ def test_external_data(save, tmp_path, made, expected):
     assert codes_of(path) == expected
 
 
-def test_values_beside_external_data(save):
+@pytest.mark.parametrize("values", [{"float_data": [1, 2, 3]}, {"raw_data": bytes(12)}])
+def test_values_beside_external_data(save, values):
     made = external()
-    made.float_data.extend([1, 2, 3])
+    made.MergeFrom(TensorProto(**values))
     assert codes_of(save(made)) == ["G504"]
 
 
@@ -187,6 +190,12 @@ def test_checksums_are_compared_only_if_they_are_asked_for(save):
     (finding,) = opset.check(path, full=False, select=CODES, verify_checksums=True)
     assert (finding.code, finding.place) == ("G512", "graph 'g', initializer 'b'")
     assert right in finding.why and finding.file.endswith("w.bin")
+
+
+def test_a_checksum_that_is_not_utf8_is_none():
+    data = model_of(external(checksum="spam")).SerializeToString()
+    (finding,) = opset.check(data.replace(b"spam", b"sp\xffm"), full=False, select=["G511"])
+    assert finding.message.startswith("the checksum 'sp") and finding.place == "graph 'g', initializer 'w'"
 
 
 def test_a_model_without_a_path_has_no_files():

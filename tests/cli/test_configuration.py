@@ -106,6 +106,26 @@ def test_the_nearest_configuration_is_in_force_up_to_a_repository(tmp_path, monk
     assert rule_choice((), ())[0] == ["A"]
 
 
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_a_configuration_above_is_a_file(tmp_path, monkeypatch, make):
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    (tmp_path / "pyproject.toml").write_text('[tool.opset]\nselect = ["TOP"]\n')
+    make(tmp_path / "a" / "pyproject.toml")
+    assert rule_choice((), ())[0] == ["TOP"]
+
+
+def test_a_configuration_above_that_belongs_to_others_is_passed_over(tmp_path, monkeypatch):
+    (tmp_path / "a").mkdir()
+    monkeypatch.chdir(tmp_path / "a")
+    (tmp_path / "pyproject.toml").write_text('[tool.opset]\nselect = ["TOP"]\n')
+    assert rule_choice((), ())[0] == ["TOP"]
+    owner = (tmp_path / "pyproject.toml").stat().st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    assert rule_choice((), ())[0] == ([] if owner else ["TOP"])
+
+
 def test_files_of_runtimes_are_those_of_the_call_and_further_ones(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("a.yaml", "b.yaml"):

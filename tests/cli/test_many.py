@@ -20,7 +20,7 @@ import onnx.parser
 import pytest
 
 import opset
-from opset.cli import batch
+from opset.cli import batch, working
 from opset.cli.records import ModelReport, View, brief_line
 from opset.cli.working import WINDOW, in_order
 from opset.errors import Finding, FindingList
@@ -103,6 +103,24 @@ def test_a_report_is_a_line_for_each_model_and_goes_on(many):
     assert lines_of()[0]["mtime"] == 10**9
     # So is everything with other options.
     assert "already" not in run(*call, "--force", "--freeze", "all").stdout
+
+
+def test_a_report_has_each_model_as_soon_as_it_is_done(folder, monkeypatch):
+    def yield_records(shop, jobs, number, *processes):
+        """Yield the last model first, as if the first one took longer."""
+        for each in reversed([*working.yield_records(shop, jobs, number, 1, None, False)]):
+            yield each
+            done.append([Path(line["input"]).name for line in lines_of()])
+
+    done = []
+    monkeypatch.setattr(batch, "yield_records", yield_records)
+    paths = [save(f"{name}.onnx", SMALL, folder) for name in "abc"]
+    for options in [], ["-v"]:  # -v reports in full
+        assert run("check", *paths, "--report", "out.jsonl", *options).exit_code == 0
+        assert done == [["c.onnx"], ["c.onnx", "b.onnx"], ["c.onnx", "b.onnx", "a.onnx"]]
+        assert [Path(line["input"]).name for line in lines_of()] == ["a.onnx", "b.onnx", "c.onnx"]
+        os.remove("out.jsonl")
+        done.clear()
 
 
 def test_a_torn_line_is_cut_and_a_result_without_a_line_is_written_again(many):

@@ -8,9 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
+import opset
+from opset.budget import Limits
 from opset.cli import blockers, conformance, infer, lint, model_versions, testgen
 from opset.cli import test as examples
 from opset.cli.batch import VerbCall, _check_executor
+from opset.cli.configuration import Folders
 from opset.cli.inputs import Input, Output, parse_input
 from opset.cli.records import Totals
 from opset.description.structure.comparing import PartCounts, StructureComparison
@@ -197,6 +200,8 @@ def test_what_a_cluster_cannot_do(memory, models, why):
         ("s3://a/a.onnx", Output(file="b.onnx"), {"b.onnx": 4}, True),
         ("a.onnx", Output(file="s3://a/b.onnx"), {}, True),
         ("a.onnx", Output(folder="s3://a"), {}, True),
+        ("a.onnx", Output(file="s3://a/b.onnx"), {"s3://a/b.onnx": 4}, True),  # of a folder here that is called s3:
+        ("a.onnx", Output(folder="s3://a"), {"s3://a/a-opset13.onnx": 4}, True),
     ],
 )
 def test_a_result_of_an_earlier_run_is_known_by_its_time(monkeypatch, source, output, written, is_written):
@@ -207,12 +212,44 @@ def test_a_result_of_an_earlier_run_is_known_by_its_time(monkeypatch, source, ou
     assert VerbCall._is_written_since(call, Input(source), "opset13") == is_written
 
 
+@pytest.mark.parametrize(
+    ("force", "since", "status"),
+    [
+        (False, 0, "the file is there"),
+        (False, 1, ""),
+        (False, 1 << 62, "the file is there"),  # the file is older than the work on the model
+        (True, 0, ""),
+        (True, 1 << 62, ""),
+    ],
+)
+def test_a_file_is_replaced_if_it_may_be_or_an_earlier_run_wrote_it(tmp_path, force, since, status):
+    path = tmp_path / "b.onnxtxt"
+    path.touch()
+    model = opset.load(opset.parse_model('<ir_version: 8, opset_import: ["": 17]> g () => () {}'))
+    call = VerbCall(
+        Folders(()), Limits(), (), 1, False, "text", force=force, output=Output(file=str(path)), since=since
+    )
+    if not status:
+        assert call.write_result(model, Input("a.onnx"), "opset13", []) == str(path) and path.stat().st_size
+        return
+    with pytest.raises(UsageError, match="U102"):
+        call.write_result(model, Input("a.onnx"), "opset13", [])
+    assert not path.stat().st_size
+
+
 def test_sums_of_findings_are_bounded(monkeypatch):
     monkeypatch.setattr("opset.cli.records.MOST_TOTALS", 2)
     totals = Totals()
     totals.add([Finding(code, "it") for code in ("G311", "G324", "M101", "G311")])
     totals.add([Finding("G311", "it"), Finding("M101", "it")])
     assert [(each.code, each.findings, each.models) for each in totals.rows()] == [("G311", 3, 2), ("G324", 1, 1)]
+
+
+def test_a_corpus_without_cases_is_written(tmp_path, capsys):
+    folder = tmp_path / "made"
+    corpus = SimpleNamespace(cases=[], files={"a.txt": b"12"}, findings=FindingList())
+    assert testgen._write_cases(str(folder), corpus, [], "text") == 0
+    assert capsys.readouterr().out == f"no cases (none) in {folder}: 1 file, 0.0 kB; 1 written, 0 removed\n"
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

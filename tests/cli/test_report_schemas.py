@@ -230,6 +230,11 @@ def test_a_class_within_a_report_is_referred_to():
     assert schemas.of_hint(FindingTotal) == {"$ref": "#/$defs/FindingTotal"}
     assert {"operator", "code", "findings", "models"} <= schemas.definitions["FindingTotal"]["properties"].keys()
     assert schemas.of_hint(object) == {}
+    assert schemas.of_hint(Plain) == {"$ref": "#/$defs/Plain"}
+    assert schemas.definitions["Plain"] == {
+        "description": "An object of a report.", "type": "object",
+        "properties": {"name": {"type": "string"}}, "required": ["name"],
+    }  # fmt: skip
     findings = schemas.of_hint(FindingList)
     assert findings == {"type": "array", "items": {"$ref": "#/$defs/Finding"}} and "Finding" in schemas.definitions
     items = {"type": "array", "items": {"$ref": "#/$defs/FindingTotal"}}

@@ -68,6 +68,9 @@ def test_show_gives_the_newest_version_and_finds_domains():
     assert run_json("show", "Scaler")["domain"] == "ai.onnx.ml"
     assert run_json("show", "ai.onnx.ml.Scaler") == run_json("show", "Scaler", "--domain", "ai.onnx.ml")
     assert run_json("show", "ai.onnx.Relu") == run_json("show", "Relu")
+    for domain in ("ai.onnx.ml", "ai.onnx"):  # a name in a domain has no other before it
+        result = run("show", "ai.onnx.ml.Scaler", "--domain", domain)
+        assert result.exit_code == 2 and f"there is no operator 'ai.onnx.ml.Scaler' in {domain}" in result.stderr
     assert run_json("show", "Relu", "--domain", "ai.onnx") == run_json("show", "Relu")
     assert run_json("show", "Sum")["inputs"][0]["option"] == "variadic"
     assert run_json("show", "Sum")["max_input"] is None
@@ -491,6 +494,27 @@ def test_lint_runs_no_code_of_a_folder_that_a_search_led_to(own, folder):
         result = run("lint", *arguments)
         assert ("this was run" in result.output) is runs and ("was not run" in result.stderr) is not runs
     assert "this was run" not in run("lint", "deep/schemas", "--no-hooks").output
+
+
+def test_lint_misses_adapters_where_there_is_no_code_that_it_may_not_run(own, folder):
+    changed = GOOD.replace(
+        "since: 1", "since: 2\n  change:\n    meaning: It doubles.\n    adapters: {up: written, down: derived}"
+    )
+    own.write_text(f"{changed}- {{since: 1, like: 2, doc: Gives `X + X`.}}\n")
+    for arguments in ([], ["--no-hooks"]):
+        assert "S206" in run("lint", ".", *arguments).stdout
+    (own.parent / "adapters.py").touch()
+    assert "S206" not in run("lint", ".", "--no-hooks").stdout and "S206" in run("lint", ".", "--allow-hooks").stdout
+
+
+def test_the_operators_of_folders_are_tested_if_none_is_named(own, folder):
+    own.write_text(f"{GOOD}  function: [{{opset: 7, nodes: 'Y = Add (X, X)'}}]\nexamples: [{TWO}]\n")
+    assert "com.example" not in run("test", "Sign@13", "--only", "kernel", "--schemas", "schemas").stdout
+    data = run_json("test", "--schemas", "schemas", "--only", "function")
+    assert [(each["part"], each["passed"], each["failed"]) for each in data["parts"]] == [("function", 1, 0)]
+
+
+TWO = "{name: it, since: 1, inputs: [{float: 1}], outputs: [{float: 2}]}"
 
 
 def test_own_operators_are_known_to_every_verb(own, folder):

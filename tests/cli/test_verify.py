@@ -110,5 +110,13 @@ def test_a_page_that_cannot_be_written_is_told_before_anything_is_run(folder, mo
 def test_a_conversion_that_changes_a_size_is_verified_at_one_that_both_have(folder, size, note):
     save("a.onnx", MODEL.replace("[N, 3]", "[1, M]"), folder)
     sizes = ["--dim", "M=3", "--dim", f"x.0={size}"]  # of which the model states a number for one
-    result = run("convert", "a.onnx", "--to", "13", *sizes, "--verify", "-o", "out.onnx")
-    assert result.exit_code == 0 and note in result.stdout and "y: same" in result.stdout
+    (report,) = run_json("convert", "a.onnx", "--to", "13", *sizes, "--verify", "-o", "out.onnx")["models"]
+    assert os.path.exists("out.onnx") and any(note in each for each in report["notes"])
+    verification = report["verification"]
+    assert verification["verdict"] == "same" and {str(each["sizes"]) for each in verification["runs"]} == {"{'M': 3}"}
+
+
+def test_a_runtime_to_verify_with_asks_for_a_verification(folder):
+    save("a.onnx", MODEL, folder)
+    result = run("convert", "a.onnx", "--to", "13", "--verify-with", "onnxruntime", "--seeds", "1", "-o", "out.onnx")
+    assert result.exit_code == 0 and "verified with onnxruntime" in result.stdout

@@ -531,8 +531,10 @@ def test_without_a_corpus_that_of_the_standard_is_made_and_removed(tmp_path, mon
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     pick_cases = corpus.pick_cases
     monkeypatch.setattr(corpus, "pick_cases", lambda *some, **more: pick_cases(*some, **more)[:3])
-    done = run("conformance", "--runtime", "sh -c 'exit 77'", "--min-cases", 0)
-    assert done.exit_code == 0 and "3 cases" in done.stdout and os.listdir(tmp_path) == []
+    runtime = "sh -c 'exit 77'"
+    done = run("conformance", "--runtime", runtime, "--min-cases", 0, "-o", tmp_path / "out", "--format", "junit")
+    assert done.exit_code == 0 and '<testsuite name="." tests="1"' in done.stdout and os.listdir(tmp_path) == ["out"]
+    assert "3 cases" in (tmp_path / "out" / "conformance.md").read_text()
 
 
 @pytest.mark.parametrize("names", [["md"], ["json", "html"]])

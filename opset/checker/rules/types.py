@@ -58,7 +58,7 @@ def _parts(proto: Any) -> Iterator[Any]:
         kind = proto.WhichOneof("value")
         if kind in ("sequence_type", "optional_type") and getattr(proto, kind).HasField("elem_type"):
             proto = getattr(proto, kind).elem_type
-        elif kind == "map_type" and proto.map_type.HasField("value_type"):
+        elif proto.map_type.HasField("value_type"):
             proto = proto.map_type.value_type
         else:
             return
