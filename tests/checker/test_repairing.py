@@ -420,9 +420,11 @@ def test_a_reference_without_a_type_stays():
         ({f"{place}.f": 0.5}, [0]),
         ({f"{place}.ref_attr_name": None, f"{place}.f": 0.5}, [1]),
     ):
-        found, made = repaired(message(text, {f"{place}.type": None, **edits}), select=["G305"])
+        found, made = repaired(
+            message(text, {"graph.node[0].attribute[0].type": None, f"{place}.type": None, **edits}), select=["G305"]
+        )
         assert [each.type for each in made.functions[0].node[0].attribute] == types
-        assert len(found.mended) == sum(types)
+        assert len(found.mended) == 1 + sum(types)
 
 
 def test_a_value_whose_name_is_not_utf8_keeps_it():
