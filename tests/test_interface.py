@@ -101,13 +101,20 @@ SIGNATURES = {
         "(float[N] x) => (float[two_times_N] y)", "(float[N] x) => (float[three_times_N] y)", "MAJOR",
         [("output-type", "output 'y', dimension 0")],
     ),
-    "another product of sizes": (
-        "(float[K, M, N] x) => (float[M_times_N] y)", "(float[K, M, N] x) => (float[K_times_N] y)", "MAJOR",
+    "a product of sizes renamed": (
+        "(float[M, N] x) => (float[M_times_N] y)", "(float[A, B] x) => (float[A_times_B] y)", "NONE", [],
+    ),
+    "a product becomes one of its factors": (
+        "(float[M, N] x) => (float[M_times_N] y)", "(float[M, N] x) => (float[M] y)", "MAJOR",
         [("output-type", "output 'y', dimension 0")],
     ),
-    "another product of sizes with one of them": (
-        "(float[M, N, P] x) => (float[M_times_N] y)", "(float[M, N, P] x) => (float[M_times_P] y)", "MAJOR",
-        [("output-type", "output 'y', dimension 0")],
+    "a free product becomes one size": (
+        "(float[M_times_N] x) => (float[1] y)", "(float[M] x) => (float[1] y)", "MINOR",
+        [("input-widened", "input 'x', dimension 0")],
+    ),
+    "a free size becomes a product": (
+        "(float[N] x) => (float[1] y)", "(float[M_times_N] x) => (float[1] y)", "MAJOR",
+        [("input-narrowed", "input 'x', dimension 0")],
     ),
     "a multiple of a size": (
         "(float[N] x) => (float[N] y)", "(float[N] x) => (float[two_times_N] y)", "MAJOR",

@@ -285,8 +285,8 @@ def test_nodes_are_paired_by_their_users_where_what_computes_a_value_is_another_
         ("[m] p = MatMul (x, w) q = Add (p, w) y = Neg (q)",
          "[m] o = MatMul (x, v) q2 = Add (o, v) r = Exp (q2) y = Neg (r)", {0: 0, 1: 1, 2: 3}),
         # Of two that read the same, one has a name and is a pair; the other is one with the other that reads the same.
-        ("[m] p = Add (x, w) q = Add (x, w) y = Mul (p, q)",
-         "[m] o = Add (x, v) r = Add (x, v) y = Sub (o, r)", {0: 0, 1: 1, 2: 2}),
+        ("[m] p = Add (x, w) t = Exp (x) q = Add (x, t) y = Neg (q)",
+         "[m] o = Add (x, v) s = Cos (x) u = Sin (s) r = Add (x, u) y = Abs (r)", {0: 0, 1: 1, 2: 3, 3: 4}),
         # y is another output of a node of the same operator.
         ("t, y = Split <num_outputs = 2> (x)", "a = Exp (x) y, b = Split <num_outputs = 2, axis = 1> (a)", {0: 0}),
         # Two nodes change places; each is known by what reads it.

@@ -373,6 +373,21 @@ def test_what_yaml_does_not_hold_is_left_out_with_a_note(foreign, change, note):
     assert (found.schemas[2].function == ()) == ("body" in note or "beta" in note)
 
 
+@pytest.mark.parametrize("domain", ["", "ai.onnx"])
+def test_a_body_of_the_standard_holds_at_the_opset_that_it_imports(domain):
+    """Softmax changed with opset 13; a body of another domain is for all opsets from the one that it imports on."""
+    message = theirs.OperatorSetProto(magic="ONNXOPSET", opset_version=12, ir_version=7, domain=domain)
+    message.operator.add(op_type="LogSoftmax", since_version=11, status=STABLE)
+    text = f'<opset_import: ["": 12], domain: "{domain}"> LogSoftmax (X) => (Y) {{ s = Softmax (X)  Y = Log (s) }}'
+    message.functions.append(onnx.parser.parse_function(text))
+    found = load_operator_set(message)
+    assert [(each.opset, "Softmax" in each.nodes) for each in found.schemas[0].function] == [(12, True)]
+    assert not any("is left out" in note for note in found.notes)
+    message.domain = message.functions[0].domain = "com.foreign"
+    note = "the function body of 'LogSoftmax' is left out: it is for ai.onnx 12, and 'Softmax' changed afterwards"
+    assert note in load_operator_set(message).notes
+
+
 def test_types_and_defaults_of_functions_are_told(foreign):
     function = foreign.functions[0]
     function.value_info.add(name="X", type=WRAPPED)

@@ -5,6 +5,8 @@ from onnx import TensorProto, helper, parser
 
 import opset
 from opset.errors import ConversionError
+from opset.extend import Refusal, down
+from opset.opsets.hooks import unregister
 from opset.opsets.registry import registry_with
 from opset.version_converter.derivation import derive_adapter
 
@@ -179,6 +181,24 @@ def test_a_transition_that_is_declared_impossible_is_refused_with_the_reason(fol
         opset.lower(model, ["com.acme.Scale"], schemas=[folder])
     help = "keep the operator, or express what the node computes by other operators"
     assert (caught.value.code, caught.value.why, caught.value.help) == ("C208", "no adapter is written for it", help)
+
+
+@pytest.mark.parametrize("instead", ["", "convert to com.acme 3"])
+def test_a_refusal_of_an_adapter_may_name_another_target(folder, instead):
+    stated = "adapters: {up: derived, down: written}\n  like"
+    text = OPERATOR.replace("adapters: {up: derived, down: derived}\n  like", stated)
+    (folder / "com.acme" / "Scale.yaml").write_text(text)
+
+    @down("Scale", since=2, domain="com.acme")
+    def scale_2_down(op, node):
+        raise Refusal("C204", "so it is", instead=instead)
+
+    try:
+        with pytest.raises(ConversionError) as caught:
+            moved(folder, 2, 1, step=5)
+    finally:
+        unregister("down", "com.acme", "Scale")
+    assert (caught.value.why, caught.value.help) == ("so it is", instead or "convert to com.acme 2 or newer")
 
 
 def test_attributes_are_checked_also_where_nothing_moves(folder):
