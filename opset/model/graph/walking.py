@@ -70,7 +70,7 @@ def rename_values(graph: Any, new: Mapping[str, str]) -> None:
                 pending.append((inner, {old: name for old, name in new.items() if old not in own}))
 
 
-def rename_field(message: Any, field: str, new: Mapping[str, str]) -> None:
+def rename_field(message: Any, field: str, new: Mapping[Any, str]) -> None:
     """Replace the name in a field, or names in a repeated one, by new ones; others stay, even if they are not UTF-8."""
     held = getattr(message, field)
     if isinstance(held, str | bytes):
