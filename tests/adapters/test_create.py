@@ -124,6 +124,15 @@ def test_sparse_constants_that_do_not_fit(indices, dims, code):
         assert caught.value.why == f"the sparse constant has dims {dims}"
 
 
+@pytest.mark.parametrize("indices", [[1, 4], [[0, 1], [1, 1]]])
+def test_sparse_constants_whose_indices_are_no_integers(attempt, indices):
+    made = constant(sparse_value=sparse(np.ones(2, np.float32), indices, [2, 3] if np.ndim(indices) == 2 else [6]))
+    made.attribute[0].sparse_tensor.indices.CopyFrom(numpy_helper.from_array(np.float32(indices)))
+    output = helper.make_tensor_value_info("z", 1, None)
+    graph = helper.make_graph([made, make_node("Neg", ["y"], ["z"])], "g", [], [output])
+    assert attempt(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=6), 10) == "C103"
+
+
 @pytest.mark.parametrize("part", ["values", "indices"])
 def test_sparse_constants_of_unknown_types(attempt, part):
     made = constant(sparse_value=sparse(np.ones(2, np.float32), [1, 4], [6]))
@@ -331,8 +340,9 @@ def test_ranges_of_bfloat16_and_other_stash_types(check, refused):
     feeds = {name: np.asarray(value, np.float32) for name, value in {"a": 1, "b": 4, "c": 0.5}.items()}
     check(nodes, 27, 26, feeds, expect=[np.arange(1, 4, 0.5, np.float32)])
     narrow = {name: value.astype(np.float16) for name, value in feeds.items()}
-    for stash in (10, 16, 99, -1):
-        refused(make_node("Range", list(narrow), ["y"], stash_type=stash), 27, 26, narrow, "C204")
+    for stash, name in ((10, "FLOAT16"), (16, "BFLOAT16"), (99, "99"), (-1, "-1")):
+        error = refused(make_node("Range", list(narrow), ["y"], stash_type=stash), 27, 26, narrow, "C204")
+        assert error.why == f"'stash_type' is {name}; ranges in it need version 27"
 
 
 @pytest.mark.parametrize("kind", [np.int16, np.int32, np.int64, np.float32, np.float64])
