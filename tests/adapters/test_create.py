@@ -99,6 +99,7 @@ def test_sparse_constants_become_dense(kind, indices, dims):
         ([[0, 3], [1, 1]], [2, 3], "C103"),
         ([[0, 0, 0], [1, 1, 1]], [2, 3], "C103"),
         ([[[0, 1], [1, 1]]], [2, 3], "C103"),
+        ([[1], [4]], [2, 3], "C103"),
         ([1, 4], [-1], "C103"),
         ([1, 4], [2, -3], "C103"),
         ([1, 4], [2**40], "C204"),
@@ -304,6 +305,12 @@ def test_constants_of_a_shape_before_there_were_any(check, kind, shape, constant
         check(node, 9, 7, feeds, expect=expect, kinds={"y": number}, shapes={"s": [None]})
 
 
+@pytest.mark.parametrize(("count", "operators"), [(64, []), (65, ["Expand"])])
+def test_constants_of_a_shape_are_written_out_if_they_are_small(check, count, operators):
+    node, expect = make_node("ConstantOfShape", ["s"], ["y"]), [np.zeros((count, 1), np.float32)]
+    check(node, 9, 8, {}, {"s": np.array([count, 1])}, expect=expect, kinds={"y": 1}, operators=operators)
+
+
 @pytest.mark.parametrize("given", [TensorProto.FLOAT, TensorProto.BFLOAT16])
 @pytest.mark.parametrize("made", [None, TensorProto.DOUBLE, TensorProto.BFLOAT16])
 def test_eyes_of_bfloat16(check, given, made):
@@ -367,6 +374,8 @@ def test_a_range_between_constants_is_one(check, kind):
     held = dict(zip("sld", (np.array(each, kind) for each in (1, 10, 3)), strict=True))
     after = check(node, 11, 10, {"x": np.zeros(1, np.float32)}, held)
     assert {each.op_type for each in after.graph.node} <= {"Constant", "Identity"}
+    for name, value in held.items():
+        check(node, 11, 10, {name: value}, {other: each for other, each in held.items() if other != name})
 
 
 @pytest.mark.parametrize("to", [10, 7])
