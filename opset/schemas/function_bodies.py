@@ -11,9 +11,15 @@ from opset.model.text.syntax import parse_graph
 from opset.schemas.constraints.evaluation import Table, evaluate, is_met
 from opset.schemas.constraints.grammar import parse_premise
 from opset.schemas.model import FunctionBody, OpSchema
+from opset.schemas.names import normalize_domain
 
 REPLACED = ("CastLike", "Constant")
 """Operators of ai.onnx that a body may use before they were introduced, or in newer forms: expansion replaces them."""
+
+
+def replaced_operator(node: Any) -> str:
+    """Return the operator in REPLACED that a node of a body calls; "" for any other, such as one of another domain."""
+    return node.op_type if node.op_type in REPLACED and not normalize_domain(node.domain) else ""
 
 
 @lru_cache(maxsize=512)

@@ -10,7 +10,7 @@ from opset.errors import ModelError
 from opset.model.attributes import attribute_type
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.model.storage.tensor import tensor_values
-from opset.schemas.function_bodies import body_nodes, fitting_bodies
+from opset.schemas.function_bodies import body_nodes, fitting_bodies, replaced_operator
 from opset.schemas.model import FunctionBody
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type, value_with_lists
 
@@ -141,9 +141,10 @@ class _BodySplicing:
         A Constant is only recorded, and is made when a node reads it. A CastLike becomes a Cast, as the type is known.
         Raises Refusal C201 if the operator does not exist at the opset.
         """
-        if node.op_type == "Constant":
+        replaced = replaced_operator(node)
+        if replaced == "Constant":
             self.constants[node.output[0]] = self._constant_of(node.attribute[0])
-        elif node.op_type == "CastLike":
+        elif replaced:
             self.names[node.output[0]] = self._cast_like(*node.input)
         else:
             attributes = {attribute.name: self._value_of(attribute) for attribute in node.attribute}

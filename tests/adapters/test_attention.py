@@ -178,6 +178,9 @@ def test_present_outputs_beside_padding_are_the_inputs(check, refused):
     made = node(feeds, OUTPUTS)
     operators = ["Attention", "Identity", "Identity"]
     check(made, 24, 25, feeds, outputs=OUTPUTS, operators=operators, judge=evaluator)
+    for outputs in (["Y", "present_key"], ["Y", "", "present_value"]):
+        named = [name for name in outputs if name]
+        check(node(feeds, outputs), 24, 25, feeds, outputs=named, operators=operators[:2], judge=evaluator)
     flat = values(nonpad=True, flat=True)
     refused(node(flat, OUTPUTS), 24, 25, flat, "C204", outputs=OUTPUTS)
     refused(made, 24, 25, feeds, "C207", outputs=OUTPUTS, shapes={"K": None})

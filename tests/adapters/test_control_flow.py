@@ -39,7 +39,15 @@ def choice(here, there):
 
 @pytest.mark.parametrize(
     ("here", "there"),
-    [([2, 3, 4],) * 2, (["a", 3, "b"],) * 2, (["a", 3, 4], ["b", 3, 4]), (None, None), (None, ["a", 3, 4])],
+    [
+        ([2, 3, 4],) * 2,
+        (["a", 3, "b"],) * 2,
+        (["a", 3, 4], ["b", 3, 4]),
+        ([2, 3, 4], ["a", 3, 4]),
+        (["a", 3, 4], [2, 3, 4]),
+        (None, None),
+        (None, ["a", 3, 4]),
+    ],
 )
 @pytest.mark.parametrize("described", [(2, 3, 4), ("N", 3, "M"), (None, 3, 4)])
 @pytest.mark.parametrize("value", [True, False])
@@ -166,6 +174,8 @@ def test_branches_of_other_shapes_become_loops(run, target, names):
         less.graph.node[0].output[1] = ""
         del less.graph.output[1]
     after = opset.convert(less, target)
+    bodies = [node.attribute[0].g for node in after.graph.node if node.op_type == "Loop"]
+    assert all(value.type.tensor_type.elem_type for body in bodies for value in (*body.input, *body.output))
     for value in (True, False):
         feeds = {"x": X[0, :, :1], "c": np.array([value]), "s": np.array(["here", "there"], object)}
         expected = dict(zip("ypw", run(before, feeds), strict=True))

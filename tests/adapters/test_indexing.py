@@ -191,6 +191,13 @@ def test_slices_at_tuples(check, shape, depth, to):
         check(node, 11, to, feeds, shapes=shapes)
 
 
+@pytest.mark.parametrize("shape", [(3, 0), (0, 3), (2, 0, 3)])
+def test_slices_at_no_tuples_of_an_empty_axis_with_others_that_are_open(check, shape):
+    x, i = np.zeros((*shape, 4), np.float32), np.zeros((0, len(shape)), np.int64)
+    shapes = {"x": [*shape, "n"], "i": ["d", len(shape)]}
+    check(make_node("GatherND", ["x", "i"], ["y"]), 11, 10, {"x": x, "i": i}, shapes=shapes, expect=[x.reshape(0, 4)])
+
+
 @pytest.mark.parametrize("to", [8, 7])
 def test_coordinates_before_non_zero(check, to):
     x = np.float32([[0, np.nan, 0], [-1, 0, 2]])
@@ -448,6 +455,8 @@ def test_distinct_elements_of_nan_and_of_what_is_not_known(check, refused):
     unique = make_node("Unique", ["x"], ["y"])
     refused(unique, 11, 10, {"x": x}, "C207", shapes={"x": ["n"]})
     refused(unique, 11, 10, {"x": x[:0]}, "C204")
+    for shape in ((3, 0), (0, 3)):
+        refused(make_node("Unique", ["x"], ["y"], axis=0), 11, 10, {"x": np.zeros(shape, np.float32)}, "C204")
     refused(unique, 11, 10, {"x": np.zeros(5000, np.float32)}, "C204")
     refused(unique, 11, 10, {"x": np.array(["a"], object)}, "C202")
 
@@ -461,6 +470,35 @@ def test_compress_is_lowered_where_there_is_nonzero():
     assert "NonZero" in [node.op_type for node in lowered.graph.node]
     feeds = {"x": np.float32([[1, 2, 3], [4, 5, 6]]), "c": np.array([True, False, True])}
     np.testing.assert_array_equal(opset.ReferenceEvaluator(lowered).run(None, feeds)[0], feeds["x"][:, [0, 2]])
+
+
+@pytest.mark.parametrize(("also", "counts"), [([], "NonZero"), (["ConstantOfShape"], "Loop"), (["NonZero"], "Loop")])
+def test_classes_are_counted_by_what_is_left(also, counts):
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 9]> g (int64[2] x, int64 d, float[2] v) => (float[A, B] y) '
+        "{ y = OneHot (x, d, v) }"
+    )
+    lowered = opset.lower(model, ["OneHot", *also])
+    made = {node.op_type for node in lowered.graph.node}
+    assert counts in made and not made & {*also}
+    feeds = {"x": np.array([1, 0]), "d": np.array(3), "v": np.float32([5, 6])}
+    assert opset.ReferenceEvaluator(lowered).run(None, feeds)[0].tolist() == [[5, 6, 5], [6, 5, 5]]
+
+
+@pytest.mark.parametrize(
+    ("operators", "sorts"), [(["ScatterElements"], True), (["ScatterElements", "ScatterND"], False)]
+)
+@pytest.mark.parametrize(("reduction", "expect"), [("none", [6, 2]), ("add", [12, 2]), ("max", [6, 2])])
+def test_what_takes_the_place_of_scattering_is_what_is_left(operators, sorts, reduction, expect):
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 18]> g (float[2] x, int64[2] i, float[2] u) => (float[] y) '
+        f'{{ y = ScatterElements <reduction = "{reduction}"> (x, i, u) }}'
+    )
+    lowered = opset.lower(model, operators)
+    made = {node.op_type for node in lowered.graph.node}
+    assert not made & {*operators} and ("TopK" in made) == (sorts and reduction != "none")
+    feeds = {"x": np.float32([1, 2]), "i": np.array([0, 0]), "u": np.float32([5, 6])}
+    assert opset.ReferenceEvaluator(lowered).run(None, feeds)[0].tolist() == expect
 
 
 REFUSED = [

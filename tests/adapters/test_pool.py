@@ -34,6 +34,24 @@ def test_windows_that_are_the_same_whatever_the_shape(check, op_type, window):
         check(node(op_type, ["x"], ["y"], **window), version, to, {"x": IMAGE}, **UNKNOWN, operators=[op_type])
 
 
+@pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER"])
+@pytest.mark.parametrize("op_type", ["AveragePool", "MaxPool"])
+def test_padding_that_keeps_sizes_needs_no_rounding_up(check, op_type, auto_pad):
+    pool = node(op_type, ["x"], ["y"], kernel_shape=[2, 3], strides=[2, 2], auto_pad=auto_pad, ceil_mode=1)
+    after = check(pool, 10, 9, {"x": IMAGE}, **UNKNOWN, operators=[op_type])
+    assert sorted(a.name for a in after.graph.node[0].attribute) == ["auto_pad", "kernel_shape", "strides"]
+
+
+def test_windows_in_steps_of_one_need_no_rounding_up(converted):
+    pool = node("AveragePool", ["x"], ["y"], kernel_shape=[2], strides=[1], pads=[0, 2], ceil_mode=1)
+    after = converted(pool, 10, 9, {"x": ROW}, shapes={"x": [1, 1, "L"]})
+    assert {a.name: [*a.ints] for a in after.graph.node[0].attribute} == {
+        "kernel_shape": [2],
+        "strides": [1],
+        "pads": [0, 2],
+    }
+
+
 # Of six elements in steps of three, a third window begins at the seventh, which is padding.
 LATE = {"kernel_shape": [2], "strides": [3], "pads": [0, 1], "ceil_mode": 1}
 

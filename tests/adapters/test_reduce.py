@@ -281,6 +281,7 @@ def test_accumulation_of_nothing_in_a_loop(check, operator, to):
     for axis in (0, 1):
         empty = {"x": X[:, :0], "a": np.array(axis)}
         check(node, version, to, empty, shapes={"x": ["a", "b", "c"]}, expect=[X[:, :0]])
+        check(node, version, to, {"x": X[:, :0]}, {"a": np.array(axis)}, expect=[X[:, :0]])
 
 
 def test_running_sums_of_float16_are_rounded_once(check):

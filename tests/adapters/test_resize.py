@@ -298,6 +298,8 @@ def test_empty_inputs_of_resize(check, coordinates):
     check(resize(["x", first, "s"], **how), 13, 11, {"x": IMAGE}, constants)
     check(resize(["x", first, "", "z"], **how), 13, 11, {"x": IMAGE}, constants)
     check(resize(["x", "r", "e", "z"], **how), 11, 13, {"x": IMAGE, "z": constants["z"]}, constants)
+    after = check(resize(["x", "r", "e", "z"], **how), 11, 13, {"x": IMAGE, "e": NOTHING}, constants)
+    assert after.graph.node[0].input[2:] == ["", "z"]
 
 
 @pytest.mark.parametrize("rounding", ["floor", "round_prefer_floor"])
@@ -524,7 +526,8 @@ def test_antialias_of_integers(check, refused):
 
 def test_growth_that_may_change_no_size_beside_shrinking(check, refused):
     check(resize(["x", "s"]), 10, 11, {"x": IMAGE}, {"s": floats(1, 1, 1.3, 0.5)})
-    check(resize(["x", "s"]), 10, 11, {"x": IMAGE}, {"s": floats(1, 1, 2, 0.5)}, shapes={"x": [1, 2, "H", "W"]})
+    for shape in ([1, 2, "H", "W"], None):
+        check(resize(["x", "s"]), 10, 11, {"x": IMAGE}, {"s": floats(1, 1, 2, 0.5)}, shapes={"x": shape})
     for scale, shape in ((1.1, [1, 2, 4, 6]), (1.9, [1, 2, "H", "W"])):
         refused(resize(["x", "s"]), 10, 11, {"x": IMAGE}, "C204", {"s": floats(1, 1, scale, 0.5)}, shapes={"x": shape})
 
@@ -536,6 +539,9 @@ def test_antialias_where_growing_changes_no_size(check, refused):
     check(how, 18, 17, {"x": IMAGE}, {"s": floats(1, 1, 2, 3)}, rtol=1e-5, **open_sizes)
     refused(how, 18, 17, {"x": IMAGE}, "C204", {"s": floats(1, 1, 1.1, 2)})
     refused(how, 18, 17, {"x": IMAGE}, "C204", {"s": floats(1, 1, 1.3, 2)}, shapes={"x": [1, 2, "H", "W"]})
+    unranked = {"shapes": {"x": None}}
+    check(how, 18, 17, {"x": IMAGE}, {"s": floats(1, 1, 2, 3)}, rtol=1e-5, **unranked, operators=["Resize"])
+    refused(how, 18, 17, {"x": IMAGE}, "C207", {"s": floats(1, 1, 1.3, 2)}, **unranked)
 
 
 def test_symmetry_at_the_edge_between_two_elements(check, refused):
@@ -712,6 +718,17 @@ def test_a_region_that_is_the_whole_axis_leaves_it_alone(run):
         np.testing.assert_allclose(opset.ReferenceEvaluator(model).run(None, {"x": x})[0], want, rtol=1e-5, atol=1e-6)
 
 
+def test_a_region_is_cropped_where_open_sizes_stay():
+    before = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["": 13]> g (float[N, M] x) => (float[N, M] y)
+        <float[4] r = {0.25, 0, 0.75, 1}> { s = Shape (x)
+        y = Resize <mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, "", s) }"""
+    )
+    feeds = {"x": np.random.default_rng(3).random((5, 3), np.float32)}
+    want, have = (opset.ReferenceEvaluator(model).run(None, feeds)[0] for model in (before, opset.convert(before, 10)))
+    np.testing.assert_allclose(have, want, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("coordinates", ["half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"])
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 @pytest.mark.parametrize("sizes", [(1, 1, 1, 4), (1, 1, 4, 1), (1, 1, 1, 1)])
@@ -771,6 +788,9 @@ def test_antialiasing_in_double_is_exact_in_double(sizes):
 
 
 REFUSED = [
+    (18, 17, "C207", "the rank of 'x' is not known",
+     "(float[] x) => (float[] y) <int64[2] z = {1, 2}> { "
+     'y = Resize<mode="linear", keep_aspect_ratio_policy="not_larger">(x, , , z) }'),
     (18, 17, "C207", "antialias is 1, and a size is not known",
      '(float[1,1,N,4] x) => (float[] y) <int64[4] z = {1, 1, 2, 2}> { '
      'y = Resize<mode="linear", antialias=1, keep_aspect_ratio_policy="not_larger">(x, , , z) }'),
@@ -789,6 +809,12 @@ REFUSED = [
      '(float[2,4] x) => (float[] y) <float[2] s = {1, 0.5}> { y = Resize<mode="nearest">(x, s) }'),
     (10, 9, "C103", "each is a positive",
      '(float[2,4] x) => (float[] y) <float[2] s = {1, -1}> { y = Resize<mode="nearest">(x, s) }'),
+    (10, 9, "C103", "each is a positive",
+     '(float[2,4] x) => (float[] y) <float[2] s = {1, inf}> { y = Resize<mode="nearest">(x, s) }'),
+    *((13, 10, "C207", "the rank of 'x' is not known",
+       f'(float[] x) => (float[] y) <{given}> {{ y = Resize<mode="{mode}", nearest_mode="floor">(x, {inputs}) }}')
+      for given, inputs in (("float[2] s = {2, 3}", ", s"), ("int64[2] s = {2, 3}", ", , s"))
+      for mode in ("nearest", "linear")),
     (11, 10, "C103", "there are 1 scales for 2",
      '(float[2,4] x) => (float[] y) <float[0] r = {}, float[1] s = {1.3}> { y = Resize<nearest_mode="floor">(x, '
      "r, s) }"),

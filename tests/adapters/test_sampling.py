@@ -136,6 +136,9 @@ def test_nearest_elements_of_all_types(check, x):
 
 
 REFUSED = [
+    (16, 15, "C204", "no elements", "(float[1,0,4] x, float[1,2,1] g) => (float[] y) { y = GridSample(x, g) }"),
+    (16, 15, "C204", "no elements", "(float[1,1,0] x, float[1,2,1] g) => (float[] y) { y = GridSample(x, g) }"),
+    (16, 15, "C204", "no elements", "(float[1,1,4] x, float[1,0,1] g) => (float[] y) { y = GridSample(x, g) }"),
     (16, 15, "C103", "of 2 dimensions", "(float[1,1] x, float[1,1] g) => (float[] y) { y = GridSample(x, g) }"),
 ]
 

@@ -154,6 +154,14 @@ def test_wrapping_of_some_axes_of_any_type(check, refused):
         refused(wrap, 19, 17, {"x": X[:, :, :0]}, "C204", {"p": ints(*pads), "a": ints(-1)})
 
 
+@pytest.mark.parametrize(("count", "operators"), [(2**16 - 3, ["Gather"]), (2**16 - 2, None)])
+def test_places_to_wrap_are_a_constant_as_long_as_there_are_few(converted, count, operators):
+    wrap = node("Pad", ["x", "p", "", "a"], ["y"], mode="wrap")
+    after = converted(wrap, 19, 18, {"x": X}, {"p": ints(1, count), "a": ints(-3)}, shapes={"x": [2, 3, 4]})
+    made = [each.op_type for each in after.graph.node if each.op_type != "Constant"]
+    assert made == operators if operators else "Range" in made
+
+
 BIG = 2**63 - 1
 SLICES = [
     ([1, 0], [2, 3], [0, 1]),
@@ -307,6 +315,9 @@ def test_computed_bounds_of_nothing(check, to, shapes):
     step = node("Slice", ["x", "s", "e", "a", "t"], ["y"])
     empty = {"x": X[:0], "s": ints(-1), "e": ints(-5), "t": ints(-1)}
     check(step, 13, to, empty, {"a": ints(0)}, shapes=shapes)
+    bounds = {"s": ints(0), "e": ints(-9), "a": ints(0), "t": ints(-1)}
+    check(step, 13, to, {"x": X[:0]}, bounds, shapes=shapes)
+    check(step, 13, to, {"x": X}, bounds | {"s": ints(-9), "e": ints(BIG), "t": ints(2)}, shapes=shapes)
 
 
 @pytest.mark.parametrize("to", [9, 8, 7])

@@ -121,6 +121,29 @@ def scale_data(call):
     assert finding.why.startswith("IndexError: ") and "inference.py:" in finding.why
 
 
+def test_elements_are_followed_of_the_outputs_of_which_a_function_knows_them(tmp_path):
+    functions = f"""{FUNCTIONS.replace("return (first * times, *others)", "return [(2,), (0,), (2,)]")}
+from opset.inference.registration import data
+
+@data("Scale", domain="com.example")
+def scale_data(call):
+    return [None, (), (3.0, 5.0)]
+"""
+    yaml = SCALE.replace("doc: results}", "doc: results}, {name: Z, type: T, doc: more}, {name: V, type: T, doc: more}")
+    body = (
+        "o, n, v = com.example.Scale (x) c = Concat <axis = 0> (o, n, v) s = Cast <to = 7> (c) y = ConstantOfShape (s)"
+    )
+    found = result(tmp_path, yaml=yaml, functions=functions, body=body, inputs="float[2] x")
+    assert (found.findings, str(found.type("y"))) == ((), "float[y_d0, y_d1, 3, 5]")
+
+
+def test_a_variadic_output_of_several_types_has_none_by_the_signature(tmp_path):
+    more = ", {name: Z, type: T, variadic: true, heterogeneous: true, doc: more}"
+    yaml = SCALE.replace("doc: results}", f"doc: results}}{more}").replace("[float]", "[float, double]")
+    found = result(tmp_path, yaml=yaml, body="y, z, v = com.example.Scale (x)")
+    assert [found.type(name) and str(found.type(name)) for name in "yzv"] == ["float", None, None]
+
+
 def test_without_either_the_signature_tells_the_type(tmp_path):
     found = result(tmp_path)
     assert str(found.type("y")) == "float"

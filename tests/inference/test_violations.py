@@ -178,6 +178,7 @@ BROKEN = [
      f"(string[2] x) => (float[] y) {{ y = {GRAMS}, pool_int64s=[1]>(x) }}"),
     (18, "C5: 0 scales and 0 sizes", "(float[1,4] x) => (float[] y) { y = Resize(x) }"),
     (18, "C5: 0 scales and 0 sizes", "(float x) => (float[] y) { y = Resize(x) }"),
+    (18, "C1: 1 for 2 axes", "(float[2,3] x) => (float[] y) <int64[1] s = {4}> { y = Resize(x, , , s) }"),
     (18, "C1: scales has rank 2", "(float[1,4] x, float[1,2] s) => (float[] y) { y = Resize(x, , s) }"),
     (18, "a size of 4 times 1.7014118346046923e+38 is too large",
      "(float[1,4] x) => (float[] y) <float[2] s = {1, 1.7014118346046923e38}> { y = Resize(x, , s) }"),

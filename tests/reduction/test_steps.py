@@ -362,6 +362,14 @@ def test_calls_give_way_to_the_nodes_of_functions():
     assert not nodes._inline_calls(search)
 
 
+def test_the_body_of_a_loop_takes_its_place():
+    text = """(int64 n, bool c, float[3] x) => (float[3] y) { y = Loop (n, c, x) <
+        body = b (int64 i, bool d, float[3] u) => (bool e, float[3] v) { e = Not (d) w = Neg (u) v = Exp (w) }> }"""
+    search = search_for(loaded(text), lambda each: {"Neg", "Exp"} <= {*operators(each)})
+    nodes.reduce_nodes(search, "")
+    assert operators(search.model) == ["Neg", "Exp"] and search.steps == {"body": 1, "nodes": 1}
+
+
 PROGRAM = """import sys
 data = open(sys.argv[1], "rb").read()
 print("no kernel" if b"Neg" in data else "")

@@ -175,6 +175,7 @@ def test_whether_something_is_given():
         (parse_range, "> a", "a bound in '> a' is neither a number nor a rank"),
         (parse_range, "0 or 1", "'0 or 1' is no comparison such as '>= 0' or '0 <= x < rank'"),
         (parse_expression, "1 +", "'1 +' ends where a number or a name is missing"),
+        (parse_expression, "foo(X)", "'(' is not expected in 'foo(X)'"),
         (parse_expression, "rank(1)", "a number or a name has to stand in 'rank(1)' before '1'"),
         (parse_expression, "dim(X)", "',' is missing in 'dim(X)' before ')'"),
         (parse_expression, "a + or", "a number or a name has to stand in 'a + or' before 'or'"),

@@ -1048,6 +1048,17 @@ def test_a_file_has_the_findings_that_it_has_in_its_folder(tmp_path):
     assert check_target(domain[0], lambda families: hooks).findings == whole
 
 
+@pytest.mark.parametrize("name", ["CastLike", "Constant", "Other"])
+def test_an_operator_of_the_own_domain_is_older_than_a_body_that_uses_it(tmp_path, name):
+    write(tmp_path, with_body(("opset: 13", f"Y = com.acme.{name} (X, by)")))
+    later = TEXT.replace("since: 1", "since: 6").replace("since: 2", "since: 7").replace("like: 2", "like: 7")
+    write(tmp_path, later.replace("operator: Scale", f"operator: {name}"), name)
+    (target,) = select_operators([tmp_path / "com.acme" / "Scale.yaml"]).targets
+    (found,) = check_target(target, lambda families: Hooks(None, None, None)).findings
+    said = f"the body of opset 13 uses {name}, which came with version 6"
+    assert (found.code, found.message) == ("S235", said)
+
+
 def test_a_circle_through_files_beside_one_is_found_from_it(tmp_path):
     for name, used in (
         ("Scale", "Other"),

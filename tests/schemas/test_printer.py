@@ -70,6 +70,12 @@ def test_a_character_of_each_kind_is_read_as_it_was_written(place):
         assert plain(dump_document(written)) == written, hex(ord(character))
 
 
+def test_no_line_ends_with_a_space():
+    made = document("one \ntwo\n")
+    text = dump_document(made)
+    assert [line for line in text.splitlines() if line != line.rstrip()] == [] and plain(text) == made
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -79,6 +85,7 @@ def test_a_character_of_each_kind_is_read_as_it_was_written(place):
         ("0..5.", '"0..5."'), ("+float", "+float"), ("-x y", '"-x y"'), ("a:b", "a:b"), ("a: b", '"a: b"'),
         ("a#", "a#"), ("a #", '"a #"'),
         ([1, {"a b": 2, "c": []}], '[1, {"a b": 2, c: []}]'), ("a  b", r'"a \x20b"'), (" a", r'"\x20a"'),
+        pytest.param(10**400, f"1{'0' * 400}", id="beyond floats"),
         ("\x01\u2028\U000e0001", r'"\x01\u2028\U000e0001"'), ('"\\\n', r'"\"\\\n"'),
     ],
 )  # fmt: skip

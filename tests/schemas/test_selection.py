@@ -182,6 +182,7 @@ def test_links_to_folders_are_searched_at_the_top_alone_and_a_note_says_so(tree)
     (tree / "top").mkdir()
     (tree / "top" / "com.acme").symlink_to(tree / "lib/schemas/com.acme")
     assert selected("top")[0] == [(ONE.replace("lib/schemas", "top"), True, False)]
+    assert select_operators([tree / "top"]).notes == []
     (tree / "top" / "com.acme").unlink()
     assert select_operators([tree]).notes == [f"{tree}/k8s/again is a link to a folder, and was not searched"]
 
@@ -192,6 +193,14 @@ def test_a_file_is_read_from_a_folder_that_cannot_be_listed(tree, monkeypatch):
 
     monkeypatch.setattr(os, "scandir", refuse)
     assert selected("lib/schemas/com.acme/Scale.yaml") == ([("lib/schemas/com.acme/Scale.yaml", False, False)], [])
+
+
+def test_a_folder_that_cannot_be_listed_is_told_once(tree, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert selected("k8s") == ([], ["S101 k8s"])
 
 
 def said(path):

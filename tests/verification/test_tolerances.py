@@ -34,6 +34,7 @@ CALL = SQUARE + ' { y = f.G (x) } <domain: "f", opset_import: ["": 17]> G (a) =>
         ("(float[6, 4] x, float[6, 3] w) => (float[A, B] y) { y = Gemm <transA = 1> (x, w) }", (6, 6, FLOAT)),
         ("(float[4, 6] x, float[3, 6] w) => (float[A, B] y) { y = Gemm <transA = 0, transB = 1> (x, w) }",
          (6, 6, FLOAT)),
+        ("(float[M, 4] x, float[M, 3] w) => (float[A, B] y) { y = Gemm <transA = 1> (x, w) }", (16, 16, FLOAT)),
         ("(float[1, 4, 9] x, float[8, 2, 3] w) => (float[A, B, C] y) { y = Conv <group = 2> (x, w) }", (6, 6, FLOAT)),
         ("(float[2, M] x, float[M, 2] w) => (float[A, B] y) { y = MatMul (x, w) }", (16, 16, FLOAT)),
         (SQUARE + "{ y = ReduceMean <axes = [1]> (x) }", (6, 6, FLOAT)),

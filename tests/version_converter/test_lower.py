@@ -69,6 +69,40 @@ def test_operators_in_functions_and_subgraphs_are_expressed():
     )
 
 
+def test_what_a_lowering_reads_of_a_large_constant_counts_for_each_node(own):
+    @lower("Scale", since=2, domain="com.example")
+    def scale_lowered(op, node):
+        return op.Mul(node.input(0), op.const(max(node.need_constant(0).values), "float", []), domain="")
+
+    nodes = "a = com.example.Scale (v)  b = com.example.Scale (w)  y = Concat <axis = 0> (a, b)"
+    model = parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": 17, "com.example": 2]> m () => (float[N] y) {{ {nodes} }}'
+    )
+    for name, size in (("v", 300), ("w", 300)):
+        values = np.zeros(size, np.float32)
+        values[-1] = 2 if name == "v" else 3
+        model.graph.initializer.append(onnx.numpy_helper.from_array(values, name))
+    (found,) = opset.ReferenceEvaluator(opset.lower(model, ["com.example.Scale"], schemas=[own])).run(None, {})
+    assert found[[299, 599]].tolist() == [4, 9]
+
+
+def test_what_a_lowering_reads_of_values_that_are_no_inputs_counts_for_each_node(own):
+    @lower("Scale", since=2, domain="com.example")
+    def scale_lowered(op, node):
+        factor = node.values.constant(f"{node.input(0)}_factor").values[0]
+        return op.Mul(node.input(0), op.const(factor, "float", []), domain="")
+
+    nodes = "a = com.example.Scale (v)  b = com.example.Scale (w)"
+    weights = "float v_factor = {2}, float w_factor = {3}"
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17, "com.example": 2]> '
+        f"m (float[2] v, float[2] w) => (float[2] a, float[2] b) <{weights}> {{ {nodes} }}"
+    )
+    feeds = {"v": np.float32([1, 2]), "w": np.float32([3, 4])}
+    found = opset.ReferenceEvaluator(opset.lower(model, ["com.example.Scale"], schemas=[own])).run(None, feeds)
+    assert [each.tolist() for each in found] == [[2, 4], [9, 12]]
+
+
 def test_an_operator_without_a_lowering_is_refused():
     model = parser.parse_model(LAYER.replace("LayerNormalization (x, s)", "Mul (x, s)"))
     with pytest.raises(ConversionError, match="Mul cannot be expressed by other operators of version 17") as caught:
@@ -84,6 +118,27 @@ def test_a_graph_of_operators_that_are_lowered_too_is_refused():
         opset.lower(model, ["CumSum", "Identity"])
     assert caught.value.code == "C201"
     assert "Loop" in operators(opset.lower(model, ["CumSum"]))
+
+
+@pytest.mark.parametrize(
+    ("operator", "why"),
+    [("Nonesuch", "does not exist there"), ("Mish", "does not exist there"), ("Upsample", "does not exist there"),
+     ("Mul", "is lowered, too"), ("Neg", None)],
+)  # fmt: skip
+def test_a_graph_of_an_operator_that_is_not_available_is_refused(own, operator, why):
+    @lower("Scale", since=2, domain="com.example")
+    def scale_lowered(op, node):
+        assert op.final_schema(operator).name == operator
+        return op.Abs(node.input(0), domain="")
+
+    names = ["com.example.Scale", "Mul"]
+    if why is None:
+        assert operators(opset.lower(scaled(2), names, schemas=[own])) == {"Abs"}
+        return
+    with pytest.raises(ConversionError) as caught:
+        opset.lower(scaled(2), names, schemas=[own])
+    assert caught.value.code == "C201"
+    assert caught.value.why.endswith(f": it needs a subgraph with {operator}, which {why}")
 
 
 def test_unknown_operators_and_none_are_usage_errors():
@@ -598,6 +653,21 @@ def test_a_body_that_computes_a_type_in_a_wider_one_asks_for_the_type():
     assert [(each.code, each.why) for each in caught.value.findings] == [("C203", "the type of 'u' is not known")]
     lowered = opset.lower(parser.parse_model(text.replace("NODE", "Neg")), ["ThresholdedRelu"])
     assert "ThresholdedRelu" not in {node.op_type for node in lowered.graph.node}
+
+
+@pytest.mark.parametrize("name", ["CastLike", "Constant"])
+def test_a_body_may_use_an_operator_of_its_domain_with_the_name_of_one_that_is_replaced(tmp_path, name):
+    folder = tmp_path / "com.example"
+    folder.mkdir()
+    rest = "family: own\nversions:\n- since: 1\n  doc: it\n  inputs: [{name: x, type: T}]\n"
+    rest += "  outputs: [{name: y, type: T}]\n  types: {T: [float]}\n"
+    (folder / f"{name}.yaml").write_text(f"operator: {name}\n{rest}")
+    body = f'  function: [{{opset: 13, nodes: "y = com.example.{name} (x)"}}]\n'
+    (folder / "Squash.yaml").write_text(f"operator: Squash\n{rest}{body}")
+    text = """<ir_version: 8, opset_import: ["": 17, "com.example": 1]>
+    g (float[2] a) => (float[2] b) { b = com.example.Squash (a) }"""
+    lowered = opset.lower(parser.parse_model(text), ["com.example.Squash"], schemas=[tmp_path])
+    assert [(each.domain, each.op_type, [*each.input]) for each in lowered.graph.node] == [("com.example", name, ["a"])]
 
 
 def test_a_body_is_checked_for_each_type_that_nodes_give_it(tmp_path):

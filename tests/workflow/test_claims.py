@@ -328,6 +328,7 @@ PAD = helper.make_node("Pad", ["x", "s"], ["y"])
         (node_model(PAD, s=([1], [3])), 1, [5, 6], ([2], [5, 6])),
         (node_model(PAD, s=([2, 1], [3, 4])), 1, (5, 6), ([2, 1], [5, 6])),
         (node_model(PAD, t=([1], [3])), 1, 5, None),  # it is computed
+        (node_model(helper.make_node("Constant", [], ["s"], domain="own"), PAD), 1, 5, None),
         (node_model(PAD, s=([1], [3])), 2, 5, None),
         (node_model(helper.make_node("Pad", ["x", "", "s"], ["y"]), s=([1], [3])), 1, 5, None),
         (node_model(PAD, PAD, s=([1], [3])), 1, 5, None),

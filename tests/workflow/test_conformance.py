@@ -91,13 +91,21 @@ def test_a_case_that_is_not_complete_is_missing_and_the_others_are_run(tmp_path)
     assert all(word in each.why for word, each in zip(words, found, strict=False))
 
 
-def test_a_damaged_model_is_no_case(tmp_path):
+@pytest.mark.parametrize(
+    ("path", "data", "why"),
+    [
+        ("model.onnx", b"\x0a\xff\xff", "it is no ModelProto, or damaged: "),
+        ("test_data_set_0/input_0.pb", b"\x0a\xff\xff", "it is no TensorProto, or damaged: "),
+        ("test_data_set_0/output_0.pb", b"\x10\x63", "99 is no element type"),
+    ],
+)
+def test_a_damaged_file_makes_no_case(tmp_path, path, data, why):
     entry, files = case("damaged")
-    path = "node/damaged/model.onnx"
-    files[path] = b"\x0a\xff\xff"
+    path = f"node/damaged/{path}"
+    files[path] = data
     entry["files"][path] = hashlib.sha256(files[path]).hexdigest()
     (found,) = results(tmp_path / "c", (entry, files))
-    assert found.result == "missing"
+    assert found.result == "missing" and found.why.startswith(why)
 
 
 def test_a_manifest_that_cannot_be_used_is_an_error(tmp_path):

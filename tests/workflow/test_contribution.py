@@ -563,6 +563,45 @@ def test_outputs_of_a_cast_example_are_those_of_the_same_values(operator, output
     other = example._replace(inputs=(value._replace(type="tensor(double)"), size))
     version = SimpleNamespace(schema=schema, runner=SimpleNamespace(outputs=compute))
     assert _compare_with_cast(version, example, other, arrays(cast, np.float64)) == why
+    lenient = _compare_with_cast(version, example._replace(tolerance=1.0), other, arrays(cast, np.float64))
+    assert lenient == ("", True)
+
+
+SHOWN, SAME, UNDECIDED, NOT_CAST = "an example has it", (True, "", True), (True, "", False), (False, "", False)
+PLACE = "types.T"
+
+
+@pytest.mark.parametrize(
+    ("types", "evidence"),
+    [
+        ({"tensor(float)": SHOWN}, [(PASSED, "1 type in examples, 0 with examples cast to them", "types")]),
+        ({"tensor(float)": SAME}, [(PASSED, "no types in examples, 1 with examples cast to them", "types")]),
+        ({"tensor(int8)": UNDECIDED, "tensor(float)": SHOWN, "tensor(double)": NOT_CAST, "seq(tensor(int8))": SAME}, [
+            (OPEN, "no example of T has double, seq(tensor(int8)), and none can be cast to it", PLACE),
+            (OPEN, "no example of T has int8, and none that is cast to it determines its values", PLACE),
+            (PASSED, "1 type in examples, 0 with examples cast to them", "types"),
+        ]),
+        ({"tensor(float)": (True, "so", False), "tensor(int8)": (False, "no", False)}, [
+            (MISSING, "the kernel gives something else of tensor(float): so", PLACE),
+            (MISSING, "the kernel does not compute tensor(int8): no", PLACE),
+        ]),
+        ({}, [(NOT_APPLICABLE, "no input is of a type constraint", "inputs")]),
+        (None, [(NOT_APPLICABLE, "there is no kernel", "")]),
+    ],
+)  # fmt: skip
+def test_which_types_a_kernel_computes(monkeypatch, types, evidence):
+    from opset.workflow.contribution import type_checks
+
+    monkeypatch.setattr(type_checks, "_example_of_type", lambda version, indices, type_: types[type_] == SHOWN)
+    monkeypatch.setattr(type_checks, "_try_type", lambda version, indices, type_: type_checks.CastResult(*types[type_]))
+    inputs = [Parameter("X", "T"), Parameter("Y", "tensor(bool)")][not types :]
+    version = SimpleNamespace(
+        schema=SimpleNamespace(inputs=inputs, types={"U": ("tensor(bool)",), "T": tuple(types or ())}),
+        function_origin=lambda layer, kind: "" if types is None else "kernels.py:1",
+        place_of=lambda *keys: ".".join(keys),
+    )
+    found = [(each.state, each.why, each.place) for each in type_checks.check_all_types(version)]
+    assert found == evidence
 
 
 @pytest.mark.parametrize(
@@ -636,6 +675,18 @@ def test_a_kernel_gives_the_types_of_a_cast_example(monkeypatch, outputs, types,
     assert type_checks._try_type(version, [0], "tensor(double)") == result
     version.examples_with_outputs.pop()
     assert type_checks._try_type(version, [0], "tensor(double)") == (False, "it is refused: so", False)
+    errors = [
+        Finding("R203", "a constraint", why="C1"),
+        Finding("R202", "first", why="a"),
+        Finding("R201", "b", why=""),
+    ]
+
+    def refuse(schema, cast):
+        raise RunError([errors[int(cast.name)]])
+
+    version.runner.outputs = refuse
+    version.examples_with_outputs = [example._replace(name=each) for each in "012"]
+    assert type_checks._try_type(version, [0], "tensor(double)") == (False, "first: a", False)
 
 
 @pytest.mark.parametrize(

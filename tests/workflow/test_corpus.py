@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import onnx
@@ -321,6 +322,29 @@ def test_a_kernel_confirms_that_a_constraint_is_broken_only_by_naming_it(tmp_pat
     (found,) = caught.value.findings
     assert (found.code, found.message) == ("T211", "the kernel contradicts the example")
     assert "C2: " in found.why
+
+
+@pytest.mark.parametrize(
+    ("broken", "code", "why", "confirms"),
+    [
+        ("C1", "R203", "C1: it is so", True),
+        ("C2", "R203", "C1: it is so", False),
+        ("C1", "R204", "C1: it is so", False),
+        ("", "R203", ": it is so", False),  # a constraint without a label
+        ("", "R203", "C1: it is so", False),
+    ],
+)
+def test_an_error_of_a_kernel_confirms_an_example_that_says_so(broken, code, why, confirms):
+    def outputs(schema, example):
+        raise RunError([Finding(code, "no", why=why)])
+
+    one = Judge(default_registry())
+    one._runner = SimpleNamespace(why_no_kernel=lambda schema: "", outputs=outputs, clear_values=lambda: None)
+    relu = default_registry().schema("Relu", 14)
+    try:
+        assert one._is_right_by_kernel(relu, Example("it", 14, error=broken)) is confirms
+    except OpsetError as error:
+        assert (error.code, error.why, confirms) == ("T211", f"no: {why}", False)
 
 
 def test_only_the_kernel_judges_what_is_random():

@@ -8,8 +8,9 @@ import pytest
 from judges.conformance.corpus import BACKENDS, PASSED, last, loaded, outcome, runner_tests
 from judges.conformance.corpus_reasons import reason_for
 from opset.opsets.registry import default_registry
+from opset.schemas.model import Example
 from opset.workflow.corpus.cases import NODE, build_corpus, pick_cases, write_corpus
-from opset.workflow.corpus.judgements import FILE, Judgements, digest, judgement_data
+from opset.workflow.corpus.judgements import FILE, Judgements, _disagreeing_versions, digest, judgement_data
 
 REGISTRY = default_registry()
 # All kinds of values: text, small floats and integers, sequences, optionals, graphs, complex numbers, nothing, scalars.
@@ -67,6 +68,24 @@ def test_judges_are_named_where_they_agree_and_examples_are_the_same():
     assert Judgements(registry, stored).agreeing_judges(concat, valid[0]) == ["A 1.0"]
     stored["operators"]["ai.onnx.Relu"]["digest"] = "of other examples"
     assert Judgements(REGISTRY, stored).agreeing_judges(schema, examples[1]) == []
+
+
+@pytest.mark.parametrize(
+    ("examples", "agreed", "others"),
+    [
+        ([], set(), {}),
+        ([("a", 1, None), ("b", 1, None)], set(), {"*": "*"}),
+        ([("a", 1, None), ("b", 7, None)], {(7, "b"), (9, "b")}, {"a": "*"}),
+        ([("a", 1, None)], {(7, "a")}, {"a": [1, 9]}),
+        ([("a", 1, 7), ("b", 7, None)], {(1, "a"), (7, "b"), (9, "b")}, {"a": [7]}),
+        ([("a", 1, None)], {(1, "a"), (7, "a"), (9, "a")}, {}),
+        ([("a", 1, None)], {(1, "b"), (7, "b"), (9, "b")}, {"*": "*"}),
+    ],
+)
+def test_at_which_versions_a_judge_does_not_confirm_an_example(examples, agreed, others):
+    versions = [SimpleNamespace(since_version=since) for since in (1, 7, 9)]
+    stated = [Example(name, since, until=until) for name, since, until in examples]
+    assert _disagreeing_versions(agreed, stated, versions) == others
 
 
 def test_a_digest_changes_with_what_is_judged_and_not_with_words():

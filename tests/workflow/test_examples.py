@@ -816,6 +816,7 @@ def test_how_a_type_is_not_that_of_a_value(type_, value, sizes, why, bound):
         ("LSTM", 14, "hidden_size", 1, [0, 2, -1]),
         ("LSTM", 14, "layout", 1, [0]),
         ("LSTM", 14, "activations", ["Tanh", "Elu"], [["Relu"] * 2, ["Tanh"] * 2, ["Sigmoid"] * 2]),
+        ("LSTM", 14, "activations", None, [["Relu"], ["Tanh"], ["Sigmoid"]]),
         ("LSTM", 14, "activation_alpha", None, []),
         ("Conv", 11, "pads", [1, 2], [[2, 3], [2, 1], [0, 0]]),
         ("Conv", 11, "dilations", [1, 2], [[2, 3], [2, 1]]),
@@ -952,6 +953,34 @@ def test_a_value_that_is_the_old_behaviour_is_told_from_others(by_value, shown, 
         shown, "the examples give the same with other values than" if is_open and not only_for else ""
     )  # fmt: skip
     assert [why for _, why in found.against] == ([against] if against else [])
+
+
+@pytest.mark.parametrize(
+    ("older", "stated", "is_converted", "shown"),
+    [
+        ((), {}, True, True),
+        (("a",), {}, True, True),
+        (("a",), {"a": 3}, True, False),  # the older version has it, and says what it does
+        (("a",), {"b": 3}, True, True),
+        (("b",), {"b": 3}, True, True),
+        ((), {}, False, False),
+    ],
+)
+def test_a_value_that_is_the_old_behaviour_is_tried_where_the_older_version_states_none(
+    older, stated, is_converted, shown
+):
+    example = Example("it", 1, attributes=stated, outputs=(ExampleValue("tensor(int64)", [1], (1,)),))
+    tests = SimpleNamespace(
+        older=SimpleNamespace(attributes=dict.fromkeys(older)),
+        newer=replace(default_registry().schema("Relu", 14), attributes={"a": Attribute("a", "int", 0)}),
+        change=SimpleNamespace(attributes={"a": SimpleNamespace(only_for=())}),
+        examples=lambda schema: [(example, [np.array([1])])],
+        convert_example=lambda example: "converted" if is_converted else None,
+        run_with_attribute=lambda model, example, name, value: [np.array([value])],
+        contradiction=lambda *arguments: "",
+    )
+    (found,) = check_old(Claim(tests, "old", (), "", "a", 1))
+    assert (found.shown, found.against) == (shown, [])
 
 
 def test_outputs_that_differ_from_those_of_an_example():

@@ -5,8 +5,10 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from shutil import copytree
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -16,9 +18,11 @@ from opset.docgen.outcomes import FILE, RecordedOutcome, read_table, tables_of, 
 from opset.errors import Finding, SchemaError
 from opset.opsets.registry import default_registry, registry_with
 from opset.schemas.model import Example, ExampleValue
+from opset.version_converter.rewrite import Refusal
 from opset.version_converter.routes import Routes
 from opset.workflow.examples.examination import examine_subject
 from opset.workflow.examples.outcomes import (
+    RecordingRoutes,
     _targets,
     plain_forms,
     record_outcomes,
@@ -159,6 +163,12 @@ def test_a_table_that_cannot_be_read_is_said(folder, text):
         read_table(file)
 
 
+def test_a_table_that_is_removed_while_tables_are_read_is_empty(tmp_path, monkeypatch):
+    file = tmp_path / "com.example" / FILE
+    monkeypatch.setattr("opset.docgen.outcomes.files_named", lambda folder, name: [file])
+    assert tables_of(SimpleNamespace(folders=())) == {"com.example": {}}
+
+
 def test_some_examples_alone_are_not_recorded(folder):
     assert run(folder, "--record", "-k", "whole").exit_code == 2
 
@@ -236,6 +246,52 @@ def test_opsets_to_which_outcomes_are_recorded(name, version, expected):
     registry = default_registry()
     targets = _targets(Routes(registry), registry, registry.schema(name, version))
     assert [f"near {each.opsets['']}" if near else each.opsets[""] for each, near in targets] == expected
+
+
+UNUSED = "the output `Mask` is used, which has no equal at version 7"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "result", "made", "events"),
+    [
+        (["y"], None, [], {(None, None)}),
+        (["y"], "z", ["", "com.acme"], {(("Abs", "com.acme.Abs"), None)}),
+        (["y"], "z", [], {(("Identity",), None)}),
+        (["y", ""], ("z",), [""], {(("Abs",), None)}),
+        (["y", ""], ("z", ""), [""], {(("Abs",), None)}),
+        (["y", "m"], ["z", "n"], [""], {(("Abs",), None)}),
+        (["y", "m"], "z", [""], {(("Abs",), None), (None, ("C204", UNUSED))}),
+        (["y", "m"], ("z", ""), [""], {(("Abs",), None), (None, ("C204", UNUSED))}),
+        (["y", "m", "more"], ("z", "n"), [""], {(("Abs",), None)}),  # the operator has two outputs
+        (["y"], Refusal("C205", "it is one"), [""], {(None, ("C205", "it is one"))}),
+    ],
+)
+def test_what_an_adapter_did_is_an_event(outputs, result, made, events):
+    def adapter(op, node):
+        if isinstance(result, Refusal):
+            raise result
+        return result
+
+    schema = SimpleNamespace(
+        domain="com.acme", name="It", since_version=9, outputs=[SimpleNamespace(name=each) for each in ("Y", "Mask")]
+    )
+    target = SimpleNamespace(since_version=7)
+    step = SimpleNamespace(adapter=adapter, source=schema, target=target, version=7, lowers=False)
+    recorded = set()
+    op = SimpleNamespace(made=[(SimpleNamespace(domain=each, op_type="Abs"), None) for each in made])
+    call = partial(
+        RecordingRoutes._call,
+        SimpleNamespace(_events=recorded),
+        step,
+        op,
+        SimpleNamespace(outputs=outputs, schema=schema),
+    )
+    if isinstance(result, Refusal):
+        with pytest.raises(Refusal):
+            call()
+    else:
+        assert call() is result
+    assert recorded == {("com.acme", "It", "9-7", *each) for each in events}
 
 
 def form(model):

@@ -167,6 +167,9 @@ def taking(takes):
         ("Upsample", lambda opset, given, made: True, {"": (7, 21)}, [{"versions": [7, 7]}, {"versions": [9, 9]}]),
         ("Loop", lambda opset, given, made: given <= {1, 7, 9}, {"": (7, 12)}, [
             {"versions": [1, 1], "unasked": ["V"]}, {"versions": [11, 11], "unasked": ["V"]}]),
+        ("Loop", lambda opset, given, made: True, {"": (7, 12)}, [{"versions": [1, 1]}, {"versions": [11, 11]}]),
+        ("BatchNormalization", lambda opset, given, made: given in ({1}, {10}), {"": (15, 15)},
+         [{"versions": [15, 15], "types": {each: ["float", "float16"] for each in ("T", "T1", "T2")}}]),
         ("ai.onnx.ml.Scaler", lambda opset, given, made: True, {"": (7, 21)}, []),
         ("ai.onnx.ml.Scaler", lambda opset, given, made: True, {"": (7, 21), "ai.onnx.ml": (1, 3)},
          [{"versions": [1, 1]}]),
@@ -219,6 +222,9 @@ def test_a_trial_has_each_input_of_an_example():
     assert trial.inputs == [known, Given(""), known] and trial.node.op_type == "Clip"
     (found,) = _trial_of("it", schema, example._replace(inputs=(large,)), {"": 13}).inputs
     assert found == Given("tensor(float)", large.shape)
+    unknown = ExampleValue("tensor(float)", None, (1,)), ExampleValue("seq(tensor(float))", [one])
+    (found, listed) = _trial_of("it", schema, example._replace(inputs=unknown), {"": 13}).inputs
+    assert found == Given("tensor(float)", (1,)) and listed == Given("seq(tensor(float))", None)
     assert _with_constants(trial).inputs == [known, Given(""), known._replace(is_constant=True)]
     wrong = example._replace(inputs=(ExampleValue("tensor(int8)", [300], (1,)),))
     assert _trial_of("it", schema, wrong, {"": 13}) is None

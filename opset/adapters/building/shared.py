@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from opset.errors import safe_text
 from opset.model.elements import FLOAT8, NUMBERS
+from opset.model.types import Shape
 from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal
 
 # Types by one that holds each of their values.
@@ -113,10 +114,15 @@ def known_size(node: Node, index: int, axis: int) -> int | None:
     return size if isinstance(size, int) else None
 
 
+def need_dims(node: Node, index: int) -> Shape:
+    """Return the shape of an input, in which sizes may be open; raise Refusal C207 if its rank is not known."""
+    return node.shape(index) or (None,) * node.need_rank(index)
+
+
 def need_size(node: Node, index: int, axis: int) -> int:
     """Return the size of an input along an axis; raise Refusal C103 for a wrong axis, C207 for an unknown size."""
-    node.need_rank(index)
-    size = (node.shape(index) or ())[positive_axis(axis, node.need_rank(index))]
+    shape = need_dims(node, index)
+    size = shape[positive_axis(axis, len(shape))]
     if not isinstance(size, int) or size < 0:
         label = f"the size of `{node.formal(index)}` along an axis is not known"
         why = f"the size of '{safe_text(node.input(index))}' along axis {axis} is not known"

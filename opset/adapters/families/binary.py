@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from opset.adapters.building.positions import integers_below, product, reshape_vector, sizes_of
-from opset.adapters.building.shared import FLOATS, INTEGERS, cast, float16, float32, negative_mask, unsqueeze
+from opset.adapters.building.shared import FLOATS, INTEGERS, cast, float16, float32, need_dims, negative_mask, unsqueeze
 from opset.model.elements import NUMBERS
 from opset.model.types import Shape
 from opset.version_converter.registration import down, lower, refuses, up
@@ -57,17 +57,18 @@ def broadcasting_to_axis(op: Builder, node: Node) -> Result:
         return None
     if node.shape(1) == ():
         return op.copy(node, broadcast=1)
-    rank = max(node.need_rank(0), node.need_rank(1))
-    left, right = ((1,) * (rank - len(shape)) + shape for shape in (node.shape(0) or (), node.shape(1) or ()))
+    shapes = [need_dims(node, index) for index in (0, 1)]
+    (rank_a, rank_b) = map(len, shapes)
+    rank = max(rank_a, rank_b)
+    left, right = ((1,) * (rank - len(shape)) + shape for shape in shapes)
     result = _broadcast_shape(left, right)
     op_type = node.op_type
-    if (node.rank(0) != rank or left != result) and right == result and op_type in SWAPPED and node.rank(1) == rank:
+    if (rank_a != rank or left != result) and right == result and op_type in SWAPPED and rank_b == rank:
         op_type, a, b, left, right = SWAPPED[op_type], b, a, right, left
-        rank_b = len(node.shape(0) or ())
+        rank_b = rank_a
     else:
-        rank_b = len(node.shape(1) or ())
-        if node.rank(0) != rank:
-            a = op.Unsqueeze(a, axes=list(range(rank - len(node.shape(0) or ()))))
+        if rank_a != rank:
+            a = op.Unsqueeze(a, axes=list(range(rank - rank_a)))
         a = _tile(op, a, left, result)
     stretched = [axis for axis, dim in enumerate(right) if dim == 1 and result[axis] != 1]
     kept = [axis for axis, dim in enumerate(right) if dim != 1]

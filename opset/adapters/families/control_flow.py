@@ -48,21 +48,24 @@ def if_11_down(op: Builder, node: Node) -> Result:
 def _write_as_loops(op: Builder, node: Node) -> Result:
     """Return the outputs of two loops, one of which runs once: the shapes of carried values may always change."""
     used = [index for index, name in enumerate(node.outputs) if name]
-    elements = [node.values.element(node.outputs[index]) for index in used]
-    if None in elements:
-        raise unknown_type(node.outputs[used[elements.index(None)]])
+    elements = []
+    for index in used:
+        element = node.values.element(node.outputs[index])
+        if element is None:
+            raise unknown_type(node.outputs[index])
+        elements.append(element)
     condition = op.Reshape(node.input(0), op.const([]))
-    carried = [op.const("" if element == "string" else 0, element) for element in elements if element]
+    carried = [op.const("" if element == "string" else 0, element) for element in elements]
     outputs = [node.outputs[index] for index in used]
     for name, condition_of_branch in (("then_branch", condition), ("else_branch", op.Not(condition))):
         results = outputs if name == "else_branch" else [op.fresh("taken") for _ in used]
         branch = node.attr(name)
         body, _ = _loop_body(op, branch)
         body.node.extend(branch.node)
-        branch_outputs = _new_values(op, [element or "" for element in elements])
+        branch_outputs = _new_values(op, elements)
         for index, value in zip(used, branch_outputs, strict=True):
             body.node.add(op_type="Identity", input=[branch.output[index].name], output=[value.name])
-        body.input.extend(_new_values(op, [element or "" for element in elements]))
+        body.input.extend(_new_values(op, elements))
         body.output.extend(branch_outputs)
         op.Loop(op.Cast(condition_of_branch, to=NUMBERS["int64"]), "", *carried, body=body, outputs=results)
         carried = results
@@ -119,9 +122,7 @@ def scan_9_up(op: Builder, node: Node) -> Result:
     set_attribute(inner, "num_scan_inputs", "int", scans)
     if any(directions):
         set_attribute(inner, "scan_input_directions", "ints", directions)
-    outputs = [node.output(index) or op.fresh("unused") for index in range(len(body.output))]
-    op.copy(node, inputs=inputs, outputs=outputs, body=outer, num_scan_inputs=states + scans, drop=["directions"])
-    return outputs
+    return op.Scan(*inputs, outputs=len(body.output), body=outer, num_scan_inputs=states + scans)
 
 
 @down("Scan", since=9)
@@ -196,9 +197,7 @@ def scan_lowered(op: Builder, node: Node) -> Result:
     loop.output.extend([*(op.fresh("unused") for _ in range(not states)), *(value.name for value in results)])
     set_attribute(loop, "body", "graph", inner)
     outer.output.extend(results)
-    outputs = [node.output(index) or op.fresh("unused") for index in range(len(results))]
-    op.Loop(batch, "", unused, body=outer, outputs=[op.fresh("unused"), *outputs])
-    return outputs[: len(node.outputs)]
+    return op.Loop(batch, "", unused, body=outer, outputs=len(outer.output) - 1)[1:]
 
 
 def _body_with_new_names(op: Builder, node: Node) -> Any:
@@ -253,8 +252,9 @@ def _count_inputs(node: Node, first: int) -> tuple[int, int]:
     scans = node.attr("num_scan_inputs")
     body = node.attr("body")
     states = input_count - scans
-    if scans < 1 or states < 0 or len(body.input) != input_count or len(body.output) < max(states, len(node.outputs)):
-        raise Refusal("C103", "'num_scan_inputs', the body and the inputs and outputs do not fit together")
+    # That the numbers fit together is checked before; but a body may have inputs with defaults, too.
+    if len(body.input) != input_count:
+        raise Refusal("C103", f"the body has {len(body.input)} inputs, and the node gives it {input_count}")
     return states, scans
 
 

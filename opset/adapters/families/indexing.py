@@ -406,8 +406,6 @@ def _combine_updates(op: Builder, node: Node, reductions: tuple[str, str]) -> Re
     Raises Refusal C202 for a type that no operator combines.
     """
     reduction = node.attr("reduction")
-    if reduction == "none" and node.has("reduction") and op.final < 16:
-        return op.copy(node, drop=["reduction"])
     if reduction not in reductions:
         return None
     element = node.need_element(0)

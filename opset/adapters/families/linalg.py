@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from opset.adapters.building.shared import INTEGERS, cast, unsqueeze, working_type
+from opset.adapters.building.shared import INTEGERS, cast, need_dims, unsqueeze, working_type
 from opset.adapters.limits import MAX_DETERMINANT, MAX_DIAGONAL, MAX_SUMMED
 from opset.inference.building.einsum import Label, parse_equation
 from opset.model.elements import NUMBERS
@@ -118,11 +118,10 @@ def _parts_of_integers(op: Builder, x: str, count: int) -> list[str]:
 def gemm_7_down(op: Builder, node: Node) -> Result:
     """Bring C to a shape that version 6 broadcasts: the product's shape, its last dimension, or one element."""
     a, b, c = node.inputs
-    rank = node.need_rank(2)
-    shape = node.shape(2) or ()
-    if rank > 2:
-        raise Refusal("C103", f"'C' has {rank} dimensions, and the product has 2")
-    if rank < 2:
+    shape = need_dims(node, 2)
+    if len(shape) > 2:
+        raise Refusal("C103", f"'C' has {len(shape)} dimensions, and the product has 2")
+    if len(shape) < 2:
         return op.copy(node, broadcast=1)
     rows, columns = shape
     if rows == 1:
@@ -270,8 +269,6 @@ def _contract(op: Builder, left: _Operand, right: _Operand, kept: set[Label]) ->
 
 def _broadcast_size(left: int | None, right: int | None) -> int | None:
     """Return the size of a dimension of two operands, one of which may have size 1 beside another size."""
-    if left is None or right is None:
-        return None
     return right if left == 1 else left
 
 
@@ -336,9 +333,10 @@ _COPIED = 0
 @lower("Det", since=11)
 def det_lowered(op: Builder, node: Node) -> Result:
     """Expand by the first row in double, in which the kernel computes, too."""
-    rank = node.need_rank(0)
+    shape = need_dims(node, 0)
+    rank = len(shape)
     element = node.need_element(0)
-    size = next((size for size in (node.shape(0) or ())[-2:] if isinstance(size, int)), 0) if rank >= 2 else 0
+    size = next((size for size in shape[-2:] if isinstance(size, int)), 0) if rank >= 2 else 0
     if not 1 <= size <= MAX_DETERMINANT:
         raise Refusal("C204", f"before version 11, determinants of up to {MAX_DETERMINANT} rows can be expressed")
     x = cast(op, node.input(0), element, "double")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import prod
 
 from opset.adapters.building.positions import reshape_exactly
-from opset.adapters.building.shared import cast, float32, known_size, positive_axis, unsqueeze, working_type
+from opset.adapters.building.shared import cast, float32, known_size, need_dims, positive_axis, unsqueeze, working_type
 from opset.adapters.limits import MAX_AXES
 from opset.model.elements import NUMBERS, element_name
 from opset.model.storage.tensor import make_tensor
@@ -163,7 +163,7 @@ def batch_normalization_15_down(op: Builder, node: Node) -> Result:
     if node.attr("training_mode"):
         alike = elements[0] in ("float", "double") and len(set(elements)) == 1
         return None if alike else _training_outputs(op, node)
-    if elements[0] == elements[1] == elements[2] and elements[3] == elements[4]:
+    if elements[0] == elements[1]:
         return None
     return _inference_in_one_type(op, node, elements, [])
 
@@ -260,7 +260,7 @@ def group_normalization_21_up(op: Builder, node: Node) -> Result:
     element = node.need_element(0)
     groups = node.attr("num_groups")
     scales = known_size(node, 1, 0)
-    if node.rank(1) == 1 and scales not in (None, groups):
+    if scales not in (None, groups):
         raise Refusal("C103", f"'num_groups' is {groups}, and there are {scales} scales")
     channels = known_size(node, 0, 1)
     inputs = [node.input(0)]
@@ -282,11 +282,12 @@ def group_normalization_21_up(op: Builder, node: Node) -> Result:
 def group_normalization_21_down(op: Builder, node: Node) -> Result:
     """Normalize each group as a channel of InstanceNormalization, in the stated precision; version 18 is withdrawn."""
     element = node.need_element(0)
-    rank = node.need_rank(0)
+    shape = need_dims(node, 0)
+    rank = len(shape)
     stash = _stash_type(node)
     if rank < 2:
         raise Refusal("C103", f"the input has {rank} dimensions, too few for channels")
-    if 0 in (node.shape(0) or ()):
+    if 0 in shape:
         return op.Identity(node.input(0))
     y = _ungroup(op, node, _normalized_groups(op, node, element, stash))
     y = _round_to_stash(op, y, stash, element)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opset.adapters.building.positions import size_along, size_name
-from opset.adapters.building.shared import cast, positive_axis, round_to_even
+from opset.adapters.building.shared import cast, known_size, need_dims, positive_axis, round_to_even
 from opset.adapters.limits import MAX_CONSTANTS, MAX_ELEMENTS, MAX_TERMS
 from opset.model import proto as pb
 from opset.model.elements import FLOAT8, NUMBERS, element_name
@@ -213,13 +213,12 @@ def _subtract_zero(op: Builder, value: str, zero: str, element: str, shape: Sequ
 
 def _parameter_of_rows(op: Builder, node: Node, index: int, rows: bool) -> str:
     """Return scales or zero points in a shape that broadcasts against matrices: one, or one for each row or column."""
-    rank = node.need_rank(index)
-    shape = node.shape(index)
-    if rank == 0:
+    shape = need_dims(node, index)
+    if not shape:
         return node.input(index)
-    if all(size == 1 for size in shape or ()):
+    if all(size == 1 for size in shape):
         return _scalar(op, node.input(index))
-    return str(op.Unsqueeze(node.input(index), axes=[1])) if rank == 1 and rows else node.input(index)
+    return str(op.Unsqueeze(node.input(index), axes=[1])) if len(shape) == 1 and rows else node.input(index)
 
 
 def _product_of_integers(op: Builder, node: Node, left: tuple[int, int], right: tuple[int, int]) -> str:
@@ -235,8 +234,8 @@ def _product_of_integers(op: Builder, node: Node, left: tuple[int, int], right: 
 def _convolution_of_integers(op: Builder, node: Node, values: tuple[int, int], filters: tuple[int, int]) -> str:
     """Return the convolution, modulo 2**32, of two (input, zero point)."""
     x_zero, w_zero = (node.input(index) for _, index in (values, filters))
-    shape = node.shape(filters[0]) or (None,)
-    rank = node.need_rank(filters[0])
+    shape = need_dims(node, filters[0])
+    rank = len(shape)
     sizes = [size for size in shape[1:] if isinstance(size, int)]
     terms = math.prod(sizes) if len(sizes) == len(shape) - 1 else math.inf
     # FLOAT holds the sums of few products; of more, those with digits of the filters: in base 16, or in base 4.
@@ -409,8 +408,8 @@ def _broadcast_parameter(op: Builder, node: Node, index: int) -> str:
 
 def _block_numbers(op: Builder, node: Node, axis: int) -> str:
     """Return for each index of an axis the number of its block."""
-    length = (node.shape(X) or ())[axis]
+    length = known_size(node, X, axis)
     size = node.attr("block_size")
-    if isinstance(length, int) and length <= MAX_CONSTANTS:
+    if length is not None and length <= MAX_CONSTANTS:
         return op.const([index // size for index in range(length)])
     return op.Div(op.Range(op.const(0), size_name(op, size_along(op, node, X, axis)), op.const(1)), op.const(size))

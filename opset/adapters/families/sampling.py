@@ -48,9 +48,9 @@ def _sample(op: Builder, node: Node) -> Result:
     rank = node.need_rank(0) - 2
     mode = node.attr("mode")
     element = node.need_element(0)
-    taps = TAPS.get(mode)
-    if rank < 1 or taps is None or node.attr("padding_mode") not in ("zeros", "border", "reflection"):
-        raise Refusal("C103", f"mode {safe_text(mode)} of {rank + 2} dimensions, or the padding mode, is not defined")
+    taps = TAPS[mode]
+    if rank < 1:
+        raise Refusal("C103", f"sampling of {rank + 2} dimensions is not defined")
     wide = {"float": "float", "float16": "float", "bfloat16": "float", "double": "double"}.get(element, "")
     if (taps > 1 and not wide) or taps**rank > 16:
         label = "the mode has no plain expression for this number of dimensions, or for this element type"

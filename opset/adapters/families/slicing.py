@@ -32,6 +32,7 @@ from opset.adapters.building.shared import (
     distinct_axes,
     float16,
     float32,
+    need_dims,
     need_size,
     negative_mask,
     positive_axis,
@@ -173,7 +174,8 @@ def pad_19_down(op: Builder, node: Node) -> Result:
     """Gather known or computed indices for the mode `wrap`, which version 19 added."""
     if node.attr("mode") != "wrap":
         return None
-    rank = node.need_rank(0)
+    shape = need_dims(node, 0)
+    rank = len(shape)
     if node.constant(1) is None or (node.input(3) and node.constant(3) is None):
         computed = _pads_of_all_axes(op, node, rank) if node.input(3) else node.input(1)
         return _pad_by_gathering(op, node, [op.Gather(computed, op.const(index), axis=0) for index in range(2 * rank)])
@@ -184,7 +186,6 @@ def pad_19_down(op: Builder, node: Node) -> Result:
     if any(count < 0 for count in pads):
         raise Refusal("C204", "negative pads are not defined for the mode wrap")
     pads_by_axis = {axis: (before, after) for axis, before, after in zip(axes, pads, pads[len(axes) :], strict=False)}
-    shape = node.shape(0) or ()
     y = node.input(0)
     for axis, (before, after) in pads_by_axis.items():
         size = shape[axis]

@@ -118,20 +118,20 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
                 room -= length
             else:
                 written = map_sizes(type_, scope.without_local) if local else type_
-                if written is not None and (overwrite or name not in scope.conflicts):
+                if overwrite or name not in scope.conflicts:
                     fill_proto(stated[name], written, overwrite)
                 room -= length
     graph.MergeFromString(b"".join(entries))
     return room, left_out
 
 
-def _type_field(type_: Type | None) -> tuple[bytes, int]:
+def _type_field(type_: Type) -> tuple[bytes, int]:
     """Return the field `type` of a ValueInfoProto in bytes, with its header, and the length of the TypeProto in it.
 
     The result is (b"", 0) if the type, or the element type inside it, is unknown.
     """
     _, inside = unwrap_layers(type_)
-    if type_ is None or inside is None or inside.element is None:
+    if inside is None or inside.element is None:
         return b"", 0
     encoded = type_to_proto(type_).SerializeToString()
     return wire.header(_TYPE, len(encoded)) + encoded, len(encoded)

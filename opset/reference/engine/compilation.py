@@ -28,9 +28,8 @@ from opset.reference.engine.programs import ABSENT, Program, ProgramStep
 from opset.reference.engine.resolution import Resolver
 from opset.reference.value_info import ValueInfo, value_info_of
 from opset.reference.values import type_of
-from opset.schemas.function_bodies import REPLACED
+from opset.schemas.function_bodies import replaced_operator
 from opset.schemas.model import OpSchema, translate_value
-from opset.schemas.names import normalize_domain
 
 if TYPE_CHECKING:
     from opset.inference.engine.result import Inference
@@ -106,8 +105,7 @@ class Compiler:
 
         In a function body of YAML, operators in REPLACED are read at the newest opset.
         """
-        in_newest_form = within and node.op_type in REPLACED and not normalize_domain(node.domain)
-        return {**imports, "": self._newest} if in_newest_form else imports
+        return {**imports, "": self._newest} if within and replaced_operator(node) else imports
 
     @cached_property
     def _scopes(self) -> Mapping[str, list[Scope]]:

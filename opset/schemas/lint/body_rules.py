@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opset.errors import Finding, SchemaError, safe_text
 from opset.model.attributes import attribute_type
 from opset.schemas.constraints.signature import arity_misfits, attribute_misfits
-from opset.schemas.function_bodies import REPLACED, body_nodes
+from opset.schemas.function_bodies import REPLACED, body_nodes, replaced_operator
 from opset.schemas.index import standard_index
 from opset.schemas.lint.context import LINT
 from opset.schemas.model import SINGLE, VARIADIC, FunctionBody, OpSchema
@@ -202,7 +202,7 @@ def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Findin
     """
     given = {name for name, form in use.body.where if form == "given"}
     for node in nodes:
-        is_constant = node.op_type == "Constant"
+        is_constant = replaced_operator(node) == "Constant"
         if is_constant and [each.name.startswith("value") for each in node.attribute] != [True]:
             yield Finding("S236", "a Constant has one attribute, 'value' or 'value_' and a type", place=use.place)
         for attribute in filter(lambda each: each.ref_attr_name, node.attribute):

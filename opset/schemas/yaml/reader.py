@@ -27,6 +27,8 @@ It grows with each release and with notes about runtimes; a folder may hold twic
 """
 MAX_FINDINGS = 100
 MAX_MESSAGE = 500
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The fastest loader of PyYAML that is installed."""
 
 # The core schema of YAML 1.2: `no`, `on`, `012` and `1_000` are not what YAML 1.1 makes of them.
 _NULL = re.compile(r"~|null|Null|NULL|")
@@ -131,7 +133,7 @@ class Findings(list[Finding]):
             raise SchemaError(self)
 
 
-def read(data: bytes, findings: Findings, loader: Any = None, most: int = MAX_SIZE) -> YamlNode:
+def read(data: bytes, findings: Findings, loader: Any = LOADER, most: int = MAX_SIZE) -> YamlNode:
     """Return the only document in the bytes of a YAML file as nodes; faults are added to `findings`.
 
     Raises SchemaError after a fault that ends reading: there are more than `most` bytes or MAX_DEPTH nested levels, the
@@ -141,7 +143,7 @@ def read(data: bytes, findings: Findings, loader: Any = None, most: int = MAX_SI
     Args:
         data: The bytes.
         findings: Gets the faults.
-        loader: A loader class of PyYAML; None for the fastest one that is installed.
+        loader: A loader class of PyYAML.
         most: The number of bytes that are accepted.
     """
     if len(data) > most:
@@ -156,7 +158,7 @@ def read(data: bytes, findings: Findings, loader: Any = None, most: int = MAX_SI
         raise SchemaError(findings) from None
     root = None
     try:
-        root = _build(_events(text, loader or getattr(yaml, "CSafeLoader", yaml.SafeLoader)), findings)
+        root = _build(_events(text, loader), findings)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(part for part in (error.context, error.problem) if part)

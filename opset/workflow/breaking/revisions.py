@@ -130,10 +130,9 @@ def _read_state(
 
     where = f"{revision.name}:{revision.prefix or './'}"  # the loader takes the domain from the folder of a path
     complete = "types.yaml" in contents and any(each.path.startswith("ai.onnx/") for each in files)
-    base = base_type_sets(complete)
-    sets = dict(base or {})
+    sets = base_type_sets(complete)
     if "types.yaml" in contents:
-        sets = load_sets(f"{where}types.yaml", base, contents["types.yaml"])
+        sets = load_sets(f"{where}types.yaml", sets, contents["types.yaml"])
     operators: list[Operator] = []
     findings: list[Finding] = []
     budget = reading_budget()

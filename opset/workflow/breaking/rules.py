@@ -279,7 +279,7 @@ class StateComparison:
         """
         key = finding.domain, finding.operator
         old = self.old.operators.get(key)
-        if not self.locked or old is None:
+        if old is None:
             return False
         if not finding.version:
             return not any(self.is_released(key, since) for since in old.versions)

@@ -335,14 +335,14 @@ def merge_states(states: Sequence[State]) -> State:
     return State(states[0].name, dict(sorted(operators.items())), sets, lock if complete else None, functions=functions)
 
 
-def base_type_sets(complete: bool) -> TypeSets | None:
+def base_type_sets(complete: bool) -> TypeSets:
     """Return the standard's type sets, which files in a folder may use in addition to those in its types.yaml.
 
-    The result is None if the folder is `complete`: a copy of the standard's folder, which has all type sets itself.
+    The result is {} if the folder is `complete`: a copy of the standard's folder, which has all type sets itself.
     """
     from opset.schemas.yaml.loader import standard_sets
 
-    return None if complete else standard_sets()
+    return {} if complete else standard_sets()
 
 
 def unreadable_error(name: str, error: SchemaError) -> ComparisonError:

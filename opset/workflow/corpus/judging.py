@@ -85,15 +85,17 @@ class Judge:
         if self._runner.why_no_kernel(schema):
             return False
         try:
-            why = "; ".join(disagreements(example, self._runner.outputs(schema, example))) if not example.error else ""
-            if example.error:
-                self._runner.outputs(schema, example)
-                why = f"it computes outputs, and the example says that {example.error} is broken"
+            outputs = self._runner.outputs(schema, example)
         except RunError as error:
             if error.code == PACKAGE_MISSING:
                 return False
-            if not (example.error and error.code == "R203" and error.why.startswith(f"{example.error}: ")):
-                why = error_text(error)
+            if example.error and error.code == "R203" and error.why.startswith(f"{example.error}: "):
+                return True
+            why = error_text(error)
+        else:
+            why = "; ".join(disagreements(example, outputs))
+            if example.error:
+                why = f"it computes outputs, and the example says that {example.error} is broken"
         if why:
             raise OpsetError(Finding("T211", "the kernel contradicts the example", why=why))
         return True

@@ -304,8 +304,8 @@ class ClaimTests:
         stated = [*value] if isinstance(value, list | tuple) else [value]
         tensors = [each for each in model.graph.initializer if each.name == name]
         for node in model.graph.node:
-            if node.op_type == "Constant" and name in node.output and node.attribute[0].HasField("t"):
-                tensors.append(node.attribute[0].t)
+            if (node.op_type, normalize_domain(node.domain)) == ("Constant", "") and name in node.output:
+                tensors += [each.t for each in node.attribute if each.HasField("t")]
         if len(tensors) != 1:
             return None
         dims = tuple(tensors[0].dims)

@@ -218,9 +218,7 @@ def _is_complete(inferred: Type | None, sizes: dict[str, int]) -> bool:
     """
     if inferred is None or inferred.shape is None:
         return False
-    return all(
-        isinstance(size, int) or (size is not None and variables(size) <= sizes.keys()) for size in inferred.shape
-    )
+    return all(size is not None and variables(size) <= sizes.keys() for size in inferred.shape)
 
 
 def structure_of(value: Any) -> Structure:

@@ -16,6 +16,7 @@ from opset.errors import ComparisonError, SchemaError
 from opset.opsets.registry import default_registry
 from opset.schemas.index import FOLDER
 from opset.schemas.model import Docs, OpSchema
+from opset.schemas.yaml.loader import standard_sets
 from opset.workflow.breaking import revisions
 from opset.workflow.breaking.comparison import compare
 from opset.workflow.breaking.states import State, folder_state, merge_states, operator_state, standard_state
@@ -285,6 +286,17 @@ def test_faults_of_a_revision_are_told_up_to_a_number(monkeypatch):
             revisions._read_state(revision, files, {}, contents)
         places = [each.place.partition(".yaml")[0] for each in caught.value.findings]
         assert places == [f"v1:schemas/com.acme/Op{number}" for number in range(count)]
+
+
+@pytest.mark.parametrize("own", [None, b"own: [float]\n"])
+def test_files_of_a_revision_name_type_sets_of_the_standard(own):
+    files = [revisions.Blob("com.acme/Thin.yaml", "")]
+    contents = {"com.acme/Thin.yaml": THIN.replace("[double, float]", "floats").encode()}
+    contents |= {"types.yaml": own} if own else {}
+    revision = revisions.Revision(Path("schemas"), "schemas/", "v1", "", tuple(files))
+    state = revisions._read_state(revision, files, {}, contents)
+    (operator,) = state.operators.values()
+    assert operator.versions[1].schema.types["T"] == state.sets["floats"] == standard_sets()["floats"]
 
 
 def test_what_holds_no_operator_is_not_compared(repository):

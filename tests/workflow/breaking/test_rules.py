@@ -463,6 +463,30 @@ def test_an_operator_without_a_released_version_may_go(tmp_path, released, sever
     assert finding.severity == severity and finding.message.startswith("the operator is gone")
 
 
+@pytest.mark.parametrize(
+    ("locked", "lock", "developed"),
+    [
+        (True, {"Thin": {"1": "x"}}, [2]),
+        (True, {"Thin": {"1": "x", "2": "y"}}, []),
+        (True, {"Other": {"1": "x"}}, [0, 1, 2]),
+        (True, None, []),
+        (False, {"Thin": {"1": "x"}}, []),
+        (False, {}, []),
+    ],
+)
+def test_a_version_that_the_old_state_has_and_its_lock_lacks_is_in_development(tmp_path, locked, lock, developed):
+    wider = newer(THIN, "types: {T: [+float16]}", ("[double, float]", "[double, float, float16]"))
+    old = folder_state(write(tmp_path, Thin=wider), "old")
+    old = replace(old, lock=None if lock is None else {"com.acme": lock})
+    comparison = StateComparison(old, old, locked=locked)
+
+    def finding(operator, version):
+        return Break("B121", "ERR", "a new version", "com.acme", operator, version, "it changed")
+
+    assert [each for each in range(4) if comparison.is_in_development(finding("Thin", each))] == developed
+    assert not comparison.is_in_development(finding("Thick", 0))
+
+
 @pytest.mark.parametrize("few", ["Ant", "Bee", "Cat", "Dog"])
 def test_the_operator_that_differs_from_its_siblings_is_named_wherever_it_stands(tmp_path, few):
     names = ["Ant", "Bee", "Cat", "Dog"]
@@ -759,7 +783,7 @@ def test_a_version_that_is_gone_is_renumbered_if_another_has_its_signature(befor
 
 
 @pytest.mark.parametrize("more", [0, 1])
-def test_examples_of_many_operators_that_changed_are_not_run(tmp_path, more):
+def test_examples_of_many_operators_that_changed_are_not_run(tmp_path, more, monkeypatch):
     count = MOST + more
     old, new = (
         folder_state(
@@ -774,7 +798,13 @@ def test_examples_of_many_operators_that_changed_are_not_run(tmp_path, more):
         )
         for name, kind in (("old", "["), ("new", "[float16, "))
     )
+    run = []
+    monkeypatch.setattr(
+        "opset.workflow.examples.examination.examine",
+        lambda registry, schemas, **more: run.append(len(schemas)) or SimpleNamespace(findings=[]),
+    )
     notes = compare(old, new, registry=default_registry()).notes
+    assert run == ([] if more else [1] * count)
     said = f"the examples of {count} operators that changed were not run, which is what opset test does"
     assert [*notes] == [said] * more
 
@@ -861,6 +891,27 @@ def test_a_constraint_has_another_label_if_text_and_checks_are_the_same(tmp_path
     ]
     expected = [f"com.acme.Thin 1: the constraint {label} was {old} before" for label, old in labels.items()]
     assert found(tmp_path, *states, ["B145"]) == expected
+    others = compare(*(folder_state(tmp_path / name, name) for name in ("old", "new")), rules=["B141", "B142", "B143"])
+    assert not (labels and others.findings)  # another label is no other constraint
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "severity"),
+    [
+        ("  shape: same(X)\n", "  shape: broadcast(X)\n", "ERR"),
+        ("  shape: same(X)\n", "", "WARN"),
+        ("", "  shape: same(X)\n", "WARN"),
+    ],
+)
+def test_a_rule_of_shapes_in_place_of_a_function_may_be_the_same(tmp_path, before, after, severity):
+    text = THIN.partition("examples:")[0]
+    texts = {"old": before, "new": after}
+    states = [
+        folder_state(write(tmp_path / name, Thin=text.replace("  shape: same(X)\n", rule)), name)
+        for name, rule in texts.items()
+    ]
+    (finding,) = compare(*states, rules=["B151"]).findings
+    assert finding.severity == severity and finding.message.startswith("the rule of shapes changed: ")
 
 
 @pytest.mark.parametrize(
