@@ -486,7 +486,7 @@ def two_outputs():
         (lambda op, node: op.Loop(op.const(1), op.const(1, "bool"), domain="", body=branch("x")), 10,
          "the body does not have the inputs and outputs of a loop"),
         (lambda op, node: op.Scan(node.input(0), domain="", body=branch("x"), num_scan_inputs=1), 8,
-         "'num_scan_inputs', the body and the inputs and outputs do not fit"),
+         "the body has 0 inputs, and the node gives it 1"),
     ],
 )  # fmt: skip
 def test_graphs_of_what_a_lowering_makes_have_to_fit_its_node(own, adapter, to, why):
