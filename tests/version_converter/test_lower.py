@@ -472,6 +472,19 @@ def test_a_lowering_may_make_an_operator_of_its_own_domain(own):
     assert operators(opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])) == {"Half"}
 
 
+@pytest.mark.parametrize("stated", ["", "  deprecated: true\n  replacement: Scale\n"])
+def test_a_copy_under_another_name_needs_an_operator_that_is_in_force(own, stated):
+    text = SCALE.replace("Scale", "Half").replace("since: 2\n", f"since: 1\n{stated}")
+    (own / "com.example" / "Half.yaml").write_text(text)
+    lower("Scale", since=2, domain="com.example")(lambda op, node: op.copy(node, op_type="Half"))
+    if not stated:
+        assert operators(opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])) == {"Half"}
+        return
+    with pytest.raises(ConversionError, match="it needs Half, which does not exist at version 1") as caught:
+        opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])
+    assert caught.value.code == "C201"
+
+
 def two_outputs():
     graph = branch("x")
     graph.output.add().CopyFrom(graph.output[0])
