@@ -210,6 +210,20 @@ def test_a_broken_constraint_is_reported(version, why, graph):
     assert [(each.code, each.why) for each in opset.infer(model).findings] == [("I201", why)]
 
 
+@pytest.mark.parametrize(
+    ("version", "outputs", "lengths", "why"),
+    [
+        (25, "y", "n", []), (25, "y, k, v", "", []), (25, "y, k, v", "n", ["C10: nonpad_kv_seqlen beside a cache"]),
+        (25, "y, k", "", ["C10: only one of the present outputs is named"]), (24, "y, k, v", "n", []),
+        (25, "y, , v", "", ["C10: only one of the present outputs is named"]), (24, "y, k", "", []),
+    ],
+)  # fmt: skip
+def test_attention_has_a_cache_or_lengths_and_a_whole_cache(version, outputs, lengths, why):
+    graph = f"(float[1,2,3,4] q, int64[1] n) => (float[] y) {{ {outputs} = Attention(q, q, q, , , , {lengths}) }}"
+    model = onnx.parser.parse_model(f'<ir_version: 11, opset_import: ["" : {version}]> g {graph}')
+    assert [each.why for each in opset.infer(model, strict=True).findings] == why
+
+
 @pytest.mark.parametrize("dims", [[-1], [1] * (MAX_RANK + 1)])
 def test_a_table_of_no_shape_is_reported(dims):
     graph = """(float[2] x) => (float[] y) {
