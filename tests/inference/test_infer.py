@@ -732,6 +732,14 @@ PLAIN = [
     (18, CROPPED.format(", float[8] r", ""), "float[?, ?, ?, ?]"),
     (18, '(string[0,1] x) => (string[] y) <int64[2] s = {0, 1}> { y = Resize<mode="linear">(x, , , s) }',
      "string[0, 1]"),
+    *((18, f"(float[2,3] x, float[{count}] s) => (float[] y) {{ y = Resize(x, , s) }}", "float[?, ?]")
+      for count in ("", "K")),
+    *((6, f"(float[2,3] x, float[{other}] s) => (float[] y) {{ y = Add<broadcast=1, axis={at}>(x, s) }}", "float[2, 3]")
+      for other, at in (("3", -1), ("2,3", -2), ("N", 5), ("1", 5))),
+    *((13, f"(float[N] x, float[] s, uint8[4] z) => (uint8[] y) {{ y = QuantizeLinear<axis=0>({given}) }}", told)
+      for given, told in (("x, s", "uint8[N]"), ("x, s, z", "uint8[4]"))),
+    (21, """(float x, float[] s, int64[n] d) => (uint8[] y) {
+        z = Reshape(x, d) y = QuantizeLinear<block_size = 2>(z, s) }""", "uint8"),
     (10, "(float[2,3] x) => (float[?,?] y) { y = Resize(x) }", "float[?, ?]"),
     (9, "(float[2,3] x) => (float[?,?] y) { y = Upsample(x) }", "float[?, ?]"),
     *((18, f"(float[{size}] x) => (float[] y) <float[1] s = {{{scale}}}> {{ y = Resize(x, , s) }}", f"float[{told}]")

@@ -123,6 +123,8 @@ BROKEN = [
      "(float[3] x, float[1] u) => (float[] y) <int64[1,1] i = {3}> { y = ScatterND(x, i, u) }"),
     (6, "C1: B of shape [2, 3] does not fit into [3] from axis -1 on",
      "(float[3] x, float[2,3] s) => (float[] y) { y = Add<broadcast=1>(x, s) }"),
+    (6, "C1: B of shape [1, 1] does not fit into [3] from axis -1 on",
+     "(float[3] x, float[1,1] s) => (float[] y) { y = Add<broadcast=1>(x, s) }"),
     (6, "C1: B of shape [2] does not fit into [2, 3] from axis 2 on",
      "(float[2,3] x, float[2] s) => (float[] y) { y = Add<broadcast=1, axis=2>(x, s) }"),
     (6, "C1: B of shape [1, 2] does not fit into [3, 2] from axis 5 on",
