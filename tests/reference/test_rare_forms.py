@@ -69,6 +69,12 @@ def test_targets_of_trees_are_counted_if_their_number_is_not_stated():
     assert np.array_equal(scores, floats([1, 0], [0, 2]))
 
 
+def test_trees_without_votes_give_0():
+    trees = {name: value for name, value in TREES.items() if not name.startswith("target_")}
+    (scores,) = computed("TreeEnsembleRegressor", floats([0.25], [0.75]), domain=ML, version=1, **trees)
+    assert np.array_equal(scores, floats([0], [0]))
+
+
 @pytest.mark.parametrize(("aggregate", "first"), [("MIN", [1, 2]), ("MAX", [1, 2]), ("SUM", [1, 2])])
 def test_targets_without_votes_have_0(aggregate, first):
     trees = {**TREES, "n_targets": 3, "aggregate_function": aggregate}
