@@ -142,6 +142,20 @@ def test_a_variadic_output_of_several_types_has_none_by_the_signature(tmp_path):
     yaml = SCALE.replace("doc: results}", f"doc: results}}{more}").replace("[float]", "[float, double]")
     found = result(tmp_path, yaml=yaml, body="y, z, v = com.example.Scale (x)")
     assert [found.type(name) and str(found.type(name)) for name in "yzv"] == ["float", None, None]
+    yaml = yaml.replace("doc: values}", "variadic: true, heterogeneous: true, doc: values}")
+    assert result(tmp_path, yaml=yaml, body="y = com.example.Scale (x)").type("y") is None
+
+
+def test_the_signature_tells_the_type_beside_what_is_unknown_and_what_should_not_be_there(tmp_path):
+    yaml = SCALE.replace("[float]", "[float, double]").replace(
+        "doc: values}", "doc: values}, {name: A, type: T, doc: more}"
+    )
+    found = result(tmp_path, yaml=yaml, body="u = What (x) y = com.example.Scale (u, x)")
+    assert str(found.type("y")) == "float"
+    without = yaml[: yaml.index("  inputs")] + yaml[yaml.index("  outputs") :]
+    assert result(tmp_path, yaml=without).type("y") is None
+    without = yaml[: yaml.index("  outputs")] + yaml[yaml.index("  attributes") :]
+    assert result(tmp_path, yaml=without).type("y") is None
 
 
 def test_without_either_the_signature_tells_the_type(tmp_path):

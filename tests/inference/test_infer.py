@@ -336,6 +336,18 @@ def test_what_is_known_of_an_input_without_a_rank(node, expected):
     assert re.sub(r"y_d\d", "?", str(infer(model(f"y = {node}", head, opset=18)).type("y"))) == expected
 
 
+@pytest.mark.parametrize(
+    ("node", "codes"), [("elsewhere.What (x)", []), ("Reshape (x, s)", []), ("Relu (x)", ["I101"])]
+)
+def test_a_stated_shape_of_more_sizes_than_numpy_has_is_unknown(node, codes):
+    proto = model(f"y = {node}", "main (float[N, 3] x, int64[] s) => (float[] y)")
+    for _ in range(MAX_RANK + 1):
+        proto.graph.output[0].type.tensor_type.shape.dim.add(dim_value=1)
+    found = infer(proto)
+    assert [each.code for each in found.findings] == codes
+    assert shown(found, "y") == ("float[N, 3]" if codes else "float")
+
+
 @pytest.mark.parametrize(("most", "known"), [(MAX_RANK, True), (MAX_RANK + 1, False)])
 def test_shapes_of_more_sizes_than_numpy_has_are_not_followed(most, known):
     for node, opset in (
@@ -461,6 +473,10 @@ def test_types_are_written_after_one_that_has_no_element_type():
     inputs = "main (float[2, 3] x, float[4] z) => (float[4] y)"
     proto = model("t = Transpose (x)  a = Transpose (t)  u = Relu (z)  y = Neg (u)", inputs)
     proto.graph.input[0].type.tensor_type.elem_type = 0
+    assert [value.name for value in infer_shapes(proto).graph.value_info] == ["u"]
+    inputs = inputs.replace("float[2, 3] x", "seq(float) x")
+    proto = model("t = Identity (x)  u = Relu (z)  y = Neg (u)", inputs)
+    proto.graph.input[0].type.sequence_type.ClearField("elem_type")
     assert [value.name for value in infer_shapes(proto).graph.value_info] == ["u"]
 
 
@@ -716,6 +732,14 @@ PLAIN = [
     (18, CROPPED.format(", float[8] r", ""), "float[?, ?, ?, ?]"),
     (18, '(string[0,1] x) => (string[] y) <int64[2] s = {0, 1}> { y = Resize<mode="linear">(x, , , s) }',
      "string[0, 1]"),
+    *((18, f"(float[2,3] x, float[{count}] s) => (float[] y) {{ y = Resize(x, , s) }}", "float[?, ?]")
+      for count in ("", "K")),
+    *((6, f"(float[2,3] x, float[{other}] s) => (float[] y) {{ y = Add<broadcast=1, axis={at}>(x, s) }}", "float[2, 3]")
+      for other, at in (("3", -1), ("2,3", -2), ("N", 5), ("1", 5))),
+    *((13, f"(float[N] x, float[] s, uint8[4] z) => (uint8[] y) {{ y = QuantizeLinear<axis=0>({given}) }}", told)
+      for given, told in (("x, s", "uint8[N]"), ("x, s, z", "uint8[4]"))),
+    (21, """(float x, float[] s, int64[n] d) => (uint8[] y) {
+        z = Reshape(x, d) y = QuantizeLinear<block_size = 2>(z, s) }""", "uint8"),
     (10, "(float[2,3] x) => (float[?,?] y) { y = Resize(x) }", "float[?, ?]"),
     (9, "(float[2,3] x) => (float[?,?] y) { y = Upsample(x) }", "float[?, ?]"),
     *((18, f"(float[{size}] x) => (float[] y) <float[1] s = {{{scale}}}> {{ y = Resize(x, , s) }}", f"float[{told}]")
@@ -770,6 +794,18 @@ PLAIN = [
           ("""classlabels_ints=[1, 2], vectors_per_class=[1, 1], support_vectors=[1.0, 2.0, 3.0, 4.0], rho=[1.0],
            coefficients=[1.0, 2.0]""", "float[2, 2]"))),
     (13, "(float[2,3] x, float[2,2,2] z) => (float[] y) { y = ai.onnx.ml.FeatureVectorizer(x, z) }", "float[2, 7]"),
+    *((25, f"({of}) => (float[] y) {{ y = Attention<q_num_heads=2, kv_num_heads=2>(q, q, q) }}", told)
+      for of, told in (("float[1,2,3,4] q", "float[1, 2, 3, 4]"), ("float[1,3,8] q", "float[1, 3, 8]"))),
+    (25, "(float x, int64[K] n) => (float[] y) { z = Reshape(x, n) y = Attention(z, z, z) }", "float"),
+    *((24, f"(float[1,2,3,4] q, float[{keys}] f, float[{past}] p) => (float[] v, float[] y) {{"
+       " v, y = Attention(q, f, f, , p, p) }", f"float[1, 2, {told}, 4]")
+      for keys, past, told in (("1,2,3,4", "1,2,5,4", "8"), ("", "1,2,5,4", "?"), ("1,2,3,4", "", "?"))),
+    *((25, f"""(float x, int64[K] n, float[{keys}] f) => (float[] y) {{ z = Reshape(x, n)
+        y = Attention<{heads}_num_heads=2>(z, f, f) }}""", f"float[1, {told}]")
+      for keys, heads, told in (("1,3,8", "kv", "?, ?"), ("1,3,W", "kv", "?, ?"), ("1,2,3,4", "q", "?, ?, 4"))),
+    *((13, f"(float[N] x) => (float[{stated}] y) {{ y = Relu(x) }}", f"float[{told}]")
+      for stated, told in (("K", "N"), ("5", "5"))),
+    (13, "(float[N] x) => (int64[1,J] y) <int64[1,K] n> { n = NonZero(x) y = Neg(n) }", "int64[1, J]"),
     *((version, """(float x, int64[K] n) => (float[] y) { z = Reshape(x, n)
         y = Attention<q_num_heads=2, kv_num_heads=2>(z, z, z) }""", told)
       for version, told in ((24, "float"), (25, "float[?, ?, ?]"))),

@@ -93,7 +93,6 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
     fields: dict[int, tuple[bytes, int]] = {}
     headers: dict[tuple[int, int], bytes] = {}
     # Sizes that differ each time that the graph is run are left out: a variable has one value in a model.
-    local = scope.repeated and bool(scope.local)
     left_out = 0
     for names in scope.body.computes:
         for name in names:
@@ -101,7 +100,7 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
             if type_ is None:
                 continue
             if id(type_) not in fields:
-                fields[id(type_)] = _type_field(map_sizes(type_, scope.without_local) if local else type_)
+                fields[id(type_)] = _type_field(map_sizes(type_, scope.without_local) if scope.repeated else type_)
             field, length = fields[id(type_)]
             if not length:
                 continue
@@ -117,7 +116,7 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
                 entries += (headers[lengths], encoded, field)
                 room -= length
             else:
-                written = map_sizes(type_, scope.without_local) if local else type_
+                written = map_sizes(type_, scope.without_local) if scope.repeated else type_
                 if overwrite or name not in scope.conflicts:
                     fill_proto(stated[name], written, overwrite)
                 room -= length

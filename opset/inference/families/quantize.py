@@ -64,7 +64,7 @@ def _shape_by_scales(call: Call) -> Shape | None:
             raise Violation("C3", f"shapes {list(zero_point)} and {list(scale)}")
     index = 1 if call.shape(1) is not None else 2
     scales = call.shape(index)
-    if scales is not None and has_one_element(scales) is not False:
+    if has_one_element(scales) is not False:
         scales = None
     block = call.attribute("block_size") or 0
     if shape is None and scales is not None and block > 0 and len(scales) > 1:
