@@ -147,7 +147,7 @@ class _Reader:
             return self._argument()
         if name in _SYMBOLS:
             symbol = _SYMBOLS[name]
-            return f" {symbol} " if symbol in _SPACED and symbol else symbol
+            return f" {symbol} " if symbol in _SPACED else symbol
         return _CHARACTERS.get(name, name)
 
     def _environment(self) -> str:

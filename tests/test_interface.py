@@ -101,6 +101,21 @@ SIGNATURES = {
         "(float[N] x) => (float[two_times_N] y)", "(float[N] x) => (float[three_times_N] y)", "MAJOR",
         [("output-type", "output 'y', dimension 0")],
     ),
+    "a product of sizes renamed": (
+        "(float[M, N] x) => (float[M_times_N] y)", "(float[A, B] x) => (float[A_times_B] y)", "NONE", [],
+    ),
+    "a product becomes one of its factors": (
+        "(float[M, N] x) => (float[M_times_N] y)", "(float[M, N] x) => (float[M] y)", "MAJOR",
+        [("output-type", "output 'y', dimension 0")],
+    ),
+    "a free product becomes one size": (
+        "(float[M_times_N] x) => (float[1] y)", "(float[M] x) => (float[1] y)", "MINOR",
+        [("input-widened", "input 'x', dimension 0")],
+    ),
+    "a free size becomes a product": (
+        "(float[N] x) => (float[1] y)", "(float[M_times_N] x) => (float[1] y)", "MAJOR",
+        [("input-narrowed", "input 'x', dimension 0")],
+    ),
     "a multiple of a size": (
         "(float[N] x) => (float[N] y)", "(float[N] x) => (float[two_times_N] y)", "MAJOR",
         [("output-type", "output 'y', dimension 0")],
@@ -332,6 +347,10 @@ def test_opaque_types_and_types_that_are_not_stated():
     assert found(model(SAME), old)[1][1:] == [("output-widened", "output 'y'")]
     assert found(old, model(SAME))[1][1:] == [("output-narrowed", "output 'y'")]
     assert found(old, old) == ("NONE", [])
+    new.graph.output[0].type.optional_type.elem_type.CopyFrom(model(SAME).graph.output[0].type)
+    new.graph.input[0].CopyFrom(old.graph.input[0])
+    assert found(old, new) == ("MINOR", [("output-narrowed", "output 'y'")])
+    assert found(new, old) == ("MAJOR", [("output-widened", "output 'y'")])
 
 
 def test_before_ir_version_4_initializers_are_no_inputs_of_callers():

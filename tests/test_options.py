@@ -70,7 +70,7 @@ BAD = {
     "failing": [3, [3], ["true", 3]],
     "select": [3, ["M1", 3]],
     "text": [b"y = Relu (x)", None],
-    "version": ["13", 2.5],
+    "version": ["13", 2.5, np.array([13])],
     "limit": [-1, "a"],
     "trace": [3],
     "jobs": ["2", 2.5],

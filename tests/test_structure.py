@@ -132,6 +132,18 @@ def test_numbers_that_exporters_give_to_nodes_may_shift():
     ]
 
 
+def test_other_operators_are_paired_by_all_that_they_read():
+    text = """<ir_version: 10, opset_import: ["": 21]>
+        m (float[2] x) => (float[2] y) {{ a = Abs (x) b = Neg (x) {} }}"""
+    old = text.format("p = Add (x, a) q = Mul (x, b) y = Concat <axis = 0> (p, q)")
+    new = text.format("r = Div (x, b) s = Sub (x, a) y = Gather (r, s)")
+    assert [details[0] for *_, details in found(old, new)] == [
+        "operator: Mul -> Div",
+        "operator: Add -> Sub",
+        "operator: Concat -> Gather",
+    ]
+
+
 BRANCHES = """<ir_version: 10, opset_import: ["": 21]>
     m (bool c, float[2] x) => (float[2] y) {
         k = Abs (x)
@@ -201,6 +213,7 @@ UNDEFINED = """m (bool c, float[2] x) => (float[2] y) {
     y = If (c) <then_branch = t () => (float[2] r) { r = Neg (nobody) },
                 else_branch = e () => (float[2] r) { r = Log (x) }> }"""
 SUM = "m (float[2] x) => (float[2] y, float[2] z) { p = Abs (x)  q = Neg (x)  y = Exp (p)  z = Add (p, q) }"
+TWICE = "m (float[2] x) => (float[2] y) { a = Abs (x)  b = Abs (x)  y = Sub (a, b) }"
 DIFFERENCE = "m (float[2] a, float[2] b) => (float[2] y) { y = Sub (a, b) }"
 NAMED = "m (float[2] x) => (float[2] y) { [first] t = Elu <alpha = 1.0> (x)  y = Exp (t) }"
 SCANNED = """m (float[2, 2] x) => (float[2, 2] y) {
@@ -216,6 +229,9 @@ CALLED = """m (float[2] x) => (float[2] y) { y = local.f (x, x) }
         (SUM, ("Exp (p)", "Exp (q)"),
          [("node number 2 (Exp)", ["input 0: 'p' of node number 0 (Abs) -> 'q' of node number 1 (Neg)"])]),
         # Inputs of the main graph are those of their names, inputs of a function those of their positions.
+        # Two nodes compute the same: which of the two is read makes no difference.
+        (TWICE, ("Sub (a, b)", "Sub (b, a)"), []),
+        (TWICE, (" b = Abs (x)  y = Sub (a, b)", " y = Sub (a, a)"), [("node number 1 (Abs)", [])]),
         (DIFFERENCE, ("float[2] a, float[2] b", "float[2] b, float[2] a"), []),
         (CALLED, ("(a, b) => (c) { c = Sub (a, b) }", "(u, v) => (w) { w = Sub (u, v) }"),
          [("function 'local.f'", ["inputs: a, b -> u, v", "outputs: c -> w"])]),
@@ -280,6 +296,9 @@ def test_nodes_are_paired_by_their_users_where_what_computes_a_value_is_another_
         # Both have a name, which is why they are a pair, and so are those that read them.
         ("[m] p = MatMul (x, w) q = Add (p, w) y = Neg (q)",
          "[m] o = MatMul (x, v) q2 = Add (o, v) r = Exp (q2) y = Neg (r)", {0: 0, 1: 1, 2: 3}),
+        # Of two that read the same, one has a name and is a pair; the other is one with the other that reads the same.
+        ("[m] p = Add (x, w) t = Exp (x) q = Add (x, t) y = Neg (q)",
+         "[m] o = Add (x, v) s = Cos (x) u = Sin (s) r = Add (x, u) y = Abs (r)", {0: 0, 1: 1, 2: 3, 3: 4}),
         # y is another output of a node of the same operator.
         ("t, y = Split <num_outputs = 2> (x)", "a = Exp (x) y, b = Split <num_outputs = 2, axis = 1> (a)", {0: 0}),
         # Two nodes change places; each is known by what reads it.
@@ -467,6 +486,16 @@ def test_external_data_is_digested_unless_it_is_one_place(tmp_path):
     assert compared(first, copy).notes == []
     unread = compared(first, second)
     assert unread.changes == [] and len(unread.notes) == 1 and "tensor 'w'" in unread.notes[0]
+
+
+def test_the_place_of_data_that_a_tensor_has_beside_its_own_does_not_count(tmp_path):
+    first = external(tmp_path / "a", b"x" * 36)
+    model = onnx.ModelProto.FromString(first.read_bytes())
+    model.graph.initializer[0].data_location = 0
+    model.graph.initializer[0].raw_data = b"y" * 36
+    (tmp_path / "a" / "n.onnx").write_bytes(model.SerializeToString())
+    for pair in ((first, tmp_path / "a" / "n.onnx"), (tmp_path / "a" / "n.onnx", first)):
+        assert [each.places for each in compared(*pair).changes] == [["weight 'w'"]]
 
 
 def test_folders_that_are_allowed_count_for_both_models(tmp_path):

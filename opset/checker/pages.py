@@ -151,7 +151,7 @@ def _scalar(field: Any, value: Any) -> Any:
 
     For a field of bytes, a text becomes UTF-8, and "0x…" the bytes that it spells in hexadecimal.
     """
-    if field.type != field.TYPE_BYTES or isinstance(value, bytes):
+    if field.type != field.TYPE_BYTES:
         return value
     return bytes.fromhex(value[2:]) if value.startswith("0x") else value.encode()
 

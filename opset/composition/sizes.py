@@ -33,7 +33,7 @@ class JoinedSizes:
     def _variables_in(self, values: Iterable[Any]) -> set[str]:
         """Return the names of the variables in ValueInfoProtos."""
         sizes = (self._sizes.read_dimension(dim) for dim in dims_of(values) if dim.dim_param)
-        return {name for size in sizes if size is not None for name in variables(size)}
+        return {name for size in sizes for name in variables(size)}
 
     def read_type(self, proto: Any) -> Type | None:
         """Return the type that a TypeProto states."""

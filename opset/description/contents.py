@@ -84,7 +84,7 @@ def imports_of(index: ModelIndex, registry: Registry) -> list[Import]:
 
 def first_release(version: int, domain: str) -> str:
     """Return the name of the first release of onnx that has a version of a domain, "" if none has it."""
-    having = (each.name for each in RELEASES if version and each.opset_of(domain) >= version)
+    having = (each.name for each in RELEASES if each.opset_of(domain) >= version)
     return next(having, "") if is_released(domain) else ""
 
 

@@ -75,7 +75,7 @@ class _Admission:
     def __init__(self, sizes: Sequence[Size | None], decided: frozenset[str] = frozenset()) -> None:
         """Begin with no variable bound. `sizes` are all patterns: they show which variables are at one place only."""
         self.bound: dict[str, Size | None] = {}
-        self.uses = Counter(name for size in sizes if size is not None for name in variables(size))
+        self.uses = Counter(name for size in sizes for name in variables(size))
         self._decided = decided
 
     def bind(self, pattern: Size | None, size: Size | None) -> None:

@@ -19,6 +19,8 @@ Key = tuple[str, str]
 """Domain and name of an operator."""
 Data = dict[str, Any]
 """An entry of a table as plain data, such as a refusal."""
+_ELEMENT_TYPE = {"string": "the name of the element type", "int": "the number of the element type"}
+"""How an attribute of this type names an element type."""
 
 
 class DerivedChanges:
@@ -189,8 +191,7 @@ def _rewrites_of(pair: Counterpart) -> list[str]:
     if here.name != there.name:
         does.append(f"Write `{here.name}` as `{there.name}`.")
     if here.type != there.type:
-        kind = "the name of the element type" if there.kind == DATA_TYPE and there.type == "string" else there.type
-        kind = "the number of the element type" if there.kind == DATA_TYPE and there.type == "int" else kind
+        kind = _ELEMENT_TYPE.get(there.type, there.type) if there.kind == DATA_TYPE else there.type
         does.append(f"Write `{there.name}` as {kind}.")
     return does
 

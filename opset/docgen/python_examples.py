@@ -58,8 +58,6 @@ def python_parts(schema: OpSchema, example: Example, newest: int, shown: Sequenc
             attribute.
         shown: The text that the page shows for each input.
     """
-    if example.outputs is None:
-        return ""
     try:
         text = json.dumps(_parts_of(schema, example, newest, shown), separators=(",", ":"))
     except _Unsupported:
@@ -72,7 +70,7 @@ def _parts_of(schema: OpSchema, example: Example, newest: int, shown: Sequence[s
 
     They are [operator, domain, imports, attributes, inputs, outputs, values]. The values are the inputs of a command
     that runs the model. A list without values means that there is no such command, such as for inputs that are NaN.
-    Raises _Unsupported if a value has no short form.
+    Raises _Unsupported if the example shows an error, or a value has no short form.
 
     Args:
         schema: The version of the operator.
@@ -80,11 +78,13 @@ def _parts_of(schema: OpSchema, example: Example, newest: int, shown: Sequence[s
         newest: The newest version of ai.onnx.
         shown: The text that the page shows for each input.
     """
+    if example.outputs is None:
+        raise _Unsupported
     inputs = _name_values(schema.inputs, example.inputs)
     taken = {name for name, value in inputs if value is not None}
     outputs = [
         (f"new_{name}" if name in taken else name, value)
-        for name, value in _name_values(schema.outputs, example.outputs or ())
+        for name, value in _name_values(schema.outputs, example.outputs)
     ]
     kinds = {name: schema.attributes[name].type for name in example.attributes}
     attributes = [f"{name}={_attribute_text(kinds[name], value)}" for name, value in example.attributes.items()]

@@ -475,7 +475,7 @@ def _join_kernels(one: Taken, other: Taken) -> Taken | None:
     allowed = {**dict(one.allowed), **dict(other.allowed)}
     for name in differing:
         every = here[name] | there[name] if name in here and name in there else allowed[name]
-        if name not in here or name not in there or every == allowed[name]:
+        if every == allowed[name]:
             del types[name], allowed[name]
         else:
             types[name] = every

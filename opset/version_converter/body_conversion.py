@@ -184,7 +184,7 @@ class BodyConversion:
         route = context.routes.route(*operator, self.versions, context.opsets)
         if operator not in context.lowered or route.refusal is not None:
             return route
-        if route.verdict is Verdict.PASS and not operator[1]:
+        if route.verdict is Verdict.PASS:
             first = context.registry.versions(*operator)[0].since_version
             why = f"it is the standard's from version {first} on, and the model imports {self.versions.get('', 0)}"
             help = f"convert to {first} or newer, and lower the result"

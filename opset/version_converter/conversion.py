@@ -289,7 +289,7 @@ def _convert_to(
         is_at_target = not lacking and not needless_imports(index.proto, target)
     if not is_at_target:
         start.refusals += find_newer_imports(index, target, task.registry)
-    if target.runtime is not None and target.runtime.io_types_not:
+    if target.runtime is not None:
         start.refusals += find_foreign_types(index, target.runtime)
     if start.refusals:
         return start
@@ -456,7 +456,8 @@ def _withdrawn_notes(conversion: Conversion, registry: Registry) -> Iterator[str
         counts[domain, op_type, version] += count
     for (domain, op_type, version), count in sorted(counts.items()):
         schema = registry.schema(op_type, version, domain)
-        if schema is not None and schema.deprecated:
+        assert schema is not None
+        if schema.deprecated:
             nodes = "1 node" if count == 1 else f"{count:,} nodes"
             use = f"; {schema.replacement} takes its place" if schema.replacement else ""
             yield f"not valid: {nodes} of {op_type}, which was withdrawn with version {schema.since_version}{use}"

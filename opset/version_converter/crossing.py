@@ -310,7 +310,8 @@ class Crossing:
         context, node, version = self._context, pending.node, pending.version
         if pending.operator in pending.inside:
             raise Refusal("C204", f"at version {final} it needs {node.op_type} itself")
-        while (step := context.routes.step(pending.operator[1], node.op_type, version, 0)) is not None:
+        while True:
+            step = context.routes.step_down(pending.operator[1], node.op_type, version)
             if isinstance(step, Refusal):
                 raise _refusal_without_lowering(step, node.op_type)
             if step.impossible:
@@ -325,7 +326,6 @@ class Crossing:
             if made is not None:
                 return self._add_step(pending, step, made, crossed)
             version = step.version
-        raise _refusal_without_lowering(step, node.op_type)
 
     def _add_step(
         self, pending: Pending, step: RouteStep, made: list[tuple[Any, int]], crossed: list[str]
@@ -396,7 +396,7 @@ class Crossing:
         """
         routes, (op_type, domain) = self._context.routes, pending.operator
         final = version = pending.version
-        while not isinstance(step := routes.step(domain, op_type, version, 0), Refusal) and step is not None:
+        while not isinstance(step := routes.step_down(domain, op_type, version), Refusal):
             if step.lowers:
                 break
             version = step.version
@@ -445,8 +445,8 @@ class Crossing:
         version = pending.version
         is_possible = not lack.elements and not lack.constants and pending.operator not in pending.inside
         while is_possible:
-            step = routes.step(domain, op_type, version, 0)
-            if step is None or isinstance(step, Refusal) or step.lowers or step.impossible or step.version < OLDEST:
+            step = routes.step_down(domain, op_type, version)
+            if isinstance(step, Refusal) or step.lowers or step.impossible or step.version < OLDEST:
                 break
             made = self._cross_transition(step, pending.node) if step.touches else None
             if made is not None:
@@ -792,8 +792,6 @@ def _is_taken_instead(pair: tuple[str, str], takes: frozenset[str]) -> bool:
     return other in takes and element not in takes
 
 
-def _refusal_without_lowering(step: RouteStep | Refusal | None, op_type: str) -> Refusal:
+def _refusal_without_lowering(step: Refusal, op_type: str) -> Refusal:
     """Return the refusal C201 for an operator without a lowering; if `step` is a refusal C105, `step` itself."""
-    if isinstance(step, Refusal) and step.code == "C105":
-        return step
-    return Refusal("C201", f"there is no lowering of {op_type}", KEEP_OPERATOR)
+    return step if step.code == "C105" else Refusal("C201", f"there is no lowering of {op_type}", KEEP_OPERATOR)

@@ -226,9 +226,7 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
         drop=tuple(drop),
         set_defaults=tuple(default for default in set_defaults if default is not None),
         rewrite=tuple(
-            pair
-            for pair in counterparts
-            if _is_convertible(pair) and (pair.differs or (pair.is_restricted and pair.source.name not in from_front))
+            pair for pair in counterparts if pair.differs or (pair.is_restricted and pair.source.name not in from_front)
         ),
         undefined={name: facet.undefined for name, facet in facets.items() if upwards and facet.undefined is not None},
         must_equal={} if upwards else old,
@@ -468,7 +466,7 @@ def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str],
         if node.has(name) or is_needed:
             raise Refusal("C204", f"the attribute '{name}' has no equal at version {since}")
     for name, undefined in derived.undefined.items():
-        if node.has(name) and node.attr(name) == (list(undefined) if isinstance(undefined, tuple) else undefined):
+        if node.attr(name) == (list(undefined) if isinstance(undefined, tuple) else undefined):
             raise Refusal("C204", f"'{name}' is {safe_text(node.attr(name))}, which has no meaning before {since}")
     for name, old in derived.must_equal.items():
         if name in derived.only_for and _has_no_value_of(node, derived.only_for[name]):

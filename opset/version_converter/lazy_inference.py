@@ -116,7 +116,7 @@ class LazyInference:
         for body, scope in zip(self.index.graphs, self.scopes_of_graphs(), strict=True):
             for around, inside in (unwrap_layers(scope.type_of(name)) for name in body.input_names()):
                 if around and inside is not None:
-                    names.update(*(variables(size) for size in inside.shape or () if size is not None))
+                    names.update(*(variables(size) for size in inside.shape or ()))
         return names
 
     @property

@@ -157,7 +157,7 @@ class Routes:
         if self.older_version(domain, op_type, version) is not None:
             return Route(Verdict.CONVERT, change)
         restriction = self.restriction(domain, op_type, final)
-        if verdict is Verdict.KEEP and restriction is not None:
+        if restriction is not None:
             verdict = Verdict.CONVERT if restriction.stated else Verdict.CHECK
         return Route(verdict, change)
 
@@ -203,10 +203,11 @@ class Routes:
         """Return the older version of an operator if releases of onnx differ in its version at one opset, else None.
 
         `version` is this opset of the domain. If, for example, early releases have version 13 of the operator at it,
-        and later releases have version 16, the result is version 13.
+        and later releases have version 16, the result is version 13. The operator must exist at this opset.
         """
         schema = self.registry.schema(op_type, version, domain)
-        if schema is None or not is_ambiguous(schema, version):
+        assert schema is not None
+        if not is_ambiguous(schema, version):
             return None
         return self.registry.schema(op_type, schema.since_version - 1, domain)
 
@@ -279,6 +280,12 @@ class Routes:
         if key not in self._steps:
             self._steps[key] = self._find_step(*key)
         return self._steps[key]
+
+    def step_down(self, domain: str, op_type: str, version: int) -> RouteStep | Refusal:
+        """Return the next transition of an operator from opset `version` down, at last its lowering; see `step`."""
+        step = self.step(domain, op_type, version, 0)
+        assert step is not None
+        return step
 
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
         """Compute and return the next transition of an operator from opset `version` towards opset `final`.

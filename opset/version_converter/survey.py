@@ -317,7 +317,7 @@ class Survey:
             is_there = not lacking and not needless_imports(self.index.proto, target)
         if not is_there:
             conversion.refusals += find_newer_imports(self.index, target, self.registry)
-        if target.runtime is not None and target.runtime.io_types_not:
+        if target.runtime is not None:
             conversion.refusals += find_foreign_types(self.index, target.runtime)
         if conversion.refusals:
             return SurveyOutcome([(each, 0) for each in conversion.refusals.group_by_kind()], conversion.target)

@@ -66,7 +66,7 @@ def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
         tuple(attributes),
         tuple([inputs.index(name) if name else -1 for name in inputs]),
         tuple([_facts_about(name, facts) for name in inputs]),
-        tuple([(bool(name), name and facts.type(name), facts.is_read(name)) for name in outputs]),
+        tuple([(bool(name), facts.type(name), facts.is_read(name)) for name in outputs]),
     )
 
 

@@ -48,6 +48,17 @@ def test_a_flattened_input(check, operator, version, shape, axis, operators):
     assert len(after.graph.node) == operators
 
 
+@pytest.mark.parametrize(
+    ("described", "axis", "plain"),
+    [(["N", 3, 4], 1, True), ([2, "C", 4], 1, True), ([2, "C", 4], 0, True), (["N", 3, 4], 0, False),
+     ([2, 3, "D"], 1, False), (["N", "C", 4], 1, True), ([2, 3, 4], 0, True)],
+)  # fmt: skip
+def test_an_input_is_flattened_where_no_size_of_zero_can_be_lost(converted, described, axis, plain):
+    after = converted(make_node("Softmax", ["x"], ["y"], axis=axis), 11, 13, {"x": (1, described)})
+    operators = [node.op_type for node in after.graph.node if node.op_type != "Constant"]
+    assert (sorted(operators) == ["Flatten", "Reshape", "Shape", "Softmax"]) == plain == ("ReduceProd" not in operators)
+
+
 @pytest.mark.parametrize("operator", KIN)
 def test_a_flattened_input_of_any_rank(check, operator):
     x = data(2, 3, 4)
@@ -145,6 +156,8 @@ def test_slopes_of_unknown_shape(check, refused):
     check(node, 6, 7, feeds, shapes={"x": [None] * 3, "s": [None]}, expect=expect)
     check(node, 6, 7, {"x": x, "s": data(1)}, shapes={"x": None}, expect=[np.where(x < 0, data(1) * x, x)])
     refused(node, 6, 7, feeds, "C207", shapes={"x": None})
+    refused(node, 6, 7, feeds, "C207", shapes={"s": None})
+    check(node, 6, 7, {"x": data(2, 3) - 1, "s": data(1, 1, 1)}, expect=[np.maximum(data(2, 3) - 1, 0)])
     refused(node, 6, 7, {**feeds, "s": data(3, 4)}, "C204")
     refused(node, 6, 7, {"x": data(3), "s": data(3)}, "C204")
     refused(node, 7, 6, feeds, "C207", shapes={"s": None})
@@ -166,6 +179,7 @@ def test_slopes_of_unknown_shape(check, refused):
         ((2, 3, 4), (2, 1, 1), "C204"),
         ((2, 3, 4), (2, 3, 1), "C204"),
         ((4,), (4,), "C204"),
+        ((2, 1, 1, 3), (3,), "C204"),
     ],
 )
 def test_slopes_that_broadcast(check, refused, shape, slope, code):
@@ -276,6 +290,9 @@ def test_shrink_of_large_integers_is_exact(check):
     x = np.array([2**53 + 1, -(2**62) - 1, 0], np.int64)
     expect = np.array([2**53, -(2**62), 0], np.int64)
     check(make_node("Shrink", ["x"], ["y"], bias=1.0), 9, 7, {"x": x}, expect=[expect])
+    for bias in (1e20, math.inf):
+        floats = np.float32([-2, 0, 2])
+        check(make_node("Shrink", ["x"], ["y"], bias=bias), 9, 8, {"x": floats}, expect=[np.float32([bias, 0, -bias])])
 
 
 def test_celu_of_double_is_as_precise_as_its_kernel(check):

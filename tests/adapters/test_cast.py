@@ -157,7 +157,8 @@ def test_bits_of_integers_are_cast(check, kind, to):
             check(node, 26, target, {"x": values}, expect=[result], operators=made, kinds={"y": number})
 
 
-@pytest.mark.parametrize(("kind", "to"), [(np.float32, "INT32"), (np.complex64, "DOUBLE"), (np.float16, "BFLOAT16")])
+@pytest.mark.parametrize(("kind", "to"), [(np.float32, "INT32"), (np.complex64, "DOUBLE"), (np.float16, "BFLOAT16"),
+                                           (np.int64, "COMPLEX64")])  # fmt: skip
 def test_bits_of_floats_are_refused(refused, kind, to):
     number = getattr(TensorProto, to)
     node = make_node("BitCast", ["x"], ["y"], to=number)

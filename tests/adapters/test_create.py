@@ -99,6 +99,7 @@ def test_sparse_constants_become_dense(kind, indices, dims):
         ([[0, 3], [1, 1]], [2, 3], "C103"),
         ([[0, 0, 0], [1, 1, 1]], [2, 3], "C103"),
         ([[[0, 1], [1, 1]]], [2, 3], "C103"),
+        ([[1], [4]], [2, 3], "C103"),
         ([1, 4], [-1], "C103"),
         ([1, 4], [2, -3], "C103"),
         ([1, 4], [2**40], "C204"),
@@ -122,6 +123,15 @@ def test_sparse_constants_that_do_not_fit(indices, dims, code):
     assert caught.value.code == code
     if min(dims) < 0:
         assert caught.value.why == f"the sparse constant has dims {dims}"
+
+
+@pytest.mark.parametrize("indices", [[1, 4], [[0, 1], [1, 1]]])
+def test_sparse_constants_whose_indices_are_no_integers(attempt, indices):
+    made = constant(sparse_value=sparse(np.ones(2, np.float32), indices, [2, 3] if np.ndim(indices) == 2 else [6]))
+    made.attribute[0].sparse_tensor.indices.CopyFrom(numpy_helper.from_array(np.float32(indices)))
+    output = helper.make_tensor_value_info("z", 1, None)
+    graph = helper.make_graph([made, make_node("Neg", ["y"], ["z"])], "g", [], [output])
+    assert attempt(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=6), 10) == "C103"
 
 
 @pytest.mark.parametrize("part", ["values", "indices"])
@@ -295,6 +305,12 @@ def test_constants_of_a_shape_before_there_were_any(check, kind, shape, constant
         check(node, 9, 7, feeds, expect=expect, kinds={"y": number}, shapes={"s": [None]})
 
 
+@pytest.mark.parametrize(("count", "operators"), [(64, []), (65, ["Expand"])])
+def test_constants_of_a_shape_are_written_out_if_they_are_small(check, count, operators):
+    node, expect = make_node("ConstantOfShape", ["s"], ["y"]), [np.zeros((count, 1), np.float32)]
+    check(node, 9, 8, {}, {"s": np.array([count, 1])}, expect=expect, kinds={"y": 1}, operators=operators)
+
+
 @pytest.mark.parametrize("given", [TensorProto.FLOAT, TensorProto.BFLOAT16])
 @pytest.mark.parametrize("made", [None, TensorProto.DOUBLE, TensorProto.BFLOAT16])
 def test_eyes_of_bfloat16(check, given, made):
@@ -331,8 +347,9 @@ def test_ranges_of_bfloat16_and_other_stash_types(check, refused):
     feeds = {name: np.asarray(value, np.float32) for name, value in {"a": 1, "b": 4, "c": 0.5}.items()}
     check(nodes, 27, 26, feeds, expect=[np.arange(1, 4, 0.5, np.float32)])
     narrow = {name: value.astype(np.float16) for name, value in feeds.items()}
-    for stash in (10, 16, 99, -1):
-        refused(make_node("Range", list(narrow), ["y"], stash_type=stash), 27, 26, narrow, "C204")
+    for stash, name in ((10, "FLOAT16"), (16, "BFLOAT16"), (99, "99"), (-1, "-1")):
+        error = refused(make_node("Range", list(narrow), ["y"], stash_type=stash), 27, 26, narrow, "C204")
+        assert error.why == f"'stash_type' is {name}; ranges in it need version 27"
 
 
 @pytest.mark.parametrize("kind", [np.int16, np.int32, np.int64, np.float32, np.float64])
@@ -357,6 +374,8 @@ def test_a_range_between_constants_is_one(check, kind):
     held = dict(zip("sld", (np.array(each, kind) for each in (1, 10, 3)), strict=True))
     after = check(node, 11, 10, {"x": np.zeros(1, np.float32)}, held)
     assert {each.op_type for each in after.graph.node} <= {"Constant", "Identity"}
+    for name, value in held.items():
+        check(node, 11, 10, {name: value}, {other: each for other, each in held.items() if other != name})
 
 
 @pytest.mark.parametrize("to", [10, 7])

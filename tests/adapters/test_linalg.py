@@ -67,6 +67,9 @@ def test_the_addend_with_unknown_dimensions(check, refused):
     refused(node, 7, 6, square, "C207", shapes={"a": [None, 3], "c": [None, 4]})
     refused(node, 7, 6, square, "C207", shapes={"b": [3, None], "c": [2, None]})
     refused(node, 7, 6, column, "C207", shapes={"b": [3, None]})
+    refused(node, 7, 6, column, "C207", shapes={"b": None})
+    refused(node, 7, 6, square, "C207", shapes={"a": None, "c": ["M", 4]})
+    check(node, 7, 6, square, shapes={"a": None, "b": None}, expect=[a @ b + square["c"]], judge=early)
     single = {"a": a, "b": b[:, :1], "c": matrix(2, 1)}
     check(node, 7, 6, single, expect=[a @ b[:, :1] + single["c"]], judge=early, operators=["Gemm"])
     refused(node, 7, 6, {"a": a, "b": b, "c": matrix(1, 2, 4)}, "C103")
@@ -155,7 +158,9 @@ def test_products_of_integers_with_an_addend(check, kind, turned):
         with np.errstate(over="ignore"):
             check(node, 9, 7, feeds, expect=[a @ b * factors[0] + c * factors[1]])
     small = {"a": np.array([[3, 2]], kind), "b": np.array([[1], [2]], kind), "c": np.array([5], kind)}
-    check(make_node("Gemm", ["a", "b", "c"], ["y"], alpha=0.5, beta=0.5), 9, 8, small, expect=[np.array([[6]], kind)])
+    for alpha, beta, expect in ((0.5, 0.5, 6), (0.5, 1.0, 8), (1.0, 0.5, 9)):
+        node = make_node("Gemm", ["a", "b", "c"], ["y"], alpha=alpha, beta=beta)
+        check(node, 9, 8, small, expect=[np.array([[expect]], kind)])
 
 
 EQUATIONS = {
@@ -260,6 +265,27 @@ def test_large_determinants_are_refused(refused):
 
 
 REFUSED = [
+    (
+        12,
+        11,
+        "C103",
+        "1 terms, 2 inputs",
+        '(float[] x, float[] z) => (float[] y) { y = Einsum<equation="ij->ij">(x, z) }',
+    ),
+    (
+        7,
+        6,
+        "C207",
+        "how 'C' is broadcast",
+        "(float[3] x, float[3,4] z, float[m,4] c) => (float[] y) { y = Gemm<transA=1>(x, z, c) }",
+    ),
+    (
+        7,
+        6,
+        "C207",
+        "how 'C' is broadcast",
+        "(float[2,3] x, float[3] z, float[2,n] c) => (float[] y) { y = Gemm(x, z, c) }",
+    ),
     (12, 11, "C103", "'i' is 2 and 3 in one term", '(float[2,3] x) => (float[] y) { y = Einsum<equation="ii->i">(x) }'),
     (12, 11, "C204", "a diagonal of", '(float[100000,100000] x) => (float[] y) { y = Einsum<equation="ii->i">(x) }'),
     (9, 8, "C207", "how many products of integers", "(int32[2,K] x, int32[K,2] z) => (int32[] y) { y = MatMul(x, z) }"),

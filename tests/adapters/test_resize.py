@@ -526,7 +526,8 @@ def test_antialias_of_integers(check, refused):
 
 def test_growth_that_may_change_no_size_beside_shrinking(check, refused):
     check(resize(["x", "s"]), 10, 11, {"x": IMAGE}, {"s": floats(1, 1, 1.3, 0.5)})
-    check(resize(["x", "s"]), 10, 11, {"x": IMAGE}, {"s": floats(1, 1, 2, 0.5)}, shapes={"x": [1, 2, "H", "W"]})
+    for shape in ([1, 2, "H", "W"], None):
+        check(resize(["x", "s"]), 10, 11, {"x": IMAGE}, {"s": floats(1, 1, 2, 0.5)}, shapes={"x": shape})
     for scale, shape in ((1.1, [1, 2, 4, 6]), (1.9, [1, 2, "H", "W"])):
         refused(resize(["x", "s"]), 10, 11, {"x": IMAGE}, "C204", {"s": floats(1, 1, scale, 0.5)}, shapes={"x": shape})
 
@@ -787,6 +788,9 @@ def test_antialiasing_in_double_is_exact_in_double(sizes):
 
 
 REFUSED = [
+    (18, 17, "C207", "the rank of 'x' is not known",
+     "(float[] x) => (float[] y) <int64[2] z = {1, 2}> { "
+     'y = Resize<mode="linear", keep_aspect_ratio_policy="not_larger">(x, , , z) }'),
     (18, 17, "C207", "antialias is 1, and a size is not known",
      '(float[1,1,N,4] x) => (float[] y) <int64[4] z = {1, 1, 2, 2}> { '
      'y = Resize<mode="linear", antialias=1, keep_aspect_ratio_policy="not_larger">(x, , , z) }'),

@@ -357,6 +357,27 @@ def test_sizes_that_differ_fail_where_tensors_are_always_concatenated(same, to):
         same(fill(loop, "y = ConcatFromSequence <axis = 1> (s)"), to, CUBE[:, :, 0], 1, 2)
 
 
+@pytest.mark.parametrize(
+    ("made", "reader", "codes"),
+    [
+        ("v", "ConcatFromSequence <axis = 0> (s)", set()),
+        ("v", "com.acme.Join <axis = 0> (s)", set()),
+        ("m", "ConcatFromSequence <axis = 0, new_axis = 1> (s)", set()),
+        ("m", "com.acme.Join <axis = 0, new_axis = 1> (s)", {"C202"}),
+        ("m", "ConcatFromSequence <axis = 0> (s)", {"C202"}),
+        ("u", "ConcatFromSequence <axis = 0, new_axis = 1> (s)", {"C202"}),
+    ],
+)
+def test_a_loop_stacks_what_has_one_shape_or_is_concatenated(made, reader, codes):
+    """Operators of other domains may take tensors of different sizes, and make any type."""
+    body = f"""j = Unsqueeze (i, zeros)  w = Slice (x, zeros, j)  v = Neg (x)  m = ReduceMax <axes = [1]> (w)
+        u = com.acme.Op (x)  after = SequenceInsert (before, {made})"""
+    loop = ONE.replace("r = Gather (x, i)", "").replace("v = Mul (r, f)", "") % body
+    text = f"""<ir_version: 8, opset_import: ["": 14, "com.acme": 1]> m (float[A, B] x, int64 n) => (float[] y)
+        <int64[1] zeros = {{0}}> {{ e = SequenceEmpty () {loop} y = {reader} }}"""
+    assert {each.code for each in opset.plan(onnx.parser.parse_model(text), 12).refusals} == codes
+
+
 NESTED = """s = Loop <body = b (int64 i, bool c, seq(float[]) before) => (bool d, seq(float[]) after) {
   d = Identity (c)
   empty = SequenceEmpty ()

@@ -128,6 +128,7 @@ def test_mel_filter_banks_of_constants(check, refused):
 
 
 REFUSED = [
+    (20, 19, "C205", "the input 'axis'", "(float[] x, int64 a) => (float[] y) { y = DFT(x, , a) }"),
     (17, 16, "C103", "which is not one positive",
      "(float[1,4,1] x) => (float[] y) <int64 l = {0}> { y = DFT(x, l) }"),
     (17, 16, "C103", "0 samples",

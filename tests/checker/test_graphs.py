@@ -168,6 +168,11 @@ ERRORS = ("G2", "M106", "M11")
         # Outputs of a nested graph: its own values.
         (BRANCHES, {f"{BRANCH}.output[0].name": "before"}, [("G216", BRANCH_PLACE)]),
         (BRANCHES, {f"{BRANCH}.output[0].name": "c"}, [("G216", BRANCH_PLACE)]),
+        (
+            BRANCHES,
+            {"graph.input[+]": value("", 1, 2), f"{BRANCH}.output[0].name": ""},
+            [("G202", "graph 'main', input number 2"), ("G202", f"{BRANCH_PLACE}, output number 0")],
+        ),
         (BRANCHES, {f"{BRANCH}.output[0].name": "after"}, [("M112", BRANCH_PLACE)]),
         (BRANCHES, {f"{BRANCH}.initializer[+]": weight("w", 2), f"{BRANCH}.output[0].name": "w"}, []),
         (LOOP, {f"{BODY}.output[1].name": "state"}, []),
@@ -388,6 +393,12 @@ def test_names_that_are_not_utf8_are_shown():
     data = edited(RELU, {"graph.node[0].name": "spam"}).SerializeToString().replace(b"spam", b"sp\xffm")
     (finding,) = opset.check(data, select=["M106"], full=False)
     assert finding.place == "graph 'main', node number 0"
+
+
+def test_an_operator_whose_name_is_not_utf8_is_none_that_is_known():
+    data = edited(RELU, {"graph.node[0].op_type": "spam"}).SerializeToString().replace(b"spam", b"sp\xffm")
+    found = opset.check(data, select=["M106", "G3", "W3"], full=False)
+    assert [(each.code, each.place) for each in found] == [("M106", "graph 'main', node number 0")]
 
 
 def test_a_doc_string_that_is_not_utf8_is_not_searched_for_markup():

@@ -411,6 +411,47 @@ def test_without_any_import_the_version_is_the_lowest_of_those_that_mean_the_sam
     ] * bool(version)
 
 
+def test_a_reference_without_a_type_stays():
+    text = """<ir_version: 10, opset_import: ["": 17, "d": 1]> main (float[2] x) => (y) { y = d.F <k = 0.5> (x) }
+        <domain: "d", opset_import: ["": 17]> F <k> (a) => (b) { b = LeakyRelu <alpha: float = @k> (a) }"""
+    place = "functions[0].node[0].attribute[0]"
+    for edits, types in (
+        ({}, [0]),
+        ({f"{place}.f": 0.5}, [0]),
+        ({f"{place}.ref_attr_name": None, f"{place}.f": 0.5}, [1]),
+    ):
+        found, made = repaired(
+            message(text, {"graph.node[0].attribute[0].type": None, f"{place}.type": None, **edits}), select=["G305"]
+        )
+        assert [each.type for each in made.functions[0].node[0].attribute] == types
+        assert len(found.mended) == 1 + sum(types)
+
+
+def test_a_value_whose_name_is_not_utf8_keeps_it():
+    data = message(
+        BRANCHES.replace("s = Neg", "spam = Neg").replace("(s)", "(spam)") % "spam = Relu (x) p = Neg (spam)"
+    )
+    found = opset.repair(data.SerializeToString().replace(b"spam", b"sp\xffm"), select=["G207"])
+    assert not found.mended and [each.code for each in found.left] == ["G207"]
+    data = message(BRANCHES % "s = Relu (x) [spam] t = Relu (spam) p = Neg (s)").SerializeToString()
+    found = opset.repair(data.replace(b"spam", b"sp\xffm"), select=["G207"])
+    assert [each.code for each in found.mended] == ["G207"] and not found.left
+    node = found.model.proto.graph.node[1].attribute[0].g.node[1]
+    assert node.input[:] == [b"sp\xffm"] and node.output[:] == ["t"]
+
+
+@pytest.mark.parametrize(("versions", "version"), [([3], [3]), ([3, 3], [3]), ([3, 4], [])])
+def test_a_domain_that_is_not_known_has_the_version_that_all_functions_import(versions, version):
+    functions = "".join(
+        f'<domain: "d", opset_import: ["": 17, "own": {each}]> F{at} (a) => (b) {{ b = own.Op (a) }}'
+        for at, each in enumerate(versions)
+    )
+    calls = " ".join(f"y{at} = d.F{at} (t)" for at in range(len(versions)))
+    text = f'<ir_version: 10, opset_import: ["": 17, "d": 1]> main (float[N] x) => (y0) {{ t = own.Op (x) {calls} }}'
+    _, made = repaired(message(f"{text} {functions}"), select=["G104"])
+    assert [entry.version for entry in made.opset_import if entry.domain == "own"] == version
+
+
 def test_an_output_that_a_graph_inside_takes_from_around_counts_as_read():
     inside = "t = If (c) <then_branch = d () => (float[N] %s) {}, else_branch = e () => (r) { r = Neg (x) }>"
     for name, mended in (("s", 0), ("x", 1)):
@@ -520,6 +561,7 @@ FLOATS = '<ir_version: 8, opset_import: ["": 17]> main (float[2] x, float16[2] h
         ("y", "float[1] w = {1}", "x, h", None),
         ("y", "float[1] w = {1}, float16[1] v = {1}", "x, w, h, v", None),
         ("y", "int64[1] w = {1}", "x, w", None),
+        ("float[2] y", "int64[1] w = {1}", "x, x, w", None),
         ("float[2] y", "float[1] w = {1}", "x, w, x, h, h", None),  # two are odd
         ("float16[2] y", "float[1] w = {1}", "x, w, h", None),  # the output contradicts
     ],

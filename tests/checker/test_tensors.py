@@ -100,6 +100,7 @@ LONG = 20_000
         (tensor(dims=[9], float_data=[1] * 9, segment=TensorProto.Segment(begin=3, end=6)), ["M206", "W501"]),
         (tensor(dims=[9], float_data=[1] * 3, segment=TensorProto.Segment(end=3)), ["G509", "W501"]),
         (tensor(raw_data=bytes(12), segment=TensorProto.Segment(end=3)), ["G509", "W501"]),
+        (tensor(dims=[9], float_data=[1] * 3, segment=TensorProto.Segment(begin=5, end=2)), ["G509", "W501"]),
         (tensor(dims=[9], float_data=[1] * 3, segment=TensorProto.Segment(begin=9, end=12)), ["G509", "W501"]),
     ],
 )
@@ -211,6 +212,7 @@ def test_a_location_above_any_folder(location):
 def test_an_absolute_location(save, tmp_path):
     assert codes_of(save(external(tmp_path / "w.bin"))) == ["G513"]
     assert codes_of(save(external("/nowhere/w.bin"))) == ["G513"]
+    assert codes_of(save(external("/nowhere/w.bin", offset="x"))) == ["G513", "M204"]
     assert codes_of(model_of(external("C:\\w.bin")).SerializeToString()) == ["W505", "G513"]
 
 

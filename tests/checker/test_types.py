@@ -85,6 +85,14 @@ def test_denotations_of_dimensions():
     assert (finding.code, finding.message[:30]) == ("W603", "the denotation 'DATA_WIDTH' of")
 
 
+@pytest.mark.parametrize(
+    ("key", "shown"), [(TensorProto.BOOL, "bool"), (99, "99, which does not exist"), (0, "missing")]
+)
+def test_the_type_of_keys_that_a_map_cannot_have_is_shown(key, shown):
+    made = TypeProto(map_type=TypeProto.Map(key_type=key, value_type=tensor_type()))
+    assert [each.message for each in findings_of(model_of(made))] == [f"the type of the map's keys is {shown}"]
+
+
 def test_the_place_of_a_type():
     assert [each.place for each in findings_of(model_of(tensor_type(), tensor_type(0), tensor_type(0)))] == [
         "graph 'g', value_info 'v1'",

@@ -352,3 +352,34 @@ def test_inputs_and_outputs_that_only_one_version_has_or_requires(tmp_path, old,
     (tmp_path / "com.acme" / "Join.yaml").write_text(text)
     found = Convertibility(registry_with([tmp_path])).table_of("Join", "com.acme")["transitions"]
     assert [[each["why"] for each in transition["refusals"]] for transition in found] == [up, down]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("int", "float", ["Write `k` as float.", "Write `k` as int."]),
+        ("float", "int", ["Write `k` as int.", "Write `k` as float."]),
+        (
+            "int, kind: data_type",
+            "string, kind: data_type",
+            ["Write `k` as the name of the element type.", "Write `k` as the number of the element type."],
+        ),
+    ],
+)
+def test_an_attribute_of_another_type_is_written_as_that(tmp_path, old, new, words):
+    types = f"{old.partition(',')[0]}, {new.partition(',')[0]}"
+    text = (
+        JOIN.replace("MOVED", f"k: {{type: [{types}]}}")
+        .replace(" BY", "")
+        .replace("HELD", f"k: {{type: {old}, doc: a}}")
+    )
+    text = text.replace("OLD", "X").replace("NEW", "X").replace("inputs: [X]", f"inputs: [{FORMAL}]")
+    text = text.replace("outputs: [X]", f"outputs: [{FORMAL}]")
+    text = text.replace("  shape", f"  attributes: {{k: {{type: {new}, doc: a}}}}\n  shape", 1)
+    (tmp_path / "com.acme").mkdir()
+    (tmp_path / "com.acme" / "Join.yaml").write_text(text)
+    found = Convertibility(registry_with([tmp_path])).table_of("Join", "com.acme")["transitions"]
+    assert [transition["text"] for transition in found] == words
+
+
+FORMAL = "{name: X, type: tensor(float), doc: one}"

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from functools import cache
 from pathlib import Path
 
@@ -267,6 +268,17 @@ def test_a_page_shows_the_elements_of_an_attribute_that_is_a_tensor():
     examples = [each for each in registry.examples("ConstantOfShape", "") if "value" in each.attributes]
     shown = [_example_data(tuple(versions), each, 1, 23)["attributes"] for each in examples]
     assert shown and not any("content" in each["text"] for attributes in shown for each in attributes)
+
+
+def test_a_page_shows_texts_in_quotes_but_graphs_line_by_line():
+    registry = default_registry()
+    shown = {}
+    for operator in ("Einsum", "Loop"):
+        versions = tuple(registry.versions(operator, ""))
+        example = next(each for each in registry.examples(operator, "") if each.attributes)
+        (attribute, *_) = _example_data(versions, example, 1, 23)["attributes"]
+        shown[attribute["name"]] = attribute["text"]
+    assert re.fullmatch('".*"', shown["equation"]) and shown["body"].count("\n") > 1 and '"' not in shown["body"]
 
 
 def test_the_difference_of_two_versions_leads_to_what_each_version_between_them_says():

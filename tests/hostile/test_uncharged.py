@@ -38,6 +38,7 @@ DECIDED = {
     "passes, of which the caller bounds the number; places of an axis; parts of data that was read": """
         inference/axes/tracking._search inference/axes/tracking.follow inference/axes/tracking._slices_are_equal""",
     "ranks, axes, inputs, outputs and bodies of the node, which stand in the file": """
+        inference/axes/tracking._require_fit
         inference/axes/carriers/arranging.concat inference/axes/carriers/elementwise.along_one
         inference/axes/carriers/elementwise.broadcasting inference/axes/carriers/elementwise.normalize_behind
         inference/axes/carriers/elementwise.unary inference/axes/carriers/learned.feature_vectorizer

@@ -144,6 +144,13 @@ def test_an_expression_has_no_other_size_than_its_variable_gives(dims, message):
     assert caught.value.help == "set 'N' alone: the size follows"
 
 
+@pytest.mark.parametrize("name", ["M + N", "2*M - 2*N + 1", "M*N", "floor(N/2)"])
+def test_an_expression_of_which_no_variable_follows_binds_itself_alone(name):
+    text = f'g (float["{name}", M] x, float[N] v) => (float[?, ?] y) {{ y = Neg (x) }}'
+    model = opset.load(parser.parse_model(f'<ir_version: 8, opset_import: ["": 18]> {text}'))
+    assert [sizes(each) for each in bind_dims(model, {name: 5}).proto.graph.input] == [[5, "M"], ["N"]]
+
+
 def test_sizes_that_are_free_are_no_expressions():
     assert free_dim_names(opset.load(parser.parse_model(NESTED))) == {"N", "M"}
     text = 'g (float["1", "batch-size", ?] x) => (float[?, ?, ?] y) { y = Neg (x) }'

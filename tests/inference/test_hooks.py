@@ -121,6 +121,43 @@ def scale_data(call):
     assert finding.why.startswith("IndexError: ") and "inference.py:" in finding.why
 
 
+def test_elements_are_followed_of_the_outputs_of_which_a_function_knows_them(tmp_path):
+    functions = f"""{FUNCTIONS.replace("return (first * times, *others)", "return [(2,), (0,), (2,)]")}
+from opset.inference.registration import data
+
+@data("Scale", domain="com.example")
+def scale_data(call):
+    return [None, (), (3.0, 5.0)]
+"""
+    yaml = SCALE.replace("doc: results}", "doc: results}, {name: Z, type: T, doc: more}, {name: V, type: T, doc: more}")
+    body = (
+        "o, n, v = com.example.Scale (x) c = Concat <axis = 0> (o, n, v) s = Cast <to = 7> (c) y = ConstantOfShape (s)"
+    )
+    found = result(tmp_path, yaml=yaml, functions=functions, body=body, inputs="float[2] x")
+    assert (found.findings, str(found.type("y"))) == ((), "float[y_d0, y_d1, 3, 5]")
+
+
+def test_a_variadic_output_of_several_types_has_none_by_the_signature(tmp_path):
+    more = ", {name: Z, type: T, variadic: true, heterogeneous: true, doc: more}"
+    yaml = SCALE.replace("doc: results}", f"doc: results}}{more}").replace("[float]", "[float, double]")
+    found = result(tmp_path, yaml=yaml, body="y, z, v = com.example.Scale (x)")
+    assert [found.type(name) and str(found.type(name)) for name in "yzv"] == ["float", None, None]
+    yaml = yaml.replace("doc: values}", "variadic: true, heterogeneous: true, doc: values}")
+    assert result(tmp_path, yaml=yaml, body="y = com.example.Scale (x)").type("y") is None
+
+
+def test_the_signature_tells_the_type_beside_what_is_unknown_and_what_should_not_be_there(tmp_path):
+    yaml = SCALE.replace("[float]", "[float, double]").replace(
+        "doc: values}", "doc: values}, {name: A, type: T, doc: more}"
+    )
+    found = result(tmp_path, yaml=yaml, body="u = What (x) y = com.example.Scale (u, x)")
+    assert str(found.type("y")) == "float"
+    without = yaml[: yaml.index("  inputs")] + yaml[yaml.index("  outputs") :]
+    assert result(tmp_path, yaml=without).type("y") is None
+    without = yaml[: yaml.index("  outputs")] + yaml[yaml.index("  attributes") :]
+    assert result(tmp_path, yaml=without).type("y") is None
+
+
 def test_without_either_the_signature_tells_the_type(tmp_path):
     found = result(tmp_path)
     assert str(found.type("y")) == "float"

@@ -336,6 +336,18 @@ def test_what_is_known_of_an_input_without_a_rank(node, expected):
     assert re.sub(r"y_d\d", "?", str(infer(model(f"y = {node}", head, opset=18)).type("y"))) == expected
 
 
+@pytest.mark.parametrize(
+    ("node", "codes"), [("elsewhere.What (x)", []), ("Reshape (x, s)", []), ("Relu (x)", ["I101"])]
+)
+def test_a_stated_shape_of_more_sizes_than_numpy_has_is_unknown(node, codes):
+    proto = model(f"y = {node}", "main (float[N, 3] x, int64[] s) => (float[] y)")
+    for _ in range(MAX_RANK + 1):
+        proto.graph.output[0].type.tensor_type.shape.dim.add(dim_value=1)
+    found = infer(proto)
+    assert [each.code for each in found.findings] == codes
+    assert shown(found, "y") == ("float[N, 3]" if codes else "float")
+
+
 @pytest.mark.parametrize(("most", "known"), [(MAX_RANK, True), (MAX_RANK + 1, False)])
 def test_shapes_of_more_sizes_than_numpy_has_are_not_followed(most, known):
     for node, opset in (
@@ -461,6 +473,10 @@ def test_types_are_written_after_one_that_has_no_element_type():
     inputs = "main (float[2, 3] x, float[4] z) => (float[4] y)"
     proto = model("t = Transpose (x)  a = Transpose (t)  u = Relu (z)  y = Neg (u)", inputs)
     proto.graph.input[0].type.tensor_type.elem_type = 0
+    assert [value.name for value in infer_shapes(proto).graph.value_info] == ["u"]
+    inputs = inputs.replace("float[2, 3] x", "seq(float) x")
+    proto = model("t = Identity (x)  u = Relu (z)  y = Neg (u)", inputs)
+    proto.graph.input[0].type.sequence_type.ClearField("elem_type")
     assert [value.name for value in infer_shapes(proto).graph.value_info] == ["u"]
 
 
@@ -590,6 +606,24 @@ def test_attributes_of_a_call_reach_the_body():
     assert shown(found, "y") == "float[2*N, 3]"
 
 
+@pytest.mark.parametrize(("node", "codes"), [("Constant <value = @a> ()", ["I201"]), ("Relu <alpha = @a> (x)", [])])
+def test_an_attribute_that_refers_to_a_call_has_no_value_where_there_is_none(node, codes):
+    proto = model(f"y = {node.replace('@a', '0')}", "main (float[N, 3] x) => (float[] y)")
+    (attribute,) = proto.graph.node[0].attribute
+    attribute.ClearField("i")
+    attribute.ref_attr_name = "a"
+    assert [each.code for each in infer(proto).findings] == codes
+
+
+def test_a_map_whose_values_have_no_type_gives_none():
+    body = 'y = ai.onnx.ml.DictVectorizer <string_vocabulary = ["a", "b"]> (x)'
+    text = f'<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 3]> main (map(string, float) x) => (y) {{ {body} }}'
+    proto = parser.parse_model(text)
+    assert shown(infer(proto), "y") == "float[1, 2]"
+    proto.graph.input[0].type.map_type.ClearField("value_type")
+    assert shown(infer(proto), "y") == "?[1, 2]"
+
+
 def test_an_initializer_that_a_caller_may_override_is_no_constant():
     graph = helper.make_graph(
         [helper.make_node("Reshape", ["x", "s"], ["y"])],
@@ -692,11 +726,21 @@ GRAMS = (
     " ngram_indexes=[0, 4], {}>"
 )
 LOW, HIGH = -(2**63), 2**63 - 1
+OTHERS = '"ai.onnx.ml": 3, "ai.onnx.preview": 1'
 PLAIN = [
     (18, CROPPED.format("", ", float[8] r = {0.0, 0.0, 0.0, 0.25, 1.0, 1.0, 1.0, 1.0}"), "float[1, 1, floor(N/2), 6]"),
     (18, CROPPED.format(", float[8] r", ""), "float[?, ?, ?, ?]"),
     (18, '(string[0,1] x) => (string[] y) <int64[2] s = {0, 1}> { y = Resize<mode="linear">(x, , , s) }',
      "string[0, 1]"),
+    *((18, f"(float[2,3] x, float[{count}] s) => (float[] y) {{ y = Resize(x, , s) }}", "float[?, ?]")
+      for count in ("", "K")),
+    *((6, f"(float[2,3] x, float[{other}] s) => (float[] y) {{ y = Add<broadcast=1, axis={at}>(x, s) }}", "float[2, 3]")
+      for other, at in (("3", -1), ("2,3", -2), ("N", 5), ("1", 5))),
+    *((13, f"(float[N] x, float[] s, uint8[4] z) => (uint8[] y) {{ y = QuantizeLinear<axis=0>({given}) }}", told)
+      for given, told in (("x, s", "uint8[N]"), ("x, s, z", "uint8[4]"))),
+    (21, """(float x, float[] s, int64[n] d) => (uint8[] y) {
+        z = Reshape(x, d) y = QuantizeLinear<block_size = 2>(z, s) }""", "uint8"),
+    (13, "(float[3] x, float[1] l, u) => (float[] y) { y = Clip(x, l, u) }", "float[3]"),
     (10, "(float[2,3] x) => (float[?,?] y) { y = Resize(x) }", "float[?, ?]"),
     (9, "(float[2,3] x) => (float[?,?] y) { y = Upsample(x) }", "float[?, ?]"),
     *((18, f"(float[{size}] x) => (float[] y) <float[1] s = {{{scale}}}> {{ y = Resize(x, , s) }}", f"float[{told}]")
@@ -712,6 +756,9 @@ PLAIN = [
         b = Slice(d, s, e, , t) y = ConstantOfShape(b) }""", "float[8, 6, 4]"),
     (13, """() => (float[] y) <int64[5] d = {4, 5, 6, 7, 8}, int64[1] s = {9}, int64[1] e = {-9}, int64[1] t = {-3}> {
         b = Slice(d, s, e, , t) y = ConstantOfShape(b) }""", "float[8, 5]"),
+    *((13, f"""(float[N] x, float[M] z) => (float[] y) <int64[1] a = {{0}}, int64[1] t = {{5}}> {{
+        m = Shape(z) u = Sub(m, t) y = Slice(x, {bounds}, a) }}""", "float[?]") for bounds in ("u, t", "t, u", "u, u")),
+    (1, "(float[4] x) => (float[] z, float[] y) <float[2] s = {1.5, 2}> { z, y = Split(x, s) }", "float[2]"),
     (13, RESHAPED.format("N,4", "M] z", "m = Shape(z)"), "float[2*N, 2]"),
     (13, RESHAPED.format("N,3", "M] z", "m = Shape(z)"), "float[M, 2]"),
     (13, RESHAPED.format("N,3", "1] z", "m = Cast<to=7>(z)"), "float[N + floor(N/2), 2]"),
@@ -737,7 +784,39 @@ PLAIN = [
         nodes_modes=["LEAF"], nodes_featureids=[9], nodes_values=[1.0], nodes_truenodeids=[0], nodes_falsenodeids=[0],
         target_treeids=[0, 0], target_nodeids=[0, 0], target_ids=[0, 1], target_weights=[1.0, 1.0]>(x) }""",
      "float[N, 2]"),
+    (13, """(float[N,3] x) => (float[] y) { y = ai.onnx.ml.TreeEnsembleRegressor<nodes_nodeids=[0], nodes_treeids=[0],
+        nodes_modes=["LEAF"], nodes_values=[1.0], nodes_truenodeids=[0], nodes_falsenodeids=[0], target_treeids=[0],
+        target_nodeids=[0], target_ids=[0], target_weights=[1.0]>(x) }""", "float[N, 1]"),
+    (13, '(x) => (y) { y = ai.onnx.ml.DictVectorizer<string_vocabulary=["a", "b"]>(x) }', "?[1, 2]"),
+    *((13, f"""(float[2,2] x) => (int64[] z, float[] y) {{ z, y = ai.onnx.ml.SVMClassifier<{vectors}>(x) }}""", told)
+      for vectors, told in (
+          ("classlabels_ints=[1], vectors_per_class=[1], support_vectors=[1.0,2.0], prob_a=[1.0], prob_b=[1.0]",
+           "float[2, 1]"),
+          ("""classlabels_ints=[1, 2], vectors_per_class=[1, 1], support_vectors=[1.0, 2.0, 3.0, 4.0], rho=[1.0],
+           coefficients=[1.0, 2.0]""", "float[2, 2]"))),
     (13, "(float[2,3] x, float[2,2,2] z) => (float[] y) { y = ai.onnx.ml.FeatureVectorizer(x, z) }", "float[2, 7]"),
+    *((25, f"({of}) => (float[] y) {{ y = Attention<q_num_heads=2, kv_num_heads=2>(q, q, q) }}", told)
+      for of, told in (("float[1,2,3,4] q", "float[1, 2, 3, 4]"), ("float[1,3,8] q", "float[1, 3, 8]"))),
+    (25, "(float x, int64[K] n) => (float[] y) { z = Reshape(x, n) y = Attention(z, z, z) }", "float"),
+    *((24, f"(float[1,2,3,4] q, float[{keys}] f, float[{past}] p) => (float[] v, float[] y) {{"
+       " v, y = Attention(q, f, f, , p, p) }", f"float[1, 2, {told}, 4]")
+      for keys, past, told in (("1,2,3,4", "1,2,5,4", "8"), ("", "1,2,5,4", "?"), ("1,2,3,4", "", "?"))),
+    *((25, f"""(float x, int64[K] n, float[{keys}] f) => (float[] y) {{ z = Reshape(x, n)
+        y = Attention<{heads}_num_heads=2>(z, f, f) }}""", f"float[1, {told}]")
+      for keys, heads, told in (("1,3,8", "kv", "?, ?"), ("1,3,W", "kv", "?, ?"), ("1,2,3,4", "q", "?, ?, 4"))),
+    *((13, f"(float[N] x) => (float[{stated}] y) {{ y = Relu(x) }}", f"float[{told}]")
+      for stated, told in (("K", "N"), ("5", "5"))),
+    (13, "(float[N] x) => (int64[1,J] y) <int64[1,K] n> { n = NonZero(x) y = Neg(n) }", "int64[1, J]"),
+    *((version, """(float x, int64[K] n) => (float[] y) { z = Reshape(x, n)
+        y = Attention<q_num_heads=2, kv_num_heads=2>(z, z, z) }""", told)
+      for version, told in ((24, "float"), (25, "float[?, ?, ?]"))),
+    (26, """(q, k) => (y) { y = ai.onnx.preview.FlexAttention <score_mod = g (s) => (a) { a = Cast<to=11>(s) }>
+        (q, k, k) }""", "?[?, ?, ?, ?]"),
+    (16, "(float[1,1,0,2] x, float[1,3,4,2] g) => (float[] y) { y = GridSample(x, g) }", "float[1, 1, 3, 4]"),
+    *((5, f"(float[0,N] x, float a) => (float[] y) <float n = {{{count}}}> {{ y = Tile(x, n, a) }}", told)
+      for count, told in ((1, "float[0, N]"), (2, "float[0, ?]"))),
+    (13, """(float[2,9] x, int64[1] u, float[1] w) => (float[] y) <int64[1] i = {5}, int64[2] s = {1, 2}> {
+        c = Concat<axis=0>(u, i) r = Reshape(c, s) y = ScatterND(x, r, w) }""", "float[2, 9]"),
     (13, "(float[3] x) => (float[] y) { y = ai.onnx.ml.FeatureVectorizer(x) }", "float[1, 3]"),
     (13, "(float[2,3] x, float[] z) => (float[] y) { y = ai.onnx.ml.FeatureVectorizer(x, z) }", "float[2, ?]"),
     (13, """(float[2,3] x) => (float[] z, float[] y) {
@@ -762,6 +841,8 @@ PLAIN = [
      "float[1, 2, 3]"),
     (13, """() => (float[] y) <float[1] a = {1.5}, int64[1] b = {2}> {
         p = Pow(a, b) c = Cast<to=7>(p) y = ConstantOfShape(c) }""", "float[2]"),
+    (13, """() => (float[] y) <float[2] a = {1.0000001, 3}, float[2] b = {1.3, 2}> {
+        p = Pow(a, b) c = Cast<to=7>(p) y = ConstantOfShape(c) }""", "float[?, 9]"),
     *((13, OF_SIZE.format(f"e = Constant<value_ints = [{exponent}]>() q = Pow(s, e)"), f"float[{told}]")
       for exponent, told in ((1, "N"), (2, "N*N"), (3, "?"))),
     *((13, OF_SIZE.format(f"u = {size} c = Cast<to=9>(u) q = Cast<to=7>(c)"), f"float[{told}]")
@@ -769,6 +850,7 @@ PLAIN = [
     (13, OF_SIZE.format("q = Div(s, t)"), "float[floor(N/3)]"),
     (13, OF_SIZE.format("u = Add(s, t) q = Div(u, s)"), "float[floor((N + 3)/N)]"),
     (13, OF_SIZE.format("u = Neg(s) v = Div(u, t) q = Neg(v)"), "float[?]"),
+    (13, OF_SIZE.format("u = Neg(t) v = Div(s, u) q = Neg(v)"), "float[?]"),
     (13, OF_SIZE.format("q = Mod<fmod=1>(s, t)"), "float[N - 3*floor(N/3)]"),
     (13, OF_SIZE.format("u = Sub(s, t) q = Mod<fmod=1>(u, t)"), "float[?]"),
     *((16, OF_SIZE.format(f"u = Add(s, t) a = {name}(u, s) b = {name}(s, u) c = {name}(s, s) d = {name}(s, t)"
@@ -831,7 +913,7 @@ PLAIN = [
 
 @pytest.mark.parametrize(("version", "graph", "told"), PLAIN)
 def test_what_follows_of_single_nodes(version, graph, told):
-    single = parser.parse_model(f'<ir_version: 10, opset_import: ["" : {version}, "ai.onnx.ml": 3]> g {graph}')
+    single = parser.parse_model(f'<ir_version: 10, opset_import: ["" : {version}, {OTHERS}]> g {graph}')
     found = infer(single)
     assert list(found.findings) == []
     made_up = r"\by_d[0-9]+\b"
@@ -873,6 +955,8 @@ SEVERAL = [
     (13, """(float[N,5,4] x, int64[N,4] t) => (l, p) {
         l, p = SoftmaxCrossEntropyLoss<reduction="none">(x, t) }""", ["float[N, 4]", "float[N, 5, 4]"]),
     (13, "(float[N,5] x, int64[N] t) => (l, p) { l, p = SoftmaxCrossEntropyLoss(x, t) }", ["float[]", "float[N, 5]"]),
+    (6, "(float[2,3,N] x, float[3] s) => (y, a) { y, a = BatchNormalization<is_test=1, spatial=0>(x, s, s, s, s) }",
+     ["float[2, 3, N]", "float[3]"]),
     (17, "(float16[N,5,4] x, float16[4] s) => (y, m, i) { y, m, i = LayerNormalization(x, s) }",
      ["float16[N, 5, 4]", "float[N, 5, 1]", "float[N, 5, 1]"]),
     (17, "(float16[N,5,4] x, float16[5,4] s) => (y, m) { y, m = LayerNormalization<axis=1>(x, s) }",

@@ -1,5 +1,7 @@
 """What iterations of a loop have in common: types, sizes, elements, and how many there are."""
 
+import re
+
 import onnx
 import pytest
 
@@ -437,3 +439,20 @@ def test_each_state_has_its_own_elements():
         q, r = Loop (m, , z, p) <body = b (int64 i, bool g, int64[2] s, int64[2] u) => (g, s, u) { }>
         y = Expand (x, r) ys = Expand (x, q)"""
     assert answers(nodes, "int64 m, float[1] x") == ["float[5, 7]", "float[1, 2]"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "node", "told"),
+    [("K", "Neg (own)", "K"), ("J", "Neg (own)", "?"), ("J", "Neg (around)", "K")],
+)
+def test_a_size_in_a_loop_is_that_of_which_most_is_known_around_it(stated, node, told):
+    """What the graph around states is worth most; then come names that the body alone states, and names of ours."""
+    text = f"""<ir_version: 8, opset_import: ["": 17]>
+        main (float[N, 2] x, int64 m, bool c) => (y) <int64[2, K] around> {{
+            around = NonZero (x)
+            y = Loop <body = g (int64 i, bool k) => (bool l, s) <int64[2, {stated}] z> {{
+                l = Identity (k)  own = NonZero (x)  z = {node}  s = Identity (z)
+            }}> (m, c)
+        }}"""
+    found = infer(onnx.parser.parse_model(text))
+    assert re.sub(r"y_d\d", "?", str(found.type("y"))) == f"int64[?, 2, {told}]"

@@ -123,6 +123,12 @@ BROKEN = [
      "(float[3] x, float[1] u) => (float[] y) <int64[1,1] i = {3}> { y = ScatterND(x, i, u) }"),
     (6, "C1: B of shape [2, 3] does not fit into [3] from axis -1 on",
      "(float[3] x, float[2,3] s) => (float[] y) { y = Add<broadcast=1>(x, s) }"),
+    *((17, "C4: shape(frame_step) = [2]", f"({signal} x, int64[2] f) => (y) {{ y = STFT(x, f) }}")
+      for signal in ("", "float[]", "float[1,16,1]")),
+    (13, "C1: rank(min) = 1", "(float[3] x, float[2] l, u) => (float[] y) { y = Clip(x, l, u) }"),
+    (13, "C1: rank(max) = 2", "(float[3] x, u, float[1,1] l) => (float[] y) { y = Clip(x, u, l) }"),
+    (6, "C1: B of shape [1, 1] does not fit into [3] from axis -1 on",
+     "(float[3] x, float[1,1] s) => (float[] y) { y = Add<broadcast=1>(x, s) }"),
     (6, "C1: B of shape [2] does not fit into [2, 3] from axis 2 on",
      "(float[2,3] x, float[2] s) => (float[] y) { y = Add<broadcast=1, axis=2>(x, s) }"),
     (6, "C1: B of shape [1, 2] does not fit into [3, 2] from axis 5 on",
@@ -178,6 +184,7 @@ BROKEN = [
      f"(string[2] x) => (float[] y) {{ y = {GRAMS}, pool_int64s=[1]>(x) }}"),
     (18, "C5: 0 scales and 0 sizes", "(float[1,4] x) => (float[] y) { y = Resize(x) }"),
     (18, "C5: 0 scales and 0 sizes", "(float x) => (float[] y) { y = Resize(x) }"),
+    (18, "C1: 1 for 2 axes", "(float[2,3] x) => (float[] y) <int64[1] s = {4}> { y = Resize(x, , , s) }"),
     (18, "C1: scales has rank 2", "(float[1,4] x, float[1,2] s) => (float[] y) { y = Resize(x, , s) }"),
     (18, "a size of 4 times 1.7014118346046923e+38 is too large",
      "(float[1,4] x) => (float[] y) <float[2] s = {1, 1.7014118346046923e38}> { y = Resize(x, , s) }"),
@@ -207,6 +214,20 @@ def test_a_broken_constraint_is_reported(version, why, graph):
     families = f'"ai.onnx.ml": {5 if version == 20 else 3}, {DOMAINS}'
     model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : {version}, {families}]> g {graph}')
     assert [(each.code, each.why) for each in opset.infer(model).findings] == [("I201", why)]
+
+
+@pytest.mark.parametrize(
+    ("version", "outputs", "lengths", "why"),
+    [
+        (25, "y", "n", []), (25, "y, k, v", "", []), (25, "y, k, v", "n", ["C10: nonpad_kv_seqlen beside a cache"]),
+        (25, "y, k", "", ["C10: only one of the present outputs is named"]), (24, "y, k, v", "n", []),
+        (25, "y, , v", "", ["C10: only one of the present outputs is named"]), (24, "y, k", "", []),
+    ],
+)  # fmt: skip
+def test_attention_has_a_cache_or_lengths_and_a_whole_cache(version, outputs, lengths, why):
+    graph = f"(float[1,2,3,4] q, int64[1] n) => (float[] y) {{ {outputs} = Attention(q, q, q, , , , {lengths}) }}"
+    model = onnx.parser.parse_model(f'<ir_version: 11, opset_import: ["" : {version}]> g {graph}')
+    assert [each.why for each in opset.infer(model, strict=True).findings] == why
 
 
 @pytest.mark.parametrize("dims", [[-1], [1] * (MAX_RANK + 1)])

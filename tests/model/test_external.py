@@ -46,6 +46,28 @@ def test_a_location_that_no_text_holds_is_refused():
     assert caught.value.code == "U103" and model.graph.initializer[0].external_data[0].value == "weights"
 
 
+def test_a_location_is_replaced_where_it_stands_alone():
+    made = tensor("w", 4, location="weights", note="weights", offset=0)
+    model = model_of(made, tensor("v", 4, location="other"), tensor("u", 4, note="weights"))
+    model.graph.initializer[1].name = "weights"
+    replace_locations(model, {"weights": "moved"})
+    entries = [[(each.key, each.value) for each in one.external_data] for one in model.graph.initializer]
+    assert entries == [
+        [("location", "moved"), ("note", "weights"), ("offset", "0")],
+        [("location", "other")],
+        [("note", "weights")],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("folder", "location", "led"),
+    [("a", "w", "w"), (".", "w", "a/w"), ("b", "c/w", "../a/c/w"), ("b", "/w", "/w"), ("a", "/w", "/w")],
+)
+def test_a_location_leads_from_another_folder_to_the_same_file(tmp_path, folder, location, led):
+    own = Folder(str(tmp_path / "a" / "m.onnx"))
+    assert own.location_from(str(tmp_path / folder), location) == led
+
+
 def payloads(loaded):
     return [loaded.payload(tensor) for tensor in loaded.proto.graph.initializer]
 
@@ -463,6 +485,14 @@ def test_all_large_data_may_be_moved_into_one_file(path, tmp_path):
     again = tmp_path / "again.onnx"
     load(out).save(again, external="inline")
     assert values(again) == values(path)
+
+
+@pytest.mark.parametrize("name", ["in/m.onnx", "in/weights", "in/sub/more"])
+def test_data_that_is_moved_may_be_read_by_those_who_could_read_all_of_it(path, tmp_path, name):
+    for each in ("in/m.onnx", "in/weights", "in/sub/more"):
+        (tmp_path / each).chmod(0o600 if each == name else 0o644)
+    changed(path).save(tmp_path / "out.onnx", external="move")
+    assert (tmp_path / "out.onnx.data").stat().st_mode & 0o777 == 0o600
 
 
 def test_copies_lie_in_a_limited_number_of_folders(tmp_path, monkeypatch):

@@ -303,11 +303,31 @@ LONG = b"\xff" * 9 + b"\x02"
         (delimited(7, delimited(5, delimited(7, b"\x01" + b"\xff" * 10 + b"\x01"))), "longer than 64 bits"),
         (delimited(7, delimited(5, b"\x4a\x05abc") + delimited(2, b"g")), "and 3 are left"),
         (b"\x3a\x05\x0a\x7f", "and 2 are left"),
+        (delimited(7, b"\x02\x01a" + delimited(2, b"g" * 40)), "0 is not a field number"),
+        (delimited(7, delimited(2, b"g") + delimited(1, b"\x0a\x64" + b"x" * 40)), "and 40 are left"),
     ],
 )
 def test_malformed_encodings(content, why):
     error = error_of(content)
     assert (error.code, why in error.why) == ("M103", True), error.why
+
+
+@pytest.mark.parametrize("least", [0, 1000])
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"\x02\x01a" + b"\x08\x01" * 20, "0 is not a field number"),
+        (b"\x0a\x64" + b"x" * 40, "field 1 needs 100 bytes, and 40 are left"),
+        (b"\x0a\x7f" + b"x" * 126, "field 1 needs 127 bytes, and 126 are left"),
+        (b"\x0a\xe4\x00" + b"x" * 40, "field 1 needs 100 bytes, and 40 are left"),
+        (b"\x08\x01" * 30 + b"\x0a\x01", "field 1 needs 1 bytes, and 0 are left"),
+    ],
+)
+def test_small_fields_are_not_passed_over_if_they_are_malformed(content, why, least):
+    data = source.BytesSource(bytes(50) + content + bytes(200))
+    with pytest.raises(wire.WireError) as caught:
+        [*wire.fields(data, 50, 50 + len(content), least=least)]
+    assert (caught.value.code, caught.value.why) == ("M103", why)
 
 
 RAW = delimited(9, bytes(2000))
@@ -322,6 +342,8 @@ NUMBER = b"\x25" + bytes(4)  # one element of float_data, not packed
         (delimited(5, delimited(4, bytes(8)) + RAW), 1),
         (delimited(5, NUMBER + RAW), 0),
         (delimited(5, RAW + NUMBER), 1),
+        (delimited(1, delimited(5, delimited(5, RAW) + b"\x28\x01")), 1),  # a number where a message belongs
+        (b"\x2b" + RAW + b"\x2c", 0),
         (delimited(5, delimited(6, b"text") + RAW), 0),
         (delimited(1, delimited(5, delimited(1, b"a") + delimited(5, RAW))), 1),
         (delimited(1, delimited(5, b"\x3d" + bytes(4) + delimited(5, RAW))), 0),

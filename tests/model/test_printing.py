@@ -276,6 +276,35 @@ def test_sizes_keep_what_is_said_about_them():
     assert '[2 &{unknown: "ca3e026869"}, N &{denotation: "DATA_BATCH"}]' in text
 
 
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        ({"domain": "d", "name": "n"}, "opaque(d, n)"),
+        ({"name": "n"}, "opaque(n)"),
+        ({}, "opaque()"),
+        ({"domain": "d"}, "&{opaque_type: {domain: "),
+    ],
+)
+def test_an_opaque_type_has_a_form_of_its_own_unless_it_has_a_domain_alone(names, text):
+    value = pb.ValueInfoProto(name="x")
+    value.type.opaque_type.SetInParent()
+    value.type.opaque_type.MergeFrom(pb.TypeProto.Opaque(**names))
+    assert text in again(pb.GraphProto(name="g", value_info=[value]))
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"external_data": [{"key": "location", "value": "w.bin"}]}, 'float[2] w = ["location": "w.bin"]'),
+        ({}, "w = &{"),
+        ({"external_data": [{"key": "location", "value": "w.bin"}], "raw_data": bytes(8)}, "w = &{"),
+    ],
+)
+def test_data_in_a_file_is_told_by_where_it_is_alone(fields, text):
+    stored = pb.TensorProto(name="w", data_type=1, dims=[2], data_location=1, **fields)
+    assert text in again(pb.GraphProto(name="g", initializer=[stored]))
+
+
 def test_values_are_shown_if_it_is_said_that_they_are_in_the_model():
     stored = pb.TensorProto(name="w", data_type=1, dims=[1], float_data=[2.0], data_location=0)
     assert "float[1] w = {2.0} &{data_location: 0}" in again(pb.GraphProto(name="g", initializer=[stored]))

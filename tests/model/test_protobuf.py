@@ -562,6 +562,8 @@ def test_a_text_keeps_its_syntax_where_its_name_allows(tmp_path, written):
     changed = opset.convert(got, 18)
     save_below(changed, str(tmp_path), "n.onnxtxt")
     assert recognize_syntax((tmp_path / "n.onnxtxt").read_text()) == PROTOBUF_TEXT
+    save_below(load(got.SerializeToString()), str(tmp_path), "binary.onnxtxt")
+    assert (tmp_path / "binary.onnxtxt").read_text().startswith(("<", "#: unset"))
     save_in_place(changed, str(tmp_path), "m.onnxtxt")
     assert recognize_syntax((tmp_path / "m.onnxtxt").read_text()) == PROTOBUF_TEXT
     changed.save(tmp_path / "o.onnxtxt")

@@ -137,6 +137,27 @@ def test_access_rights(model, tmp_path):
     assert [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("new.onnx", "kept.onnx")] == [0o640, 0o604]
 
 
+@pytest.mark.parametrize("target", ["nowhere", "in.onnx"])
+def test_a_file_in_place_of_a_link_has_the_rights_of_a_new_file(model, tmp_path, target):
+    (tmp_path / "link.onnx").symlink_to(target)
+    os.chmod(tmp_path / "in.onnx", 0o604)
+    for name in ("new.onnx", "link.onnx"):
+        model.save(tmp_path / name, force=True)
+    modes = [stat.S_IMODE((tmp_path / name).lstat().st_mode) for name in ("new.onnx", "link.onnx")]
+    assert modes[0] == modes[1] != 0o777 and not (tmp_path / "link.onnx").is_symlink()
+
+
+def test_an_error_without_a_number_is_told_by_its_message(model, tmp_path, monkeypatch):
+    def fail(descriptor):
+        raise OSError("the volume is gone")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(UsageError) as caught:
+        model.save(tmp_path / "out.onnx")
+    (finding,) = caught.value.findings
+    assert (finding.code, finding.why) == ("U104", "the volume is gone")
+
+
 def across_devices(*_, **__):
     raise OSError(18, "Invalid cross-device link")
 

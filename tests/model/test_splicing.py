@@ -174,6 +174,9 @@ def test_annotations_of_graphs_inside_get_the_new_names():
 def test_calls_with_more_than_the_function_has():
     with pytest.raises(Unfit, match="2 inputs and 1 outputs, and the function takes 1"):
         splice("F (a) => (o) { o = Abs (a) }", "y = d.F (x, x)")
+    with pytest.raises(Unfit, match="1 inputs and 2 outputs, and the function takes 1 and computes 1"):
+        splice("F (a) => (o) { o = Abs (a) }", "y, z = d.F (x)")
+    assert shown(splice("F (a, b) => (o, p) { o = Abs (a) p = Neg (a) }", "y = d.F (x)").nodes)[0][0] == "Abs"
 
 
 def test_inputs_are_renamed_except_where_a_graph_inside_has_the_name():

@@ -702,6 +702,7 @@ def attributes(message):
             ],
         ),
         ("g () => () { y = A () # here\n }", ["g () => () { y = A () # here", " }"]),
+        ("\n  g () => () { y = A () }\n", ["g () => () {", "  y = A ()", "}", ""]),
     ],
 )
 def test_a_graph_is_laid_out_with_a_node_a_line(text, lines):
@@ -715,6 +716,13 @@ def test_long_lines_are_broken_at_spaces():
     laid_out = lay_out_graph(f"g () => (y) {{ y = Sum ({names}) }}")
     assert max(map(len, laid_out.splitlines())) <= LAYOUT_WIDTH and len(laid_out.splitlines()) > 5
     assert parse_graph(laid_out).node[0].input[:] == names.split(", ") and lay_out_graph(laid_out) == laid_out
+
+
+def test_a_line_is_not_broken_where_there_is_no_space():
+    for length in range(LAYOUT_WIDTH - 20, LAYOUT_WIDTH + 3):
+        for text in (f"y=Sum({'x' * length},z)", f"y = Sum ({'x' * length})"):
+            laid_out = lay_out_graph(f"g () => (y) {{{text}}}")
+            assert laid_out.split() == f"g () => (y) {{ {text} }}".split()
 
 
 def test_what_is_no_graph_is_not_laid_out():

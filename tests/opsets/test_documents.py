@@ -357,6 +357,9 @@ WRAPPED = onnx.helper.make_sequence_type_proto(onnx.helper.make_tensor_type_prot
         (lambda f: f.node.append(onnx.parser.parse_node(
             "W = If (X) <then_branch = a () => (p) { p = Neg (X) }, else_branch = b () => (q) { q = Abs (X) }>")),
          "the function body of 'Scaled' is left out: it has a node with a graph, which bodies do not hold"),
+        (lambda f: [f.opset_import.add(domain="com.foreign", version=3),
+                    f.node[4].CopyFrom(onnx.parser.parse_node("Z = com.foreign.Nonesuch (n)"))],
+         "the function body of 'Scaled' is left out: the body of opset 17 uses Nonesuch, which does not exist"),
     ],
 )  # fmt: skip
 def test_what_yaml_does_not_hold_is_left_out_with_a_note(foreign, change, note):
@@ -368,6 +371,21 @@ def test_what_yaml_does_not_hold_is_left_out_with_a_note(foreign, change, note):
     added = [each for each in found.notes if each not in before.notes]
     assert note in added and len(added) <= 2
     assert (found.schemas[2].function == ()) == ("body" in note or "beta" in note)
+
+
+@pytest.mark.parametrize("domain", ["", "ai.onnx"])
+def test_a_body_of_the_standard_holds_at_the_opset_that_it_imports(domain):
+    """Softmax changed with opset 13; a body of another domain is for all opsets from the one that it imports on."""
+    message = theirs.OperatorSetProto(magic="ONNXOPSET", opset_version=12, ir_version=7, domain=domain)
+    message.operator.add(op_type="LogSoftmax", since_version=11, status=STABLE)
+    text = f'<opset_import: ["": 12], domain: "{domain}"> LogSoftmax (X) => (Y) {{ s = Softmax (X)  Y = Log (s) }}'
+    message.functions.append(onnx.parser.parse_function(text))
+    found = load_operator_set(message)
+    assert [(each.opset, "Softmax" in each.nodes) for each in found.schemas[0].function] == [(12, True)]
+    assert not any("is left out" in note for note in found.notes)
+    message.domain = message.functions[0].domain = "com.foreign"
+    note = "the function body of 'LogSoftmax' is left out: it is for ai.onnx 12, and 'Softmax' changed afterwards"
+    assert note in load_operator_set(message).notes
 
 
 def test_types_and_defaults_of_functions_are_told(foreign):
@@ -434,7 +452,9 @@ def edited(foreign, change):
         (lambda m: setattr(m.functions[0], "name", "Other"), ["S307"]),
         (lambda m: setattr(m.functions[0], "domain", "com.other"), ["S307"]),
         (lambda m: m.functions[0].node[2].input.append("nothing"), ["S307"]),
+        (lambda m: m.functions[0].node[2].input.extend(["", "nothing"]), ["S307"]),
         (lambda m: m.functions[0].node[2].output.append("X"), ["S307"]),
+        (lambda m: [m.functions[0].node[at].output.extend(["", name]) for at, name in ((0, "W"), (2, "X"))], ["S307"]),
         (lambda m: m.functions[0].output.append("W"), ["S307"]),
         (lambda m: m.functions[0].input.append("X"), ["S307"]),
         (lambda m: m.functions[0].attribute.append("alpha"), ["S307"]),

@@ -301,8 +301,13 @@ def test_folders_of_entry_points(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "entry_points.txt").write_text("[opset.schemas]\nacme = ..\n")  # no package's metadata
+    (tmp_path / "other-1.dist-info").mkdir()  # which offers nothing
     assert entry_point_folders() == [package]
     assert registry_module.ENTRY_POINTS == "opset.schemas"
+    (tmp_path / "acme_module.py").write_text("")
+    for missing in ("acme_module", "acme_module.inner", "acme_nonesuch", "acme_schemas.nonesuch"):
+        (info / "entry_points.txt").write_text(f"[opset.schemas]\nacme = {missing}\n")
+        assert entry_point_folders() == []
     (info / "entry_points.txt").write_text("[opset.schemas]\nacme = ..\n")
     with pytest.raises(UsageError) as caught:
         entry_point_folders()

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from opset.errors import UsageError
 from opset.inference.engine.result import COVERAGE_WORDS
 from opset.reports.breaking import breaking_page
 from opset.reports.conversions import (
@@ -17,6 +18,7 @@ from opset.reports.conversions import (
     versions_words,
 )
 from opset.reports.differences import _more
+from opset.reports.files import write_page
 from opset.reports.findings import finding_parts
 from opset.reports.frame import Cell, first_rows, lines_cell, number_cell, safe_lines, words_cell
 from opset.reports.inferences import coverage_text, inference_parts
@@ -472,6 +474,8 @@ def test_breaks_that_say_the_same_are_a_row():
     assert page_texts(page, "dt") == ["Compared", "Operators"]
     assert page_texts(page, "dd")[1] == "1,000, in 2,000 versions"
     assert page_texts(page, "summary") == ["1 notice"] and page_texts(page, "h2") == ["Findings"]
+    notices = breaking_page(document | {"findings": findings[-1:]})
+    assert page_texts(notices, "summary") == ["1 notice"] and page_texts(notices, "h2") == ["Findings"]
     clean = breaking_page(document | {"findings": [], "notes": ["noted"], "clean": True, "requires": "minor"}, "opset")
     assert page_texts(clean, "h2") == ["Notes"] and page_texts(clean, "dt")[2:] == ["Requires", "Command"]
 
@@ -535,3 +539,13 @@ def test_each_bar_has_its_place_and_stands_on_the_line(counts, bars):
     assert re.findall('<text x="(.*?)".*?>(.*?)</text>', picture) == [
         ("9", "="), ("45", ".01"), ("81", "1"), ("117", "100"),
     ]  # fmt: skip
+
+
+def test_a_page_takes_the_place_of_another_file_if_it_is_forced_to(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("mine")
+    with pytest.raises(UsageError, match="U102"):
+        write_page(str(path), "new")
+    assert path.read_text() == "mine"
+    write_page(str(path), "new", force=True)
+    assert path.read_text() == "new"

@@ -652,6 +652,27 @@ def test_a_cast_to_the_type_that_a_value_has_is_left_out_if_the_runtime_fails_at
     assert_equal(before, after)
 
 
+def test_only_a_cast_is_left_out_for_the_type_that_it_names(tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    (tmp_path / "com.acme" / "Round.yaml").write_text(
+        """operator: Round
+family: acme
+versions:
+- since: 1
+  doc: Rounds.
+  inputs: [{name: X, type: tensor(float), doc: values}]
+  outputs: [{name: Y, type: tensor(float), doc: results}]
+  attributes: {to: {type: int, doc: number of digits}}
+  shape: same(X)
+"""
+    )
+    fault = {"result": "fails", "gives": "nonsense"}
+    kernels = {"ai.onnx": takes(), "com.acme": {"Round": ANY}}
+    file = runtime_file(tmp_path, kernels, faults={"com.acme": {"Round": [fault]}})
+    before = model_of("y = com.acme.Round <to = 1> (x)", imports=', "com.acme": 1')
+    assert "there is no lowering of Round" in refusal(before, file, schemas=[tmp_path])
+
+
 @pytest.mark.parametrize(
     ("fault", "doubts"),
     [

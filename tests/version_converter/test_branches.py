@@ -3,7 +3,7 @@
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import parser
+from onnx import helper, parser
 
 import opset
 from opset.budget import Budget, Limits
@@ -123,15 +123,16 @@ def test_all_that_takes_the_place_of_an_if(tmp_path):
                 k = Mul (n, w)  a = Neg (k)  [last] c = Abs (a) },
             else_branch = e () => (float[N, M] b, float[N, M] d) { b = Exp (o)  d = Neg (b) }>
         y = Add (p, q) }""")
+    model.graph.value_info.append(helper.make_tensor_value_info("q", 1, [2, 3]))
     model.graph.node[3].metadata_props.add(key="from", value="here")
     after = opset.convert(model, runtime="npu==1.0", targets=[file_without_exp(tmp_path)])
     assert opset.to_text(after).split("\n") == [
         '<ir_version: 8, opset_import: ["": 17]>',
         "m (float[2, 3] x) => (float[N, M] y) <",
         "  float[3] w_1 = {1.0, 2.0, 3.0},",
+        "  float[2, 3] q,",
         "  float[?, 3] choice__k,",
-        "  float[?, 3] p,",
-        "  float[?, 3] q",
+        "  float[?, 3] p",
         "> {",
         "  n = Abs (x)",
         '  [choice__Mul] choice__k = Mul (n, w_1) &{metadata_props: ["from": "here"]}',

@@ -547,6 +547,12 @@ def test_the_same_version_gives_identical_bytes_even_of_an_odd_encoding():
     assert opset.convert(odd, 11).SerializeToString() == odd
 
 
+def test_an_import_that_nothing_uses_stays_where_the_model_is_at_the_opset_already():
+    data = model([squeeze_11()], 11, extra=[("com.other", 1)]).SerializeToString()
+    assert opset.convert(data + data[:2], 11).SerializeToString() == data + data[:2]
+    assert not opset.plan(data, 11).changes
+
+
 def test_nothing_is_touched_that_need_not_be():
     before = model(
         [squeeze_11(), helper.make_node("Abs", ["x"], ["z"], name="a")],
@@ -843,6 +849,38 @@ def test_constants_become_inputs_only_if_initializers_have_to_be_inputs(ir_versi
     found = opset.convert(opset.parse_model(f'<ir_version: {ir_version}, opset_import: ["": 9]> {graph}'), 8).graph
     made = [each.name for each in found.initializer]
     assert made and [each.name for each in found.input] == ["x", "c", *(made if listed else [])]
+
+
+def test_a_constant_that_becomes_an_initializer_and_an_input_keeps_its_name():
+    graph = "g (float[6] x) => (float[2, 3] y) { s = Constant <value = int64[2] {2, 3}> ()  y = Reshape (x, s) }"
+    after = opset.convert(opset.parse_model(f'<ir_version: 3, opset_import: ["": 9]> {graph}'), 8).graph
+    assert [each.name for each in after.initializer] == [each.name for each in after.input[1:]] == ["s"]
+    assert [[*node.input] for node in after.node] == [["x", "s"]]
+
+
+@pytest.mark.parametrize(("ir_version", "inside"), [(3, []), (4, ["s"]), (8, ["s"])])
+def test_a_constant_of_a_branch_becomes_an_initializer_of_the_branch_where_it_need_not_be_an_input(ir_version, inside):
+    model = opset.parse_model(f"""<ir_version: {ir_version}, opset_import: ["": 9]>
+    g (float[6] x, bool c) => (float[2, 3] y) {{
+        y = If (c) <then_branch = t () => (float[2, 3] a) {{
+                        s = Constant <value = int64[2] {{2, 3}}> ()  a = Reshape (x, s) }},
+                    else_branch = e () => (float[2, 3] b) {{ b = Neg (x) }}> }}""")
+    after = opset.convert(model, 8).graph
+    branch = after.node[0].attribute[0].g
+    assert [each.name for each in branch.initializer] == inside
+    assert [each.name for each in after.initializer] == [each.name for each in after.input[2:]]
+    assert len(after.initializer) == 1 - len(inside)
+    assert [node.op_type for node in branch.node] == ([] if inside else ["Identity"]) + ["Reshape"]
+    read = branch.node[0].input[-1]
+    assert [read] == [each.name for each in (*branch.initializer, *after.initializer)]
+
+
+def test_a_number_of_groups_that_is_the_number_of_a_type_stays_where_types_become_wider():
+    graph = "g (%s[1, 16, 3, 3] x, %s[16, 1, 3, 3] w) => (%s[1, 16, 1, 1] y) { y = Conv <group = 16> (x, w) }"
+    for element in ("float", "bfloat16"):  # which has the number 16
+        text = f'<ir_version: 10, opset_import: ["": 22]> {graph.replace("%s", element)}'
+        (conv,) = (node for node in opset.convert(opset.parse_model(text), 21).graph.node if node.op_type == "Conv")
+        assert [each.i for each in conv.attribute] == [16]
 
 
 @pytest.mark.parametrize(("notes", "more"), [(SHOWN - 1, []), (SHOWN, []), (SHOWN + 2, ["  … and 2 more notes"])])

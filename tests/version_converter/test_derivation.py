@@ -5,6 +5,8 @@ from onnx import TensorProto, helper, parser
 
 import opset
 from opset.errors import ConversionError
+from opset.extend import Refusal, down
+from opset.opsets.hooks import unregister
 from opset.opsets.registry import registry_with
 from opset.version_converter.derivation import derive_adapter
 
@@ -41,7 +43,7 @@ versions:
       sizes: {removed: ints}
       step: {required: [false, true], old: 1}
       way: {default: [ud, up], values: {ud: up, dd: down}}
-      ways: {values: {ud: up, dd: down}}
+      ways: {values: {ud: up, dd: down}, undefined: [none]}
     adapters: {up: derived, down: derived}
   like: 3
   deprecated: null
@@ -106,6 +108,7 @@ def moved(folder, version, to, **attributes):
         ({"way": "dd", "step": 5}, {"way": b"down", "step": 5}),
         ({"way": "same", "step": 5}, {"way": b"same", "step": 5}),
         ({"ways": [b"dd", b"same", b"ud"], "step": 5}, {"ways": [b"down", b"same", b"up"], "step": 5}),
+        ({"ways": [b"none", b"none"], "step": 5}, {"ways": [b"none", b"none"], "step": 5}),
         ({"by": 4.0, "kind": "INT64", "step": 5}, {"by": 4, "kind": 7, "step": 5}),
     ],
 )
@@ -120,6 +123,18 @@ def test_what_an_absent_attribute_meant_is_stated(folder):
     assert moved(folder, 1, 2) == ("Scale", {"step": 1})
 
 
+def test_a_value_that_means_nothing_is_refused_on_the_way_up_alone(folder):
+    assert moved(folder, 2, 1, ways=["none"], step=5) == ("Scale", {"ways": [b"none"], "step": 5})
+
+
+@pytest.mark.parametrize("number", [0, 99, -1, 2**40])
+def test_a_number_of_no_element_type_has_no_name(folder, number):
+    (folder / "com.acme" / "Scale.yaml").write_text(OPERATOR.replace("constraint: C1, ", "", 1))
+    with pytest.raises(ConversionError) as caught:
+        moved(folder, 2, 1, kind=number, step=5)
+    assert (caught.value.code, caught.value.why) == ("C204", f"'kind' is {number}, which version 1 cannot say")
+
+
 @pytest.mark.parametrize(
     ("version", "to", "attributes", "code", "why"),
     [
@@ -127,6 +142,7 @@ def test_what_an_absent_attribute_meant_is_stated(folder):
         (1, 2, {"by": float("inf")}, "C204", "'by' is inf"),
         (1, 2, {"by": 2.0**63}, "C204", "'by' is 9.223372036854776e+18, which version 2 cannot say"),
         (1, 2, {"kind": "UINT8"}, "C204", "'kind' is UINT8, which has no meaning before 2"),
+        (1, 2, {"ways": ["none"], "step": 5}, "C204", "'ways' is ['none'], which has no meaning before 2"),
         (1, 2, {"way": "up"}, "C103", "the attribute 'way' is 'up': it has to be ud, dd or same (constraint C2)"),
         (1, 2, {"kind": "FLAOT"}, "C103", "constraint C1"),
         (1, 2, {"sizes": [3, -1]}, "C103", "constraint C3"),
@@ -167,6 +183,24 @@ def test_a_transition_that_is_declared_impossible_is_refused_with_the_reason(fol
     assert (caught.value.code, caught.value.why, caught.value.help) == ("C208", "no adapter is written for it", help)
 
 
+@pytest.mark.parametrize("instead", ["", "convert to com.acme 3"])
+def test_a_refusal_of_an_adapter_may_name_another_target(folder, instead):
+    stated = "adapters: {up: derived, down: written}\n  like"
+    text = OPERATOR.replace("adapters: {up: derived, down: derived}\n  like", stated)
+    (folder / "com.acme" / "Scale.yaml").write_text(text)
+
+    @down("Scale", since=2, domain="com.acme")
+    def scale_2_down(op, node):
+        raise Refusal("C204", "so it is", instead=instead)
+
+    try:
+        with pytest.raises(ConversionError) as caught:
+            moved(folder, 2, 1, step=5)
+    finally:
+        unregister("down", "com.acme", "Scale")
+    assert (caught.value.why, caught.value.help) == ("so it is", instead or "convert to com.acme 2 or newer")
+
+
 def test_attributes_are_checked_also_where_nothing_moves(folder):
     with pytest.raises(ConversionError, match="'way' is 'sideways'") as raised:
         moved(folder, 2, 2, way="sideways", step=5)
@@ -201,7 +235,7 @@ versions:
       few: {removed: ints, input: N}
       gone: {removed: string}
       kept: {removed: int, ignored: true}
-      only: {added: int, default: 1, only_for: [bfloat16]}
+      only: {added: int, default: 1, only_for: [bfloat16, string]}
       way: {type: [string, int]}
       at: {negative: true}
       turn: {negative: true}
@@ -251,6 +285,7 @@ versions:
         (2, "y = com.acme.Pick <few = [1], count = 1, far = 0.5> (x)", "C202", "'far' cannot become the input 'F'"),
         (1, "y = com.acme.Pick (x, one)", "C204", "the input 'N' is absent"),
         (1, "y = com.acme.Pick (x, word, , one)", "C202", "the input 'K' is of type string"),
+        (1, "y = com.acme.Pick <only = 0> (x, word, , one)", "C204", "'only' is 0; version 1 has no such attribute"),
         (1, "y = com.acme.Pick (x, two, , one)", "C204", "the input 'K' is no single number"),
         (1, "y = com.acme.Pick (x, one, , one, x)", "C204", "the input 'E' does not exist at version 1"),
         (1, "y = com.acme.Pick (x, one, , one, x, x)", "C204", "the input 'G' does not exist at version 1"),
@@ -375,6 +410,7 @@ versions:
         ("a: {type: int, default: 2, doc: a}", "a: null", "a: {added: int, renamed: z}", {}, {}),
         ("a: {type: int, default: 2, doc: a}", "a: {default: 1}", "z: {renamed: a}, a: {default: [1, 2]}",
          {"a": 1}, {"a": 2}),
+        ("a: {type: int, doc: a}", "a: {type: string}", "a: {type: [string, int]}", {}, {}),
     ],
 )  # fmt: skip
 def test_what_an_absent_attribute_means_is_stated_though_nothing_else_changes(tmp_path, newer, older, change, up, down):
@@ -391,6 +427,19 @@ def test_what_an_absent_attribute_means_is_stated_though_nothing_else_changes(tm
             continue
         (node,) = opset.convert(model, {"com.acme": 3 - version}, schemas=[tmp_path]).graph.node
         assert {each.name: each.i for each in node.attribute} == expected
+
+
+def test_an_absent_attribute_that_is_required_with_another_type_has_no_equal(tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    text = ALONE.replace("CHANGE", "a: {type: [string, int], required: [false, true]}")
+    text = text.replace("NEWER", "a: {type: int, required: true, doc: a}")
+    text = text.replace("OLDER", "a: {type: string, required: null}")
+    (tmp_path / "com.acme" / "Alone.yaml").write_text(text)
+    model = scale(1)
+    model.graph.node[0].op_type = "Alone"
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(model, {"com.acme": 2}, schemas=[tmp_path])
+    assert (caught.value.code, caught.value.why) == ("C204", "the attribute 'a' has no equal at version 2")
 
 
 @pytest.mark.parametrize(

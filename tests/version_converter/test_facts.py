@@ -127,6 +127,35 @@ def test_each_attribute_of_a_constant_is_a_value():
     }
 
 
+def test_a_tensor_is_that_of_a_constant_by_its_name():
+    values = known(
+        parser.parse_model("""<ir_version: 8, opset_import: ["": 13]> g () => (int64[2] y) <int64[2] held = {5, 6}> {
+        y = Constant <value = int64[2] {1, 2}> ()
+        other = Constant <other = int64[2] {1, 2}> ()
+        both = Constant <other = int64[2] {1, 2}, value = int64[2] {3, 4}> ()
+        number = Constant <value_int = 1> ()
+        sum = Add (y, y)
+    }""")
+    )[0]
+    found = {
+        name: values.stored_constant(name, 2) for name in ("y", "other", "both", "number", "sum", "held", "nobody")
+    }
+    assert {name: each and each.values for name, each in found.items()} == {
+        "y": (1, 2), "other": None, "both": (3, 4), "number": None, "sum": None, "held": (5, 6), "nobody": None,
+    }  # fmt: skip
+    assert values.stored_constant("y", 1) is None
+
+
+def test_a_constant_with_an_attribute_of_the_function_around_is_not_known_where_nothing_calls_it():
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 13, "f": 1]> g (float x) => (y) { y = Abs (x) }
+        <domain: "f", opset_import: ["": 13]> f <n, t> (x) => (y) {
+            n = Constant <value_int: int = @n> ()  t = Constant <value: tensor = @t> ()  y = Tile (n, t) }""")
+    values = known(model)[1]
+    assert [(values.constant(name), values.small_constant(name), values.stored_constant(name, 9)) for name in "nt"] == [
+        (None, None, None)
+    ] * 2
+
+
 def test_sizes_that_only_value_info_states_are_not_computed_with():
     """A batch that was 1 when the model was exported, and is variable now, must not become a constant."""
     nodes = [
@@ -261,7 +290,7 @@ def test_of_a_value_that_nothing_defines_nothing_is_known():
     assert [facts.is_constant(name) for name in ("nowhere", "x", "z", "y", "c", "d", "w")] == [False] * 4 + [
         True, False, True
     ]  # fmt: skip
-    assert [facts.shape("nowhere"), facts.element("nowhere")] == [None] * 2
+    assert [facts.shape("nowhere"), facts.element("nowhere"), facts.stated_type("nowhere")] == [None] * 3
     assert facts.kept_axes("x", "nowhere") == facts.kept_axes("nowhere", "x") == set()
     assert [facts.kept_axes("x", "z"), facts.kept_axes("z", "z"), facts.kept_axes("x", "u")] == [{0}, {0, 1}, set()]
     assert [facts.initializer(name) is not None for name in ("w", "x", "c")] == [True, False, False]

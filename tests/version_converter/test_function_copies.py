@@ -335,6 +335,22 @@ def test_calls_with_other_shapes_get_functions_of_their_own():
     assert sorted(map(sorted, operators)) == [[], [], ["Softmax"], ["Softmax"], ["Softmax", "Transpose"]]
 
 
+def test_calls_in_graphs_of_training_are_told_apart_by_shapes():
+    inner = function("F", ["a"], [node("Softmax", ["a"], ["b"], axis=1)], 13)
+    before = model([node("Identity", ["x"], ["y"])], [inner], 13, {"x": IMAGE})
+    training = before.training_info.add()
+    for part, shape in ((training.initialization, [2, 3, 4]), (training.algorithm, [2, 3])):
+        graph = helper.make_graph(
+            [call(["v"], ["w"])], "g", [helper.make_tensor_value_info("v", 1, shape)],
+            [helper.make_tensor_value_info("w", 1, shape)],
+        )  # fmt: skip
+        part.CopyFrom(graph)
+    after = opset.convert(before, 11)
+    assert [[each.op_type for each in made.node] for made in after.functions] == [
+        ["Transpose", "Softmax", "Transpose"], ["Softmax"],
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("width", [12, 18])
 @pytest.mark.parametrize("branch", [False, True])
 def test_calls_with_other_constants_get_functions_of_their_own(width, branch):

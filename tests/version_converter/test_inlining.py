@@ -220,6 +220,11 @@ def test_a_function_that_stays_may_import_what_it_wants():
     for imports in (head, IMPORTS):
         before = model("{ t = d.Scale (x)  y = d.Kept (t) }", kept, SCALE, head=imports)
         assert [each.name for each in opset.inline_functions(before, ["Scale"]).functions] == ["Kept"]
+    calling = kept.replace('"other": 2', '"": 18, "d": 1, "other": 2').replace("(a) }", "(t) }")
+    before = model("{ y = d.Kept (x) }", calling.replace("b =", "t = d.Scale (a)  b ="), SCALE)
+    (function,) = opset.inline_functions(before, ["Scale"]).functions
+    assert [node.op_type for node in function.node] == ["Neg", "LeakyRelu", "Op"]
+    assert sorted((each.domain, each.version) for each in function.opset_import) == [("", 18), ("d", 1), ("other", 2)]
     before = model("{ t = d.Scale (x)  y = d.Kept (t) }", kept, SCALE.replace("LeakyRelu", "other.Op"), head=head)
     with pytest.raises(ConversionError, match="does not import it") as caught:
         opset.inline_functions(before, ["Scale"])
@@ -258,6 +263,13 @@ def test_explosions_are_refused_before_anything_is_made():
         opset.inline_functions(fat.SerializeToString(), limits=opset.Limits(max_bytes=1_000_000))
     with pytest.raises(ConversionError, match="bytes"):
         opset.inline_functions(fat.SerializeToString())
+    small = model("{ y = d.Scale (x) }", SCALE)
+    assert operators(opset.inline_functions(small, limits=opset.Limits(max_steps=48))) == [
+        ("", "Neg"),
+        ("", "LeakyRelu"),
+    ]
+    with pytest.raises(ConversionError, match="steps are needed"):
+        opset.inline_functions(small, limits=opset.Limits(max_steps=47))
 
 
 @pytest.mark.parametrize(

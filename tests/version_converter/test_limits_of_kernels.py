@@ -249,6 +249,8 @@ SPLIT = "float[8] x, int64[2] s) => (float[4] y, float[4] z) { y, z = Split (x, 
 HALVES = "float[8] x) => (float[4] y, float[4] z) <int64[2] s = {{4, {}}}> {{ y, z = Split (x, s)"
 BRANCHES = """float[2] x, bool c) => (float[2] y) {{ y = If (c) <then_branch = t () => (a) {{ a = {} }},
     else_branch = e () => (b) {{ b = Neg (x) }}>"""
+PAIRS = """float[2] x, bool c) => (float[2] y) {{ , y = If (c) <then_branch = t () => (o, a) {{ {} }},
+    else_branch = e () => (p, b) {{ p = Abs (x)  b = Neg (x) }}>"""
 
 
 @pytest.mark.parametrize(
@@ -283,6 +285,9 @@ BRANCHES = """float[2] x, bool c) => (float[2] y) {{ y = If (c) <then_branch = t
         (BRANCHES.format("Relu (x)"), {"known_ranks": True}, ""),
         (BRANCHES.format("ReduceSum <keepdims = 0> (x)"), {"known_ranks": True}, "the rank of 'y' has to be known"),
         (BRANCHES.format("Unknown (x)"), {"known_ranks": True}, ""),  # the graph states the rank
+        (PAIRS.format("o = Neg (x)  a = ReduceSum <keepdims = 0> (x)"), {"known_ranks": True},
+         "the rank of 'y' has to be known"),
+        (PAIRS.format("o = ReduceSum <keepdims = 0> (x)  a = Neg (x)"), {"known_ranks": True}, ""),
     ],
 )  # fmt: skip
 def test_limits_of_a_kernel(text, kernel, expected):

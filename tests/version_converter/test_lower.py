@@ -69,6 +69,40 @@ def test_operators_in_functions_and_subgraphs_are_expressed():
     )
 
 
+def test_what_a_lowering_reads_of_a_large_constant_counts_for_each_node(own):
+    @lower("Scale", since=2, domain="com.example")
+    def scale_lowered(op, node):
+        return op.Mul(node.input(0), op.const(max(node.need_constant(0).values), "float", []), domain="")
+
+    nodes = "a = com.example.Scale (v)  b = com.example.Scale (w)  y = Concat <axis = 0> (a, b)"
+    model = parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": 17, "com.example": 2]> m () => (float[N] y) {{ {nodes} }}'
+    )
+    for name, size in (("v", 300), ("w", 300)):
+        values = np.zeros(size, np.float32)
+        values[-1] = 2 if name == "v" else 3
+        model.graph.initializer.append(onnx.numpy_helper.from_array(values, name))
+    (found,) = opset.ReferenceEvaluator(opset.lower(model, ["com.example.Scale"], schemas=[own])).run(None, {})
+    assert found[[299, 599]].tolist() == [4, 9]
+
+
+def test_what_a_lowering_reads_of_values_that_are_no_inputs_counts_for_each_node(own):
+    @lower("Scale", since=2, domain="com.example")
+    def scale_lowered(op, node):
+        factor = node.values.constant(f"{node.input(0)}_factor").values[0]
+        return op.Mul(node.input(0), op.const(factor, "float", []), domain="")
+
+    nodes = "a = com.example.Scale (v)  b = com.example.Scale (w)"
+    weights = "float v_factor = {2}, float w_factor = {3}"
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17, "com.example": 2]> '
+        f"m (float[2] v, float[2] w) => (float[2] a, float[2] b) <{weights}> {{ {nodes} }}"
+    )
+    feeds = {"v": np.float32([1, 2]), "w": np.float32([3, 4])}
+    found = opset.ReferenceEvaluator(opset.lower(model, ["com.example.Scale"], schemas=[own])).run(None, feeds)
+    assert [each.tolist() for each in found] == [[2, 4], [9, 12]]
+
+
 def test_an_operator_without_a_lowering_is_refused():
     model = parser.parse_model(LAYER.replace("LayerNormalization (x, s)", "Mul (x, s)"))
     with pytest.raises(ConversionError, match="Mul cannot be expressed by other operators of version 17") as caught:
@@ -84,6 +118,27 @@ def test_a_graph_of_operators_that_are_lowered_too_is_refused():
         opset.lower(model, ["CumSum", "Identity"])
     assert caught.value.code == "C201"
     assert "Loop" in operators(opset.lower(model, ["CumSum"]))
+
+
+@pytest.mark.parametrize(
+    ("operator", "why"),
+    [("Nonesuch", "does not exist there"), ("Mish", "does not exist there"), ("Upsample", "does not exist there"),
+     ("Mul", "is lowered, too"), ("Neg", None)],
+)  # fmt: skip
+def test_a_graph_of_an_operator_that_is_not_available_is_refused(own, operator, why):
+    @lower("Scale", since=2, domain="com.example")
+    def scale_lowered(op, node):
+        assert op.final_schema(operator).name == operator
+        return op.Abs(node.input(0), domain="")
+
+    names = ["com.example.Scale", "Mul"]
+    if why is None:
+        assert operators(opset.lower(scaled(2), names, schemas=[own])) == {"Abs"}
+        return
+    with pytest.raises(ConversionError) as caught:
+        opset.lower(scaled(2), names, schemas=[own])
+    assert caught.value.code == "C201"
+    assert caught.value.why.endswith(f": it needs a subgraph with {operator}, which {why}")
 
 
 def test_unknown_operators_and_none_are_usage_errors():
@@ -417,6 +472,19 @@ def test_a_lowering_may_make_an_operator_of_its_own_domain(own):
     assert operators(opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])) == {"Half"}
 
 
+@pytest.mark.parametrize("stated", ["", "  deprecated: true\n  replacement: Scale\n"])
+def test_a_copy_under_another_name_needs_an_operator_that_is_in_force(own, stated):
+    text = SCALE.replace("Scale", "Half").replace("since: 2\n", f"since: 1\n{stated}")
+    (own / "com.example" / "Half.yaml").write_text(text)
+    lower("Scale", since=2, domain="com.example")(lambda op, node: op.copy(node, op_type="Half"))
+    if not stated:
+        assert operators(opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])) == {"Half"}
+        return
+    with pytest.raises(ConversionError, match="it needs Half, which does not exist at version 1") as caught:
+        opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])
+    assert caught.value.code == "C201"
+
+
 def two_outputs():
     graph = branch("x")
     graph.output.add().CopyFrom(graph.output[0])
@@ -431,7 +499,7 @@ def two_outputs():
         (lambda op, node: op.Loop(op.const(1), op.const(1, "bool"), domain="", body=branch("x")), 10,
          "the body does not have the inputs and outputs of a loop"),
         (lambda op, node: op.Scan(node.input(0), domain="", body=branch("x"), num_scan_inputs=1), 8,
-         "'num_scan_inputs', the body and the inputs and outputs do not fit"),
+         "the body has 0 inputs, and the node gives it 1"),
     ],
 )  # fmt: skip
 def test_graphs_of_what_a_lowering_makes_have_to_fit_its_node(own, adapter, to, why):

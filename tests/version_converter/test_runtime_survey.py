@@ -116,6 +116,7 @@ def test_answers_for_equal_facts_and_tables_are_used_again():
 
 
 EXP = '<ir_version: 8, opset_import: ["": 20]> m (float[2] x) => (float[2] y) { y = Exp (x) }'
+SMALL = EXP.replace("version: 8", "version: 10").replace("{ y", "{ z = Cast <to = 17> (x)  y")
 RELEASES = [SimpleNamespace(release=each, lists_operators=True) for each in ("1.0", "2.0")]
 CALL = """<ir_version: 8, opset_import: ["": 20, "d": 1]> m (float[2] x) => (float[2] y) { y = d.F (x) }
     <opset_import: ["": 20], domain: "d"> F (a) => (b) { b = Exp (a) }"""
@@ -130,6 +131,11 @@ CALL = """<ir_version: 8, opset_import: ["": 20, "d": 1]> m (float[2] x) => (flo
         (EXP, {}, {}, {"faults": [{}]}, "rr"),
         (EXP, {}, {}, {"kernels": [{"until": "1.0"}]}, "ar"),
         (EXP, {}, {}, {"kernels": [{"since": "2.0"}]}, "ra"),
+        (EXP, {"ir": 3}, {"ir": 8}, {}, "ca"),
+        (EXP, {"ir": 7}, {"ir": 3}, {}, "cc"),
+        (EXP, {"ir": 3}, {}, {}, "ca"),
+        (SMALL, {"ir": 8}, {"ir": 9}, {}, "rc"),
+        (SMALL, {"ir": 9}, {"ir": 8}, {}, "cr"),
         (CALL, {"local_functions": False}, {}, {}, "ca"),
         (CALL, {}, {"local_functions": False}, {}, "ac"),
         (EXP, {"lists_operators": False}, {}, {"kernels": [{"types": {"T": ["double"]}}]}, "ar"),

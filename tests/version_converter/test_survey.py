@@ -60,6 +60,13 @@ def test_the_first_reason_is_told(tmp_path, text, release, expected):
     assert lack(tmp_path, text, releases={**SILENT, **release}) == expected
 
 
+@pytest.mark.parametrize(("result", "why"), [("wrong", ""), ("fails", "Relu 14: nonsense")])
+def test_a_node_that_the_runtime_computes_wrongly_is_one_that_it_takes(tmp_path, result, why):
+    faults = {"ai.onnx": {"Relu": [{"result": result, "gives": "nonsense"}]}}
+    found = lack(tmp_path, PLAIN, faults=faults)
+    assert found == (why and ("Relu does not run on npu 1.0", "graph 'm', node number 0 (Relu)", why))
+
+
 def test_types_that_cannot_be_given_are_told_before_operators(tmp_path):
     text = PLAIN.replace("float[2] x", "double[2] x").replace("Relu", "Tan")
     file = runtime_file(tmp_path, takes(), io_types_not=["double"])

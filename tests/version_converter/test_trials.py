@@ -79,6 +79,8 @@ SEVEN = (1, 7)
         (Given("tensor(float)", (MAX_ZEROS + 1,), True), f"input tensor(float) [{MAX_ZEROS + 1}]"),
         (Given("tensor(string)", SEVEN, True), "input tensor(string) [1, 7]"),
         (Given("seq(tensor(float))", None, True), "input seq(tensor(float)) None"),
+        (Given("seq(tensor(float))", SEVEN), "input seq(tensor(float)) None"),
+        (Given("", SEVEN), "input None None"),
         (Given("tensor(int64)", (2,), True, Constant("int64", (2,), (3, 4))), "7 [2] 030000000000000004"),
     ],
 )
@@ -246,6 +248,15 @@ def test_types_in_which_a_node_would_load_help(tmp_path):
     assert [each.split(" | ")[1] for each in models] == [
         f"i1: tensor({element})[8]; i2: tensor({element})[8]; o0: tensor(bool)" for element in elements
     ]
+
+
+def test_an_output_of_another_parameter_keeps_its_type_where_an_input_has_another(tmp_path):
+    text = HEAD + "(int64[8] x, int64[1] k) => (int64[n] y, int64[n] i) { y, i = TopK <axis = 0> (x, k) }"
+    judgement, models = asked(tmp_path, text, "i1: tensor(int64)", inexact=True)
+    assert judgement.lack.elements == {"T": frozenset({"int32"})}
+    assert models[1].split(" | ")[1] == (
+        "i1: tensor(int32)[8]; i2: tensor(int64)[1]; o0: tensor(int32); o1: tensor(int64)"
+    )
 
 
 def test_types_with_other_results_help_only_if_they_are_permitted(tmp_path):

@@ -163,6 +163,12 @@ def test_a_table_that_cannot_be_read_is_said(folder, text):
         read_table(file)
 
 
+def test_a_table_that_is_removed_while_tables_are_read_is_empty(tmp_path, monkeypatch):
+    file = tmp_path / "com.example" / FILE
+    monkeypatch.setattr("opset.docgen.outcomes.files_named", lambda folder, name: [file])
+    assert tables_of(SimpleNamespace(folders=())) == {"com.example": {}}
+
+
 def test_some_examples_alone_are_not_recorded(folder):
     assert run(folder, "--record", "-k", "whole").exit_code == 2
 

@@ -11,7 +11,7 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 @up("Softmax", "LogSoftmax", "Hardmax", since=11)
 def softmax_11_up(op: Builder, node: Node) -> Result:
     """Refuse an axis that the input does not have, such as the default 1 of a vector: it is an error at any version."""
-    if node.attr("axis") >= 0 and (rank := node.rank(0)) is not None:
+    if (rank := node.rank(0)) is not None:
         positive_axis(node.attr("axis"), rank)
     return None
 
@@ -110,7 +110,7 @@ def p_relu_7_down(op: Builder, node: Node) -> Result:
         return None
     rank = node.need_rank(0)
     channel = 1 - rank + len(slope)
-    if not 0 <= channel < len(slope) or any(dim != 1 for axis, dim in enumerate(slope) if axis != channel):
+    if any(dim != 1 for axis, dim in enumerate(slope) if axis != channel):
         label = "the slopes do not vary by channel alone"
         why = f"slopes of shape {list(slope)} do not vary by channel alone"
         raise Refusal("C204", why, "reshape the slopes", label=label)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from opset.adapters.building.shared import INTEGERS, cast
-from opset.model.elements import ELEMENTS, NUMBERS, element_name
+from opset.model.elements import ELEMENTS, NUMBERS
 from opset.version_converter.registration import in_place, lower
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
@@ -31,8 +31,9 @@ def bit_cast_lowered(op: Builder, node: Node) -> Result:
     No operator shows the bits of a NaN, so casts of floats to integers are refused.
     """
     element = node.need_element(X)
-    target = element_name(node.attr("to"))
-    if target is None or ELEMENTS[NUMBERS[element]].bits != ELEMENTS[NUMBERS[target]].bits:
+    made = ELEMENTS[node.attr("to")]
+    target = made.name
+    if ELEMENTS[NUMBERS[element]].bits != made.bits:
         raise Refusal("C103", f"'input' is {element}, and 'to' is no type of the same width")
     if element == target:
         return op.Identity(node.input(X))

@@ -269,8 +269,6 @@ def _contract(op: Builder, left: _Operand, right: _Operand, kept: set[Label]) ->
 
 def _broadcast_size(left: int | None, right: int | None) -> int | None:
     """Return the size of a dimension of two operands, one of which may have size 1 beside another size."""
-    if left is None or right is None:
-        return None
     return right if left == 1 else left
 
 

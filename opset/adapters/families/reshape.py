@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from opset.adapters.building.positions import indices_from_front, product, reshape_exactly, sizes_of, vector_of
-from opset.adapters.building.shared import FLOATS, constant_ints, distinct_axes, vector_length
+from opset.adapters.building.shared import FLOATS, constant_ints, distinct_axes, need_dims, vector_length
 from opset.model.elements import NUMBERS
 from opset.version_converter.registration import down
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -103,7 +103,7 @@ def _shape_of_input(op: Builder, node: Node) -> str:
 
 def _reshape_to(op: Builder, node: Node, sizes: str, rank: int) -> str:
     """Return the first input in another shape of as many elements, in which a 0 is a size."""
-    if all(isinstance(size, int) and size > 0 for size in node.shape(0) or ()):
+    if all(isinstance(size, int) and size > 0 for size in need_dims(node, 0)):
         return str(op.Reshape(node.input(0), sizes))
     return reshape_exactly(op, node.input(0), sizes, rank)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from opset.adapters.building.interpolation import Interpolation, ScaledAxis, interpolate, nearest_elements
 from opset.adapters.building.positions import Size, as_vector, size_name, sizes_of, vector_of
-from opset.adapters.building.shared import INTEGERS, constant_ints, distinct_axes, float32, need_size
+from opset.adapters.building.shared import INTEGERS, constant_ints, distinct_axes, float32, need_dims, need_size
 from opset.adapters.limits import MAX_GATHERED
 from opset.errors import safe_text
 from opset.model.elements import NUMBERS
@@ -636,7 +636,7 @@ def _extend_to_all_axes(op: Builder, node: Node, inputs: list[str], axes: list[i
         inputs[SCALES] = _reorder(op, node, inputs[SCALES], "float", [1.0], firsts)
     if inputs[SIZES]:
         order = [indices.get(axis, count + axis) for axis in range(rank)]
-        inputs[SIZES] = _reorder(op, node, inputs[SIZES], "int64", list(node.shape(X) or ()), order)
+        inputs[SIZES] = _reorder(op, node, inputs[SIZES], "int64", list(need_dims(node, X)), order)
     if inputs[ROI]:
         order = [indices.get(axis, 2 * count) for axis in range(rank)]
         order += [indices[axis] + count if axis in indices else 2 * count + 1 for axis in range(rank)]

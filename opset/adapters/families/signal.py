@@ -16,7 +16,7 @@ from opset.adapters.building.positions import (
     sum_of,
     vector_of,
 )
-from opset.adapters.building.shared import constant_ints, positive_axis, unsqueeze
+from opset.adapters.building.shared import constant_ints, known_size, positive_axis, unsqueeze
 from opset.model.elements import NUMBERS
 from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import down, lower
@@ -83,7 +83,7 @@ def dft_lowered(op: Builder, node: Node) -> Result:
 
 def _count_parts(node: Node) -> int:
     """Return the number of parts of a number in the first input, 1 or 2; raise Refusal C207 if it is not known."""
-    parts = (node.shape(0) or (None,))[-1]
+    parts = known_size(node, 0, -1)
     if parts not in (1, 2):
         raise Refusal("C207", "it is not known whether the last dimension holds an imaginary part", "give it a size")
     return int(parts)

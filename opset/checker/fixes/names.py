@@ -12,7 +12,7 @@ from opset.checker.rules.models import holders_of_metadata
 from opset.checker.table import CHECKER, CheckContext, Mend
 from opset.errors import quote
 from opset.model.graph.index import Body, FreshNames
-from opset.model.graph.walking import rename_values, subgraphs
+from opset.model.graph.walking import rename_field, rename_values, subgraphs
 from opset.preparation import repeated_names
 
 MAIN = "main"
@@ -152,13 +152,13 @@ def _rename_definitions(graph: Any, new: dict[str, str]) -> None:
     """
     rename_values(graph, new)
     for tensor in (*graph.initializer, *[sparse.values for sparse in graph.sparse_initializer]):
-        tensor.name = new.get(tensor.name, tensor.name)
+        rename_field(tensor, "name", new)
     for annotation in graph.quantization_annotation:
-        annotation.tensor_name = new.get(annotation.tensor_name, annotation.tensor_name)
+        rename_field(annotation, "tensor_name", new)
         for entry in annotation.quant_parameter_tensor_names:
-            entry.value = new.get(entry.value, entry.value)
+            rename_field(entry, "value", new)
     for node in graph.node:
-        node.output[:] = [new.get(name, name) for name in node.output]
+        rename_field(node, "output", new)
         for configuration in node.device_configurations:
             for spec in configuration.sharding_spec:
-                spec.tensor_name = new.get(spec.tensor_name, spec.tensor_name)
+                rename_field(spec, "tensor_name", new)

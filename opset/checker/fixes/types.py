@@ -139,4 +139,4 @@ def _sound_scopes(context: CheckContext) -> Iterable[Scope]:
 
 def _plain_type(type_: Type | None, scope: Scope) -> Type | None:
     """Return a type in which sizes that differ each time that a body is run are not known; None for None."""
-    return map_sizes(type_, scope.without_local) if scope.repeated and scope.local else type_
+    return map_sizes(type_, scope.without_local) if scope.repeated else type_

@@ -52,11 +52,11 @@ def check_sparse_tensor(stored: StoredSparseTensor, context: CheckContext) -> It
         why = "each value has one index, counted in the flattened tensor, or one index for each dimension"
         help = "write indices of type int64 and shape [NNZ] or [NNZ, rank]"
         yield Finding("G525", fault, stored.place, why, help)
-    elif dims and values.dims[0] > 0 and _is_small(sparse.indices):
+    elif dims and values.dims[0] > 0 and not external.is_external(sparse.indices):
         try:
             numbers = tensor_values(context.model, sparse.indices, _MOST)
         except ModelError:
-            return  # the rules on tensors report it
+            return  # they are too many, or the rules on tensors report it
         yield from _index_faults(stored, numbers, dims)
 
 
@@ -89,12 +89,6 @@ def _whole_count(dims: Sequence[int]) -> int | None:
         return element_count(pb.TensorProto(dims=dims)) if dims else None
     except ModelError:
         return None
-
-
-def _is_small(indices: Any) -> bool:
-    """Return whether indices are in the model, and few enough to be read (_MOST)."""
-    shape = indices.dims[:]
-    return not external.is_external(indices) and 0 <= shape[0] * (shape[1] if shape[1:] else 1) <= _MOST
 
 
 def _index_faults(stored: StoredSparseTensor, numbers: list[Any], dims: Sequence[int]) -> Iterator[Finding]:

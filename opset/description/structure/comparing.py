@@ -257,8 +257,6 @@ class _Comparison:
             _weights_of(side.body).keys() - {each[position] for each in known}
             for position, side in enumerate((pairs.old, pairs.new))
         )
-        if not left or not others:
-            return paired
         for index, other in pairs.new_of.items():
             for name, now in zip(pairs.old.body.reads[index], pairs.new.body.reads[other], strict=False):
                 if name in left and now in others:

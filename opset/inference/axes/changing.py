@@ -246,7 +246,7 @@ def _check_sizes(
             )
         elif name in known and known[name].before == 0:
             findings.append(Finding("U103", f"{quote(name)} is 0", help="an axis of size 0 cannot be changed"))
-        elif name in rest and name in params and name not in variables:
+        elif name in params and name not in variables:
             message = f"the size {quote(name)} is called {quote(params[name])}"
             number = "2" if isinstance(size, str) else shown  # it is a variable already
             findings.append(Finding("U103", message, help=f"name it so: --dim {quote(f'{params[name]}={number}')}"))
@@ -327,13 +327,13 @@ def _resize_axes(
 
     try:
         engine.run()
+        if engine.stopped is not None:  # types are unknown from there on, so that no node after it carries the axis
+            raise stopped_error(engine, engine.stopped[1])
         with charge_to(budget):
             tracking = follow(make, accept, PASSES)
     except BudgetExceeded as exhausted:
         raise stopped_error(engine, exhausted) from None
     except TrackingStopped as stopped:
-        if engine.stopped is not None:  # types are unknown from there on, so that no node after it carries the axis
-            raise stopped_error(engine, engine.stopped[1]) from None
         place = body.location(stopped.index) if stopped.index >= 0 else body.label
         raise _error_of(stopped, axes, size, stopped.place or place) from None
     message = pb.ModelProto()

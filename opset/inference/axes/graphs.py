@@ -116,8 +116,6 @@ def _carry_through_scan(tracking: Pass, index: int, call: Call) -> Sequence[Plac
         raise Blocked("Scan of opset 8 has a batch axis of its own", "convert the model to opset 9 first")
     count = call.attribute("num_scan_inputs")
     first = len(call.names) - count
-    if not 0 <= first <= len(call.names):
-        raise Blocked("its number of scanned inputs is not valid")
     states = _initial_places(tracking, index, call, range(first))
     axes = call.attribute("scan_input_axes") or [0] * count
     places: list[Place | None] = [*states]

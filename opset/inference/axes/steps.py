@@ -131,17 +131,17 @@ class AxisStep:
         sized = self._tracking.sized.get(self.call.names[index])
         return sized or self.call.constant(index)
 
-    def numbers(self, index: int, attribute: str = "") -> tuple[Size, ...] | None:
+    def numbers(self, index: int, attribute: str = "") -> tuple[Size, ...]:
         """Return the integers of the input at `index` in the resized model.
 
         If the input is absent, the result has the integers of the attribute named `attribute`, one or several. The
-        result is None if the input and the attribute are absent.
+        result is empty if the input and the attribute are absent.
 
         Raises Blocked if elements of the input are not known, or if a dimension of the input is the resized axis.
         """
         if not self.call.has(index):
             given = self.call.attribute(attribute) if attribute else None
-            return (given,) if isinstance(given, int) else given
+            return (given,) if isinstance(given, int) else given or ()
         data = self.elements(index)
         if data is None or None in data.values:
             raise Blocked(f"the elements of {self._name(index)} are not known")
@@ -212,10 +212,9 @@ class AxisStep:
         """Whether the input at `index`, which does not carry the resized axis, can be repeated along `axis`.
 
         Its size along `axis` must certainly equal the old size of the resized axis, and its slices along `axis` must
-        certainly equal one another. The result is False if the rank of the input is unknown.
+        certainly equal one another. Raises Blocked if the rank of the input is unknown.
         """
-        shape = self.call.shape(index)
-        if shape is None or not self.is_old_size(shape[axis]):
+        if not self.is_old_size(self.shape(index)[axis]):
             return False
         return self.before == 1 or self._tracking.has_equal_slices(self.call.names[index], axis)
 

@@ -13,13 +13,14 @@ from opset.inference.axes.edits import Edits
 from opset.inference.axes.graphs import carry_into_graphs
 from opset.inference.axes.places import CARRIERS, Blocked, Chosen, Place
 from opset.inference.axes.steps import AxisStep
-from opset.inference.building.call import Call, Constant
+from opset.inference.building.call import Call, Constant, WrongAttributeType
 from opset.inference.building.dimensions import Dim, Size, equal
 from opset.inference.building.types import Type
 from opset.inference.engine.engine import Engine
 from opset.inference.engine.scopes import Scope
 from opset.model.graph.walking import names_read, subgraphs
 from opset.model.storage.tensor import tensor_bytes
+from opset.schemas.constraints.signature import MISSING_INPUT, arity_misfits
 
 MAX_TENSOR = 1 << 24
 """Bytes of a constant that are compared, to see whether its slices are equal."""
@@ -140,8 +141,8 @@ class Tracking:
         for index, reads in enumerate(body.reads):
             try:
                 self._carry_through_node(index, reads)
-            except Blocked as blocked:
-                raise TrackingStopped(index, *map(str, blocked.args)) from None
+            except (Blocked, WrongAttributeType) as error:
+                raise TrackingStopped(index, *map(str, error.args)) from None
 
     def is_shared(self, name: str) -> bool:
         """Whether the value called `name` has the same shape and elements in the resized model as in the original."""
@@ -230,6 +231,7 @@ class Tracking:
         call = self._engine.call_of(self.scope, index, types)
         if call is None:
             raise Blocked("its operator has no schema, so it is not known what it does to the axis")
+        self._require_fit(index, call)
         operator = body.operators[index]
         if has_graphs:
             self._keep_places(index, carry_into_graphs(self, index, operator, call))
@@ -245,6 +247,17 @@ class Tracking:
         outputs = [self.scope.types.get(name) if name else None for name in body.computes[index]]
         found = carrier.function(AxisStep(self, index, call, outputs))
         self._keep_places(index, [found] * len(outputs) if isinstance(found, Place) or found is None else found)
+
+    def _require_fit(self, index: int, call: Call) -> None:
+        """Raise Blocked if a node breaks a rule of its operator: carriers take inputs and attributes as they are."""
+        names = [*call.names, *[""] * (call.schema.min_input - len(call.names))]
+        faults = [misfit.what for misfit in arity_misfits(call.schema, names) if misfit.kind == MISSING_INPUT]
+        faults += [f"{problem.message}: {problem.why}" for problem in self.scope.problems.get(index, ())]
+        stated = {attribute.name for attribute in self.scope.body.attributes[index]}
+        needed = [name for name, attribute in call.schema.attributes.items() if attribute.required]
+        faults += [f"the attribute {name} is missing" for name in needed if name not in stated]
+        if faults:
+            raise Blocked(f"the node is not valid: {faults[0]}", "opset check lists what is wrong with the model")
 
     def _keep_places(self, index: int, places: Sequence[Place | None]) -> None:
         """Store in `places` the places of the resized axis in a node's outputs, None for an output without it.
@@ -281,7 +294,7 @@ class Tracking:
         resized = replace(call, types=types, _constant=constant, match=None, _attributes={}, _completed={})
         outcome = self._engine.outcome_of(self.scope, index, resized)
         names = self.scope.body.computes[index]
-        if outcome is None or outcome.problems or len(outcome.constants) < len(names):
+        if outcome is None or len(outcome.constants) < len(names):
             return False
         found = dict(zip(names, outcome.constants, strict=False))
         if any(data is None or None in data.values for data in found.values()):

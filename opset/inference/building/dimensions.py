@@ -184,8 +184,8 @@ def variable(name: str) -> Dim:
     return _size_of_atom(name)
 
 
-def variables(size: Size) -> set[str]:
-    """Return the names of the variables in a size, also in arguments of functions; a number has none."""
+def variables(size: Size | None) -> set[str]:
+    """Return the names of the variables in a size, also in arguments of functions; a number, or None, has none."""
     return {atom for atom in _atoms_in(size) if isinstance(atom, str)}
 
 
@@ -194,11 +194,11 @@ def has_function(size: Size, name: str) -> bool:
     return any(isinstance(atom, Function) and atom.name == name for atom in _atoms_in(size))
 
 
-def _atoms_in(size: Size) -> Iterator[Atom]:
+def _atoms_in(size: Size | None) -> Iterator[Atom]:
     """Yield the names of variables and the Functions in a size, also in arguments of functions, with repetitions."""
-    pending: list[Size] = [size]
-    while pending:
-        for monomial, _ in _terms_of(pending.pop()):
+    pending = [size]
+    for part in pending:
+        for monomial, _ in part.terms if isinstance(part, Dim) else ():
             for atom in monomial:
                 yield atom
                 if not isinstance(atom, str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from opset.errors import LONGEST, safe_text
 from opset.inference.building.dimensions import Dim, Size, equal
@@ -60,6 +60,9 @@ class Type(NamedTuple):
             return safe_text(_wrap_text(around, f"opaque({inside.element})"), LONGEST)
         sparse = "sparse " * (inside.kind != "tensor")
         return _wrap_text(around, f"{sparse}{inside.element or '?'}{shape_text(inside.shape)}")
+
+
+MaybeType = TypeVar("MaybeType", Type, "Type | None")
 
 
 def drop_shapes(type_: Type | None) -> Type | None:
@@ -275,7 +278,7 @@ def join_types(left: Type | None, right: Type | None) -> Type | None:
     return Type(left.kind, element, shape, join_types(left.inner, right.inner))
 
 
-def map_sizes(type_: Type | None, replace: Callable[[Size | None], Size | None]) -> Type | None:
+def map_sizes(type_: MaybeType, replace: Callable[[Size | None], Size | None]) -> MaybeType:
     """Return a type in which each size is replaced by `replace(size)`, also in sequences, optionals and maps.
 
     `replace` is called for unknown sizes (None), too. The result is None for None; an unknown shape stays unknown.

@@ -138,7 +138,7 @@ def dim_params(model: Model) -> dict[str, str]:
 def free_dim_names(model: Model) -> set[str]:
     """Return the names that `open_dim_names` returns, without expressions such as "2*N"."""
     names = open_dim_names(model)
-    return {name for name in names if (size := parse_size(name)) is None or variables(size) <= {name}}
+    return {name for name in names if variables(parse_size(name)) <= {name}}
 
 
 def stated_dim_names(model: Model) -> set[str]:

@@ -29,6 +29,7 @@ from opset.inference.limits import MAX_ATTRIBUTE, MAX_RECENT
 from opset.model.attributes import attribute_type, attribute_value
 from opset.model.elements import element_name
 from opset.opsets.faults import RAISED
+from opset.opsets.hooks import Hook
 from opset.schemas import quirks
 from opset.schemas.constraints.signature import MISSING_ATTRIBUTE, arity_misfits, attribute_misfits, type_misfits
 from opset.schemas.constraints.violation import Violation
@@ -65,6 +66,13 @@ class NodeInference:
         body = scope.body
         if inference.rule is None:
             return self._infer_by_signature(scope, index, inference, inputs)
+        assert inference.schema is not None
+        names = scope.reads(index)
+        computed = body.computes[index]
+        outputs: Any = tuple(map(bool, computed)) if "" in computed else len(computed)
+        followed: tuple[int, ...] = ()
+        if inference.data is not None and (scope.parent is not None or not scope.constants.keys().isdisjoint(names)):
+            followed = tuple([i for i, name in enumerate(names) if name and scope.is_followed(name)])
         attributes: tuple[Any, ...] = ()
         if body.attributes[index]:
             is_constant = body.operators[index] == ("Constant", "")
@@ -72,19 +80,11 @@ class NodeInference:
             if constant is not None:
                 return constant
             attributes = tuple([attribute.SerializeToString() for attribute in body.attributes[index]])
+            if any(len(encoded) > MAX_ATTRIBUTE for encoded in attributes):
+                # Large tables are not copied into a signature.
+                return self._infer_alone(scope, index, inference, inputs, followed)[1]
             if body.root.function and any(attribute.ref_attr_name for attribute in body.attributes[index]):
                 attributes = (*attributes, scope.key)
-        names = scope.reads(index)
-        computed = body.computes[index]
-        outputs: Any = tuple(map(bool, computed)) if "" in computed else len(computed)
-        followed: tuple[int, ...] = ()
-        if inference.data is not None and (
-            scope.parent is not None or (scope.constants and not scope.constants.keys().isdisjoint(names))
-        ):
-            followed = tuple([i for i, name in enumerate(names) if name and scope.is_followed(name)])
-        if attributes and any(len(encoded) > MAX_ATTRIBUTE for encoded in attributes if encoded.__class__ is bytes):
-            # Large tables are not copied into a signature.
-            return self._infer_alone(scope, index, inference, inputs, followed)[1]
         identities = (attributes, outputs, followed, *map(id, inputs))
         recent = inference.recent.get(identities)
         memo = _memo_of(inference, identities, names, inputs) if recent is None else recent[0]
@@ -185,11 +185,6 @@ class NodeInference:
                     return attribute_value(message)
             return None
 
-        if schema.name == "Constant" and not schema.domain:
-            for message in node.attribute:
-                if message.name == "value" and message.HasField("t") and not message.ref_attr_name:
-                    type_ = tensor(element_name(message.t.data_type), shape_of_dims(message.t.dims))
-                    return (type_, *[None] * (len(node.output) - 1))
         call = Call(schema, node.input[:], len(node.output), inputs, attribute, lambda index: constants[index])
         return self.run_rule(call, len(node.output), inference, ()).types
 
@@ -211,7 +206,7 @@ class NodeInference:
         problems = self.find_misfits(inference.schema, scope.reads(index), inputs)
         return Outcome(types, doubts=(inference.why,), problems=problems)
 
-    def _infer_constant(self, scope: Scope, index: int, schema: OpSchema | None) -> Outcome | None:
+    def _infer_constant(self, scope: Scope, index: int, schema: OpSchema) -> Outcome | None:
         """Return the output type of a Constant with the attribute `value`, and store the tensor in `scope.tensors`.
 
         If types are checked, the Outcome has a problem for a type that `schema` does not allow. Returns None if `value`
@@ -220,11 +215,11 @@ class NodeInference:
         Args:
             scope: the graph that the node is in.
             index: the index of the node.
-            schema: the schema of Constant in the model's opset, None if unknown.
+            schema: the schema of Constant in the model's opset.
         """
         outputs = scope.body.computes[index]
         messages = scope.body.attributes[index]
-        if len(messages) > 1 and schema is not None and sum([each.name in schema.attributes for each in messages]) > 1:
+        if sum([each.name in schema.attributes for each in messages]) > 1:
             return None
         for message in messages:
             attribute = scope.resolve_attribute(message) if message.name == "value" else None
@@ -233,7 +228,7 @@ class NodeInference:
                     scope.tensors[outputs[0]] = attribute.t
                 type_ = tensor(element_name(attribute.t.data_type), shape_of_dims(attribute.t.dims))
                 problems: tuple[Problem, ...] = ()
-                if self._check_types and schema is not None and (schema, type_.element) not in self._sound_constants:
+                if self._check_types and (schema, type_.element) not in self._sound_constants:
                     problems = self.find_output_misfits(schema, (), (type_,))
                     if not problems:
                         self._sound_constants.add((schema, type_.element))
@@ -267,10 +262,8 @@ class NodeInference:
             if tolerated is None:
                 problems += problems_of(call, violation, inference.rule)
             else:
-                assert inference.quirk is not None and inference.fallback is not None
-                call, result = tolerated
-                warnings = (inference.quirk.form,)
-                data = inference.fallback.data
+                call, result, data = tolerated
+                warnings = (inference.tolerated,)
         except RAISED as error:
             problems += problems_of(call, error, inference.rule)
         types, more = complete_results(result, signature_types(inference, output_count, call.types), call)
@@ -333,11 +326,11 @@ def _attribute_warnings(schema: OpSchema, attributes: Sequence[Any]) -> tuple[st
     return tuple([f"{misfit.what}: {misfit.why}" for misfit in differences])
 
 
-def _infer_tolerated_node(call: Call, inference: OperatorInference) -> tuple[Call, Any] | None:
+def _infer_tolerated_node(call: Call, inference: OperatorInference) -> tuple[Call, Any, Hook | None] | None:
     """Infer a nonstandard node that runtimes accept, by the rule for the standard node with the same meaning.
 
-    Returns the Call of the standard node and the result of its rule; the result is [] if the rule raises Unknown.
-    Returns None if runtimes are not known to accept the node.
+    Returns the Call of the standard node, the result of its rule, and its data function; the result is [] if the rule
+    raises Unknown. Returns None if runtimes are not known to accept the node.
     """
     fallback = inference.fallback
     if fallback is None or fallback.schema is None or fallback.rule is None:
@@ -348,10 +341,10 @@ def _infer_tolerated_node(call: Call, inference: OperatorInference) -> tuple[Cal
         return None
     try:
         check_declared_constraints(standard_call)
-        return standard_call, fallback.rule.function(standard_call)
+        return standard_call, fallback.rule.function(standard_call), fallback.data
     except Unknown as error:
         standard_call.doubt(str(error))
-        return standard_call, []
+        return standard_call, [], fallback.data
     except (Violation, TooComplex, *MALFORMED):
         return None
 

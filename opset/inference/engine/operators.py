@@ -83,7 +83,7 @@ class Operators:
         inference = OperatorInference(schema, rule, data, why)
         quirk = quirks.quirk_of_values(op_type, version) if not domain and not self._strict else None
         if quirk is not None:
-            inference.quirk = quirk
+            inference.tolerated = quirk.form
             inference.fallback = OperatorInference(schema, rule, data)
             if quirk.stand_in is not None:
                 inference.fallback = self.find(operator, {**imports, "": quirk.stand_in[1]})

@@ -19,7 +19,6 @@ from opset.opsets.faults import describe_exception, raise_interrupt
 from opset.opsets.hooks import Hook
 from opset.schemas.constraints.violation import Violation
 from opset.schemas.model import OpSchema
-from opset.schemas.quirks import Quirk
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Errors of a rule for a node that it is not written for: an attribute of another type, lists of unequal lengths."""
@@ -75,8 +74,8 @@ class OperatorInference:
     why: str = ""
     fallback: OperatorInference | None = None
     """The inference of nodes that break constraints of the schema in a form that runtimes accept."""
-    quirk: Quirk | None = None
-    """That form."""
+    tolerated: str = ""
+    """That form, in words."""
     memos: dict[Any, Memo] = field(default_factory=dict)
     """The memo of each signature."""
     recent: dict[Any, tuple[Memo, Sequence[Type | None]]] = field(default_factory=dict)

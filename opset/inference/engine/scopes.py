@@ -69,7 +69,7 @@ class Scope:
 
         None gives None.
         """
-        return None if size is None or not self.local.isdisjoint(variables(size)) else size
+        return size if self.local.isdisjoint(variables(size)) else None
 
     def reads(self, index: int) -> Sequence[str]:
         """Return the input names of the node at `index`, "" for one that is left out.
@@ -124,6 +124,8 @@ class Scope:
         if not attribute.ref_attr_name:
             return attribute
         scope: Scope | None = self
-        while scope is not None and scope.attributes is None:
+        while scope is not None:
+            if scope.attributes is not None:
+                return scope.attributes.get(attribute.ref_attr_name)
             scope = scope.parent
-        return None if scope is None or scope.attributes is None else scope.attributes.get(attribute.ref_attr_name)
+        return None

@@ -38,7 +38,7 @@ class Sizes:
     @property
     def variables(self) -> set[str]:
         """The names of all variables that were read from the model, also bound ones, or made for unknown sizes."""
-        stated = {name for size in self._stated.values() if size is not None for name in variables(size)}
+        stated = {name for size in self._stated.values() for name in variables(size)}
         bound = {name for name in self._stated if name in self.bound}
         return stated | bound | {str(symbol) for symbol in self._made.values()}
 

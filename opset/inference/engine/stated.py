@@ -110,13 +110,14 @@ class StatedTypes:
         """
         if not isinstance(size, Dim):
             return size
-        for name in variables(size) - scope.met - self._sizes.of_inputs:
-            scope.met.add(name)
+        new = variables(size) - scope.met - self._sizes.of_inputs
+        scope.met |= new
+        if scope.repeated:
             outer = scope.parent
-            while scope.repeated and outer is not None and name not in outer.met:
+            while outer is not None:
+                new -= outer.met
                 outer = outer.parent
-            if scope.repeated and outer is None:
-                scope.local.add(name)
+            scope.local |= new
         return size
 
     def combine_computed(self, scope: Scope, name: str, inferred: Type | None) -> Type | None:

@@ -93,7 +93,6 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
     fields: dict[int, tuple[bytes, int]] = {}
     headers: dict[tuple[int, int], bytes] = {}
     # Sizes that differ each time that the graph is run are left out: a variable has one value in a model.
-    local = scope.repeated and bool(scope.local)
     left_out = 0
     for names in scope.body.computes:
         for name in names:
@@ -101,7 +100,7 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
             if type_ is None:
                 continue
             if id(type_) not in fields:
-                fields[id(type_)] = _type_field(map_sizes(type_, scope.without_local) if local else type_)
+                fields[id(type_)] = _type_field(map_sizes(type_, scope.without_local) if scope.repeated else type_)
             field, length = fields[id(type_)]
             if not length:
                 continue
@@ -117,21 +116,21 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
                 entries += (headers[lengths], encoded, field)
                 room -= length
             else:
-                written = map_sizes(type_, scope.without_local) if local else type_
-                if written is not None and (overwrite or name not in scope.conflicts):
+                written = map_sizes(type_, scope.without_local) if scope.repeated else type_
+                if overwrite or name not in scope.conflicts:
                     fill_proto(stated[name], written, overwrite)
                 room -= length
     graph.MergeFromString(b"".join(entries))
     return room, left_out
 
 
-def _type_field(type_: Type | None) -> tuple[bytes, int]:
+def _type_field(type_: Type) -> tuple[bytes, int]:
     """Return the field `type` of a ValueInfoProto in bytes, with its header, and the length of the TypeProto in it.
 
     The result is (b"", 0) if the type, or the element type inside it, is unknown.
     """
     _, inside = unwrap_layers(type_)
-    if type_ is None or inside is None or inside.element is None:
+    if inside is None or inside.element is None:
         return b"", 0
     encoded = type_to_proto(type_).SerializeToString()
     return wire.header(_TYPE, len(encoded)) + encoded, len(encoded)

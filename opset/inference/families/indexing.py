@@ -377,7 +377,7 @@ def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Elem
     for offset, update in zip(offsets, updates, strict=True):
         if name != "none":
             result[offset] = round_to_type(apply_to_elements(_combination(name), result[offset], update), type_)
-        elif offset not in done or result[offset] != update:
+        elif result[offset] != update:
             result[offset] = None if offset in done else update
         done.add(offset)
     return tuple(result)

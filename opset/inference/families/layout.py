@@ -148,8 +148,8 @@ def concat_1_data(call: Call) -> Any:
     """Return the joined elements in row-major order; an element that is unknown is None.
 
     An input may have a shape of numbers, such as (2, 3), but unknown elements: it adds only None, here 6 times. Returns
-    None if an input has neither known elements nor a shape of numbers, or if there are no inputs. Raises Violation C1
-    if `axis` is out of range.
+    None if an input has neither known elements nor a shape of numbers, or if there are no inputs. Raises Unknown if
+    the rank of such an input is unknown, Violation C1 if `axis` is out of range.
     """
     parts = [_elements_or_unknown(call, index) for index in range(call.input_count)]
     if any(part is None for part in parts) or not parts:
@@ -167,18 +167,18 @@ def concat_1_data(call: Call) -> Any:
 def _elements_or_unknown(call: Call, index: int) -> Constant | None:
     """Return the input at `index` as a Constant, in which an unknown element is None.
 
-    If no element is known, the Constant has None for each element. This needs the number of elements: if a size or the
-    rank is unknown, the result is None.
+    If no element is known, the Constant has None for each element, and no element type. This needs the number of
+    elements: if a size is unknown, the result is None. Raises Unknown if the rank is unknown.
     """
     constant = call.constant(index)
-    shape = call.shape(index)
-    if constant is not None or shape is None:
+    if constant is not None:
         return constant
+    shape = call.require_shape(index)
     sizes = tuple([size for size in shape if isinstance(size, int)])
     if len(sizes) < len(shape):
         return None
     # The result is small, and so are its parts.
-    return Constant(call.dtype(index) or "undefined", sizes, (None,) * prod(sizes))
+    return Constant("undefined", sizes, (None,) * prod(sizes))
 
 
 # -- repetition --
@@ -223,11 +223,11 @@ def tile_1(call: Call) -> Shape:
 def tile_6_data(call: Call) -> Any:
     """Return the input's elements repeated along each axis, in row-major order.
 
-    The result is None if elements or repeats are unknown, or if the output has no elements.
+    The result is None if elements or repeats are unknown.
     """
     constant = call.constant(0)
     repeats = call.numbers(1)
-    if constant is None or repeats is None or 0 in constant.dims or 0 in repeats:
+    if constant is None or repeats is None:
         return None
     along = enumerate(zip(constant.dims, repeats, strict=True))
     return pick_elements(constant, {axis: [*range(size)] * times for axis, (size, times) in along})

@@ -64,13 +64,14 @@ def _shape_by_scales(call: Call) -> Shape | None:
             raise Violation("C3", f"shapes {list(zero_point)} and {list(scale)}")
     index = 1 if call.shape(1) is not None else 2
     scales = call.shape(index)
+    if has_one_element(scales) is not False:
+        scales = None
     block = call.attribute("block_size") or 0
-    is_many = scales is not None and has_one_element(scales) is False
-    if shape is None and is_many and block > 0 and len(scales or ()) > 1:
-        shape = (None,) * len(scales or ())
+    if shape is None and scales is not None and block > 0 and len(scales) > 1:
+        shape = (None,) * len(scales)
     if shape is None:
         call.doubt("the rank of x is not known")
-    if shape is None or scales is None or not is_many:
+    if shape is None or scales is None:
         return shape
     rank = len(shape)
     # Some versions ignore the axis if x is a vector.

@@ -105,7 +105,7 @@ def resize_11(call: Call) -> Shape:
     lengths = [result[index] for index in indices]
     outputs = _output_sizes(call, lengths, scales, sizes)
     for index, length, size in zip(indices, lengths, outputs, strict=True):
-        if length == 0 and sizes and less(0, size):
+        if length == 0 and less(0, size):
             raise Violation("C7", f"axis {index} is 0, and {size} is wanted")
         result[index] = size
     if is_nonempty(result) and indices:

@@ -55,19 +55,31 @@ def names_read(nodes: Iterable[Any]) -> set[str]:
 def rename_values(graph: Any, new: Mapping[str, str]) -> None:
     """Rename inputs of a graph and their uses, also in subgraphs that have no such names of their own."""
     for value in graph.input:
-        value.name = new.get(value.name, value.name)
+        rename_field(value, "name", new)
     pending = [(graph, new)]
     while pending:
         graph, new = pending.pop()
         for value in (*graph.output, *graph.value_info):
-            value.name = new.get(value.name, value.name)
+            rename_field(value, "name", new)
         for node in graph.node:
-            node.input[:] = [new.get(name, name) for name in node.input]
+            rename_field(node, "input", new)
             for _, inner in subgraphs(node):
                 own = {value.name for value in (*inner.input, *inner.initializer)}
                 own |= {sparse.values.name for sparse in inner.sparse_initializer}
                 own.update(name for each in inner.node for name in each.output)
                 pending.append((inner, {old: name for old, name in new.items() if old not in own}))
+
+
+def rename_field(message: Any, field: str, new: Mapping[Any, str]) -> None:
+    """Replace the name in a field, or names in a repeated one, by new ones; others stay, even if they are not UTF-8."""
+    held = getattr(message, field)
+    if isinstance(held, str | bytes):
+        if held in new:
+            setattr(message, field, new[held])
+        return
+    for position, name in enumerate(held):
+        if name in new:
+            held[position] = new[name]
 
 
 def function_key(call: Any) -> tuple[str, str, str]:

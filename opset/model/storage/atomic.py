@@ -216,11 +216,12 @@ class Files:
         temporary = f".opset-{os.urandom(8).hex()}.tmp"
         self._waiting.append((temporary, place))
         old = place.status()
-        replaces = old is not None and stat.S_ISREG(old.st_mode)
-        mode = 0o600 if replaces else _mode_of_new_file(place.folder, sources)
+        if old is not None and not stat.S_ISREG(old.st_mode):
+            old = None  # what may be done with a link says nothing about a file
+        mode = 0o600 if old is not None else _mode_of_new_file(place.folder, sources)
         descriptor = place.folder.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
         try:
-            if old is not None and replaces:
+            if old is not None:
                 _copy_access(descriptor, place, old)
             write_pieces(descriptor, pieces)
             if self._durable:

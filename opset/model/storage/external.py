@@ -92,7 +92,7 @@ class Folder:
     def location_from(self, folder: str, location: str) -> str:
         """Return the location that leads from another folder to the same file."""
         way = os.path.relpath(resolve_links(self.path), resolve_links(folder)).replace(os.sep, "/")
-        return location if way == os.curdir or os.path.isabs(location) else posixpath.join(way, location)
+        return location if way == os.curdir else posixpath.join(way, location)
 
     def is_own(self, folder: str) -> bool:
         """Return whether a folder is the model's own."""

@@ -484,7 +484,7 @@ def _check_numbers(source: Source, kind: str, item: Field) -> None:
     """Raise WireError if a number, or a packed list of them, is not one."""
     size = item.end - item.start
     wire = _packed_fields().get(kind, {}).get(item.number) if item.wire == LENGTH else item.wire
-    if item.wire == LENGTH and wire in (FIXED32, FIXED64) and size % (4 if wire == FIXED32 else 8):
+    if wire in (FIXED32, FIXED64) and size % (4 if wire == FIXED32 else 8):
         raise WireError("M103", item.start, f"{size} bytes are no whole number of elements")
     if wire == VARINT:
         for position in range(item.start, item.end, _WINDOW):
@@ -551,7 +551,7 @@ class TopLevel:
             try:
                 after = _end_of_field(window, index, base)
             except WireError as error:
-                if error.why != _CUT or len(window) - index >= _HEADER:
+                if error.why != _CUT:
                     raise
                 self._rest = window[index:]
                 break

@@ -69,7 +69,7 @@ def save_below(model: ModelParts, folder: str, relative: str, *, external: str =
         _check_output(model, output, force)
         with Files(force, _names_of_files(model)) as files:
             *parents, name = relative.split(os.sep)
-            place = OutputPlace(files.inside(files.folder(folder or os.curdir), parents), name)
+            place = OutputPlace(files.inside(files.folder(folder), parents), name)
             _write_model(model, place, syntax, external, files)
 
 

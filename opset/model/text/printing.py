@@ -286,8 +286,7 @@ class _Printer:
             self._elided = True
             return "{...}"
         present = {field.name for field, _ in message.ListFields()} & _DATA
-        external = message.HasField("data_location") and message.data_location == pb.TensorProto.EXTERNAL
-        if external:
+        if message.data_location == pb.TensorProto.EXTERNAL:
             entries = message.external_data
             if present != {"external_data"} or not self._are_plain_pairs(entries):
                 return None

@@ -95,7 +95,7 @@ def _limit_floats(content: dict[str, Any]) -> None:
             _limit_floats(value)
         elif name in _FLOATS:
             content[name] = [*map(_limited_float, value)] if isinstance(value, list) else _limited_float(value)
-        elif isinstance(value, list) and value and isinstance(value[0], dict):
+        elif isinstance(value, list) and isinstance(value[0], dict):
             for each in value:
                 _limit_floats(each)
 

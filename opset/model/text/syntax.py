@@ -390,7 +390,7 @@ class Reader(Tokens):
         attribute.name = self.name("the name of an attribute")
         wanted, many, further = "", False, self.read_extra_fields(attribute)
         if self.take(":"):
-            if self.kind != "word" or self.text not in _ATTRIBUTE_TYPES:
+            if self.text not in _ATTRIBUTE_TYPES:
                 self.fail(f"an attribute type ({', '.join(_ATTRIBUTE_TYPES)})")
             many = self.text.endswith("s")
             attribute.type = pb.AttributeProto.AttributeType.Value(self.text.upper())

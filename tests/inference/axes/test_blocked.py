@@ -11,7 +11,7 @@ N = "s = Shape(x)  n = Gather(s, zero)"
 """The size of the axis, as a list of one element."""
 
 HEAD = '<ir_version: 9, opset_import: ["": 17, "own": 1]>'
-LISTS = {"zero": [0], "two": [2], "four": [4], "rows": [12, 2]}
+LISTS = {"zero": [0], "two": [2], "four": [4], "rows": [12, 2], "ones": [1, 1]}
 
 # Why the change stops at the last node, and the graph; the axis is the first one of x if nothing else is said.
 BLOCKED = [
@@ -75,6 +75,7 @@ BLOCKED = [
      "(float[4] x) => (seq(map(int64, float)) y) { y = ai.onnx.ml.ZipMap <classlabels_int64s = [1, 2, 3, 4]> (x) }"),
     ("an end follows the axis", f"(float[4,3] x, float[6] w) => (float[4] y) {{ {N}  y = Slice(w, zero, n) }}"),
     ("a part along the axis", "(float[4,3] x) => (float[2,3] y) { y = Slice(x, two, four) }"),
+    ("a part along the axis", "(float[4,3] x) => (float[2,3] y) { y = Slice(x, zero, two) }"),
     ("a part along the axis", "(float[4,3] x) => (float[2,3] y) { y = Slice(x, zero, four, zero, two) }"),
     ("an end along another axis",
      f"(float[4,6] x) => (float[4,4] y) <int64[1] one = {{1}}> {{ {N}  y = Slice(x, zero, n, one) }}"),
@@ -83,6 +84,11 @@ BLOCKED = [
     ("at the positions of each other one", "(int64[4,3] x) => (int64[4,4,3] y) { y = Gather <axis = 1> (x, x) }"),
     ("along different axes", "(int64[4,4] x) => (int64[4,4] y) { t = Transpose(x)  y = GatherElements(x, t) }"),
     ("by their positions", "(float[4,3] x) => (float[3] y) { y = GatherND(x, two) }"),
+    ("by their positions", "(int64[4,2] x) => (int64[4] y) { y = GatherND(x, x) }"),
+    ("by their positions", "(float[4,2] x, float[4,2] w) => (float[2] y) { y = GatherND(w, two, x) }"),
+    ("data 'w' does not have it", "(float[4,2] x, float[4,2] w) => (float[1,2] y) { y = Gather(w, two, x) }"),
+    ("lie along another axis", "(int64[4] x, float[3,4] w) => (float[3,4] y) { y = ReverseSequence(w, x) }"),
+    ("its axis is not known", "(float[4,3] x) => (float[4,3] y) <float a = {1}> { y = CumSum(x, a) }"),
     ("lie along another axis",
      "(float[4,3] x) => (float[4,3] y) <int64[3] l = {1, 2, 3}> { y = ReverseSequence(x, l) }"),
     ("scales may differ",
@@ -91,9 +97,17 @@ BLOCKED = [
     ("12 matrices of the other input",
      """(float[4,3,4] x, float[12,2,2] w) => (float[12,2,2] y) <int64[3] t = {12, 2, 2}> {
         r = Reshape(x, t)  y = MatMul(r, w) }"""),
+    ("M matrices of the other input", "(float[4,2,3] x, float[M,3,2] w) => (float[4,2,2] y) { y = MatMul(x, w) }"),
+    ("M elements of another input", "(float[4,3] x, float[M,3] w) => (float[4,3] y) { y = Add(x, w) }"),
+    ("C has another size",
+     "(float[4,3] x, float[3,2] w, float[M,2] c) => (float[4,2] y) { y = Gemm(x, w, c) }"),
     ("each slice with each other one", """(float[4,4,2,2] x) => (float[4,4,2,2] y) {
         t = Transpose <perm = [1, 0, 2, 3]> (x)  y = MatMul(x, t) }"""),
     ("it sums along the axis", "(float[4] x, float[4] w) => (float y) { y = MatMul(x, w) }"),
+    ("it sums along the axis", "(float[4] x, float[4] w) => (float y) { y = MatMul(w, x) }"),
+    ("it sums along the axis", "(float[4] x) => (float y) { y = MatMul(x, x) }"),
+    ("it sums along the axis", "(float[4] x, float[4,3] w) => (float[3] y) { y = MatMul(x, w) }"),
+    ("it sums along the axis", "(float[4,3] x, float[4] w) => (float[3] y) { y = MatMul(w, x) }"),
     ("it sums along the axis", "(float[4,3] x, float[4] w) => (float[3] y) { t = Transpose(x)  y = MatMul(t, w) }"),
     ("each slice with each other one", "(float[4,3] x) => (float[4,4] y) { y = Gemm <transB = 1> (x, x) }"),
     ("C has the slices along another axis",
@@ -108,6 +122,8 @@ BLOCKED = [
     ("its statistics from all slices",
      """(float[4,2,3] x) => (float[4,2,3] y, float[2] m, float[2] v) <float[2] w = {1, 2}> {
         y, m, v = BatchNormalization <training_mode = 1> (x, w, w, w, w) }"""),
+    ("its statistics from all slices", """(float[4,2,3] x) => (float[4,2,3] y) <float[2] w = {1, 2}> {
+        y = BatchNormalization <training_mode = 1> (x, w, w, w, w) }"""),
     ("crops by a region", """(float[4,3] x) => (float[4,3] y) <float[4] r = {0,0,1,1}, float[2] k = {1,1}> {
         y = Resize <coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, k) }"""),
     ("it resizes along the axis", "(float[4,3] x) => (float[8,3] y) <float[2] k = {2,1}> { y = Resize(x, , k) }"),
@@ -116,6 +132,7 @@ BLOCKED = [
         y = Resize <mode = "nearest"> (w, , , s) }"""),
     ("its size along axis 1 follows the resized axis, which is axis 0", """(float[4,4] x) => (float[4,4] y) {
         a = Shape <end = 1> (x)  s = Concat <axis = 0> (a, a)  y = Resize <mode = "nearest"> (x, , , s) }"""),
+    ("not known to be 1", "(float[4,3] x, float[2] k) => (float[4,3] y) { y = Resize(x, , k) }"),
     ("not known to be 1", "(float[4,3] x) => (float[4,3] y) <float[2] k = {1.2,1}> { y = Resize(x, , k) }"),
     ("W 'x' has it, and is used for all", "(float[4,1,2] x, float[1,1,5] w) => (float[1,4,4] y) { y = Conv(w, x) }"),
     ("X 'r' has it merged", """(float[4,3,4] x, float[12,2,2,2] w) => (float[12,1,2,2] y) <int64[4] t = {12, 1, 2, 2}> {
@@ -130,16 +147,28 @@ BLOCKED = [
       for size, to, node in (
         (3, "?,?,?", "Unsqueeze(x, m)"), (1, "4", "Squeeze(x, m)"), (3, "4,3", "Slice(x, zero, four, m)"),
         (3, "4,1", "ReduceSum(x, m)"))),
-    ("the size of 'y' along the axis is not known",
-     "(float[4,3] x, float[M] w) => (float[?,?] y) { m = Shape(w)  y = Slice(x, m, four, two) }"),
     ("elements of several slices", "(float[4,?] x) => (float[4,K] y) { y = Flatten(x) }"),
     ("combines elements along axis 1", """(float[4,1,2,2] x, float[1,2,2,2] w) => (float[1,4,2,2] y) {
         t = Transpose <perm = [1, 0, 2, 3]> (x)  y = GridSample(t, w) }"""),
+    ("its condition depends on the slices", """(float[1] x) => (float[1] y) { k = Cast <to = 9> (x)
+        y = If (k) <then_branch = t () => (float[1] a) { a = Neg(x) },
+                    else_branch = e () => (float[1] b) { b = Abs(x) }> }"""),
+    *((f"the node is not valid: {fault}", f"(float[4,3] x) => (float[4,3] y) {{ y = {node} }}") for fault, node in (
+        ("the input 'shape' is missing", "Reshape(x)"),
+        ("the input 'data' is missing", "Slice(, zero, two, , x)"),
+        ("the input 'repeats' is missing", "Tile(x)"),
+        ("a value of the input 'inputs' is missing", "Concat <axis = 1> (x, , x)"),
+        ("the attribute to is missing", "Cast(x)"),
+        ("the attribute num_scan_inputs is missing", "Scan <body = b (float[4] t) => (float[4] o) { o = Neg(t) }> (x)"),
+        ("the node is malformed for Softmax 13: the attribute axis is not of the type int", 'Softmax <axis = "1"> (x)'),
+        ("the inputs do not fit CumSum 14: C2: shape(axis) = [2]", "CumSum(x, ones)"),
+        ("the inputs do not fit Transpose 13: C1: perm [1, 1]", "Transpose <perm = [1, 1]> (x)"),
+        ("the inputs do not fit Einsum 12: C1: equation 'ij->i->j'", 'Einsum <equation = "ij->i->j"> (x)'))),
     ("whether it goes on depends on the slices", """(float[1] x) => (int64 y) <
         int64 m = {3}, bool on = {1}, int64 z = {0}> {
         y = Loop (m, on, z) <body = b (int64 i, bool go, int64 h) => (bool[1] c, int64 o) {
             c = Cast <to = 9> (x)  o = Identity(h) }> }"""),
-    ("its number of scanned inputs is not valid", """(float[4,3] x) => (float[3,4] y) {
+    ("C1: 1 inputs, 3 of them scanned", """(float[4,3] x) => (float[3,4] y) {
         y = Scan <num_scan_inputs = 3, body = b (float[4] t) => (float[4] o) { o = Neg(t) }> (x) }"""),
     ("computes with the number of slices", """(float[4,3] x) => (int64[2] y) { s = Shape(x)
         y = Scan <num_scan_inputs = 1, body = b (int64 t) => (int64 o) { o = Neg(t) }> (s) }"""),
@@ -155,10 +184,12 @@ BLOCKED = [
         y = Scan <num_scan_inputs = 1, body = b (float[4] t) => (float[4] o) { o = Neg(t) }> (q) }"""),
     ("not followed into the graphs of this operator", """(float[4,3] x) => (float[4,3] y) {
         y = Relu <body = b (float[4,3] t) => (float[4,3] o) { o = Neg(t) }> (x) }"""),
-    ("nothing is known of its body", """(float[4,3] x, float[3] c) => (float[4,3] y) <int64 m = {3}> {
+    ("not valid: the inputs do not fit Loop 16: C1: the condition is float[3]",
+     """(float[4,3] x, float[3] c) => (float[4,3] y) <int64 m = {3}> {
         y = Loop (m, c, x) <body = b (int64 i, bool go, float[4,3] h) => (bool on, float[4,3] o) {
             on = Identity(go)  o = Neg(h) }> }"""),
-    ("nothing is known of its graphs", """(float[4,3] x, float[3] c) => (float[4,3] y) {
+    ("not valid: the inputs do not fit If 16: C1: the condition is float[3]",
+     """(float[4,3] x, float[3] c) => (float[4,3] y) {
         y = If (c) <then_branch = t () => (float[4,3] a) { a = Neg(x) },
                     else_branch = e () => (float[4,3] b) { b = Abs(x) }> }"""),
     ("the shape of its output is not known",
@@ -181,6 +212,7 @@ OF_VERSIONS = [
     ("a batch axis of its own", 8, """(float[1,4,3] x) => (float[1,4,3] y) {
         y = Scan <num_scan_inputs = 1, body = b (float[3] t) => (float[3] o) { o = Neg(t) }> (, x) }"""),
     ("a version before 6", 5, "(float[4,2] x) => (float[4,4] y) <float t = {2}, float a = {1}> { y = Tile(x, t, a) }"),
+    ("is_test is not of the type int", 6, """(float[4,2] x) => (float[4,2] y) { y = Dropout <is_test = "1"> (x) }"""),
     ("which opset 8 can", 7, "(float[1,2] x, float[1,2] w) => (float[1,4] y) { y = Concat <axis = 1> (x, w) }"),
     ("not those of channels alone", 7, """(float[4,2,3] x) => (float[4,2,3] y) <float[2,3] w = {1,1,1,1,1,1}> {
         y = BatchNormalization <spatial = 0> (x, w, w, w, w) }"""),
@@ -188,7 +220,7 @@ OF_VERSIONS = [
         y = DequantizeLinear <axis = 1, block_size = 2> (x, w) }"""),
     ("its axis is not known", 20,
      "(float[4,3,2] x, float[M] w) => (float[4,3,2] y) { m = Shape(w)  a = Squeeze(m)  y = DFT(x, , a) }"),
-    ("its pads are not known", 18,
+    ("not valid: the inputs do not fit Pad 18: C1: shape(pads) = [2]", 18,
      "(float[4,3] x) => (float[4,K] y) { y = Pad(x, rows) }"),
     ("has lengths for each sample", 24, """(float[4,1,2,2] x) => (float[4,1,2,2] y) <int64[4] l = {1,1,1,1}> {
         y = Attention(x, x, x, , , , l) }"""),
@@ -240,7 +272,7 @@ SHARED = [
     ("input", "(int64[2] x) => (float[M,K] y) { y = ConstantOfShape(x) }"),
     ("depth", "(int64[1] x, int64[3] w) => (float[3,K] y) <float[2] v = {0, 1}> { y = OneHot(w, x, v) }"),
     ("values", "(float[2] x, int64[3] w, int64[1] d) => (float[3,K] y) { y = OneHot(w, d, x) }"),
-    ("W", "(float[4,1,2,2] x, float[1,2,2,2] w) => (float[M,K,P,Q] y) { y = Conv(w, x) }"),
+    ("W", "(float[4,1,2,2] x, float[1,1,2,2] w) => (float[M,K,P,Q] y) { y = Conv(w, x) }"),
     ("axes", "(int64[1] x, float[3,3] w) => (float[M] y) { y = ReduceSum(w, x) }"),
     ("Scale", "(float[3] x, float[4,3] w) => (float[4,3] y) { y = LayerNormalization(w, x) }"),
     ("scale", "(float[3] x, float[4,3,2] w) => (float[4,3,2] y) { y = BatchNormalization(w, x, x, x, x) }"),

@@ -240,6 +240,21 @@ CARRIED = {
     "flattened_in_front": (
         """(float[3,B,2] x) => (float[3,B,2] y) <int64[3] s = {3, B, 2}> {
         f = Flatten <axis = 2> (x)  n = Softmax(f)  y = Reshape(n, s) }""", 1, 1),
+    "kept_elements": ("(float[B,3] x) => (float[B,3] y) { y = Dropout(x) }", 0, 0),
+    "quantized_product": (
+        """(float[B,2] x) => (float[B,2] y) <float[1] s = {1}, uint8[1] z = {0}, float t = {1}, uint8 u = {0},
+        uint8[2,2] w = {1, 2, 3, 4}> {
+        q = QuantizeLinear(x, t, u)  p = QLinearMatMul(q, s, z, w, t, u, s, z)  y = DequantizeLinear(p, t, u) }""",
+        0, 0),
+    "parts_behind": (
+        """(float[2,B,3] x) => (float[B,3] y) <int64 one = {1}> {
+        p = SplitToSequence <axis = 0, keepdims = 0> (x)  y = SequenceAt(p, one) }""", 1, 0),
+    "parts_in_front": (
+        """(float[B,3,4] x) => (float[B,4] y) <int64 one = {1}> {
+        p = SplitToSequence <axis = 1, keepdims = 0> (x)  y = SequenceAt(p, one) }""", 0, 0),
+    "parts_of_one_row": (
+        """(float[2,B,3] x) => (float[1,B,3] y) <int64 one = {1}> {
+        p = SplitToSequence <axis = 0, keepdims = 0> (x, one)  y = SequenceAt(p, one) }""", 1, 1),
     "vectors": (
         """(float[B,3] x) => (float[B,6] y) {
         n = Neg(x)  y = ai.onnx.ml.FeatureVectorizer <inputdimensions = [3, 3]> (x, n) }""", 0, 0),
@@ -389,11 +404,6 @@ REFUSED = {
     "condition": (
         """(float[B,3] x) => (float[B,3] y) { m = ReduceMax <keepdims = 0> (x)  y = Neg(x) }""",
         "ReduceMax", "combines"),
-    "own_condition": (
-        """(float[B] x, bool[B] c) => (float[B] y) { k = Cast <to = 9> (x)
-        y = If (k) <then_branch = t () => (float[B] a) { a = Neg(x) },
-                    else_branch = e () => (float[B] b) { b = Abs(x) }> }""",
-        "If", "condition depends on the slices"),
     "other_places": (
         """(float[B,B] x, bool c) => (float[B,B] y) {
         y = If (c) <then_branch = t () => (float[B,B] a) { a = Neg(x) },

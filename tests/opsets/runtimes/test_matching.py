@@ -82,6 +82,7 @@ def test_a_kernel_with_further_limits_has_both():
     one = Kernel(
         types={"T": frozenset(("float", "double")), "U": frozenset(("int64",))}, types_not=frozenset(("bool",)),
         attributes={"a": 1, "b": 2}, constant_inputs=frozenset(("A",)), values={"x": 1}, notes=("one",),
+        input_ranks=frozenset((1, 2)),
     )  # fmt: skip
     other = Kernel(
         types={"T": frozenset(("double", "int8")), "V": frozenset(("int8",))}, types_not=frozenset(("string",)),
@@ -91,4 +92,6 @@ def test_a_kernel_with_further_limits_has_both():
     assert both.types == {"T": frozenset(("double",)), "U": frozenset(("int64",)), "V": frozenset(("int8",))}
     assert (both.types_not, both.constant_inputs) == (frozenset(("bool", "string")), frozenset(("A", "B")))
     assert (both.attributes, both.values, both.notes) == ({"a": 1, "b": 3}, {"x": 1, "y": 2}, ("one", "two"))
+    assert both.input_ranks == _limit_kernel(other, one).input_ranks == {1, 2}
+    assert _limit_kernel(one, Kernel(input_ranks=frozenset((2,)))).input_ranks == {2}
     assert both.static_shape and _limit_kernel(other, one).static_shape and not both.known_ranks

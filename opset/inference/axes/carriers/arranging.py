@@ -22,12 +22,12 @@ def reshape(step: AxisStep) -> Place | None:
     place = step.place(0)
     if place is None:
         step.require_shared(1)
-        if any(map(step.depends_on_axis, step.numbers(1, "shape") or ())):
+        if any(map(step.depends_on_axis, step.numbers(1, "shape"))):
             raise Blocked("its shape follows the axis, but its data does not have it")
         return None
     before = step.shape(0)
     target = step.output_shape()
-    wanted = step.numbers(1, "shape") or ()
+    wanted = step.numbers(1, "shape")
     zero_is_zero = bool(step.call.attribute("allowzero"))
     candidates = places_in(before, place, step.before, target)
     if not candidates:
@@ -121,7 +121,7 @@ def unsqueeze(step: AxisStep) -> Place:
     """
     step.require_shared(1)
     place = step.data_place()
-    axes = step.numbers(1, "axes") or ()
+    axes = step.numbers(1, "axes")
     rank = len(step.shape(0)) + len(axes)
     inserted = step.axes(axes, rank)
     rest = [axis for axis in range(rank) if axis not in inserted]
@@ -138,8 +138,7 @@ def squeeze(step: AxisStep) -> Place:
     step.require_shared(1)
     place = step.data_place()
     shape = step.shape(0)
-    axes = step.numbers(1, "axes")
-    if axes is None:
+    if not step.call.has(1) and step.call.attribute("axes") is None:
         removed = {axis for axis, size in enumerate(shape) if equal(size, 1) is True}
         why = "it removes each axis of size 1, so the axis is lost at this size and stays at others"
         if place.axis in removed or isinstance(shape[place.axis], Dim):
@@ -149,7 +148,7 @@ def squeeze(step: AxisStep) -> Place:
                 "it removes each axis of size 1, and the axis may become one", "name the axes that it removes"
             )
     else:
-        removed = {*step.axes(axes, len(shape))}
+        removed = {*step.axes(step.numbers(1, "axes"), len(shape))}
         if place.axis in removed:
             raise Blocked("it removes the axis, which may only have size 1")
     return place._replace(axis=place.axis - sum(axis < place.axis for axis in removed))
@@ -209,7 +208,7 @@ def expand(step: AxisStep) -> Place | None:
     """
     step.require_shared(1)
     shape = step.shape(0)
-    wanted = step.numbers(1) or ()
+    wanted = step.numbers(1)
     rank = max(len(shape), len(wanted))
     place = step.place(0)
     sized = [axis + rank - len(wanted) for axis, size in enumerate(wanted) if step.depends_on_axis(size)]
@@ -271,7 +270,7 @@ def constant_of_shape(step: AxisStep) -> Place | None:
     axis, or if one is a size such as N + 1, which is no multiple of the new size N.
     """
     step.require_shared(0)
-    wanted = step.numbers(0) or ()
+    wanted = step.numbers(0)
     return _place_of_filling(step, wanted, (1,) * len(wanted))
 
 
@@ -288,7 +287,7 @@ def tile(step: AxisStep) -> Place | None:
     step.require_shared(1)
     if step.call.version < 6:
         raise Blocked("it is of a version before 6")
-    repeats = step.numbers(1) or ()
+    repeats = step.numbers(1)
     place = step.place(0)
     sized = [axis for axis, size in enumerate(repeats) if step.depends_on_axis(size)]
     if place is not None:
@@ -312,7 +311,7 @@ def pad(step: AxisStep) -> Place:
     step.require_shared(1, 2, 3)
     place = step.data_place()
     rank = len(step.shape(0))
-    pads = step.numbers(1, "pads" if step.call.version > 1 else "paddings") or ()
+    pads = step.numbers(1, "pads" if step.call.version > 1 else "paddings")
     given = step.numbers(3) if step.call.has(3) else None
     axes = step.axes(range(rank) if given is None else given, rank)
     half = len(pads) // 2

@@ -118,10 +118,7 @@ def along_one(step: AxisStep) -> Place:
     place = step.data_place()
     rank = len(step.shape(0))
     name = step.call.schema.name
-    if name == "CumSum":
-        (given,) = step.numbers(1) or (0,)
-    else:
-        given = step.call.attribute("axis")
+    given = next(iter(step.numbers(1)), None) if name == "CumSum" else step.call.attribute("axis")
     if not isinstance(given, int):
         raise Blocked("its axis is not known")
     axis = step.axis(given, rank)

@@ -30,11 +30,11 @@ def slice_(step: AxisStep) -> Place | None:
     step.require_shared(1, 2, 3, 4)
     place = step.place(0)
     if place is None:
-        if any(map(step.depends_on_axis, step.numbers(2, "ends") or ())):
+        if any(map(step.depends_on_axis, step.numbers(2, "ends"))):
             raise Blocked("an end follows the axis, but its data does not have it")
         return None
     rank = len(step.shape(0))
-    starts, ends = step.numbers(1, "starts") or (), step.numbers(2, "ends") or ()
+    starts, ends = step.numbers(1, "starts"), step.numbers(2, "ends")
     given = step.numbers(3, "axes") if step.call.has(3) or step.call.version < 10 else None
     steps = step.numbers(4) if step.call.has(4) else (1,) * len(starts)
     axes = step.axes(given or range(len(starts)), rank)

@@ -64,11 +64,9 @@ def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int)
     Raises:
         Blocked: the product sums over the axis, or both factors have it.
     """
-    if len(places) > 1 or (right in places and ranks[right] < 2) or (0 in places and ranks[0] < 2):
-        raise Blocked("it sums along the axis")
-    ((index, place),) = places.items()
-    contracted = ranks[index] - 1 if index == 0 else ranks[index] - 2
-    if place.axis == contracted:
+    (index, place), *others = places.items()
+    contracted = ranks[index] - 1 if index == 0 else max(ranks[index] - 2, 0)
+    if others or place.axis == contracted:
         raise Blocked("it sums along the axis")
     return place._replace(axis=place.axis - (index == right and place.axis > contracted))
 

@@ -136,7 +136,7 @@ def resize(step: AxisStep) -> Place | None:
     """
     step.require_shared(1, 2, 3)
     place = step.place(0)
-    sizes = (step.numbers(3) or ()) if step.call.has(3) else ()
+    sizes = step.numbers(3)
     if place is None:
         if any(map(step.depends_on_axis, sizes)):
             raise Blocked("its sizes follow the axis, but its data does not have it")
