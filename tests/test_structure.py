@@ -132,6 +132,18 @@ def test_numbers_that_exporters_give_to_nodes_may_shift():
     ]
 
 
+def test_other_operators_are_paired_by_all_that_they_read():
+    text = """<ir_version: 10, opset_import: ["": 21]>
+        m (float[2] x) => (float[2] y) {{ a = Abs (x) b = Neg (x) {} }}"""
+    old = text.format("p = Add (x, a) q = Mul (x, b) y = Concat <axis = 0> (p, q)")
+    new = text.format("r = Div (x, b) s = Sub (x, a) y = Gather (r, s)")
+    assert [details[0] for *_, details in found(old, new)] == [
+        "operator: Mul -> Div",
+        "operator: Add -> Sub",
+        "operator: Concat -> Gather",
+    ]
+
+
 BRANCHES = """<ir_version: 10, opset_import: ["": 21]>
     m (bool c, float[2] x) => (float[2] y) {
         k = Abs (x)

@@ -740,6 +740,7 @@ PLAIN = [
       for given, told in (("x, s", "uint8[N]"), ("x, s, z", "uint8[4]"))),
     (21, """(float x, float[] s, int64[n] d) => (uint8[] y) {
         z = Reshape(x, d) y = QuantizeLinear<block_size = 2>(z, s) }""", "uint8"),
+    (13, "(float[3] x, float[1] l, u) => (float[] y) { y = Clip(x, l, u) }", "float[3]"),
     (10, "(float[2,3] x) => (float[?,?] y) { y = Resize(x) }", "float[?, ?]"),
     (9, "(float[2,3] x) => (float[?,?] y) { y = Upsample(x) }", "float[?, ?]"),
     *((18, f"(float[{size}] x) => (float[] y) <float[1] s = {{{scale}}}> {{ y = Resize(x, , s) }}", f"float[{told}]")

@@ -123,6 +123,10 @@ BROKEN = [
      "(float[3] x, float[1] u) => (float[] y) <int64[1,1] i = {3}> { y = ScatterND(x, i, u) }"),
     (6, "C1: B of shape [2, 3] does not fit into [3] from axis -1 on",
      "(float[3] x, float[2,3] s) => (float[] y) { y = Add<broadcast=1>(x, s) }"),
+    *((17, "C4: shape(frame_step) = [2]", f"({signal} x, int64[2] f) => (y) {{ y = STFT(x, f) }}")
+      for signal in ("", "float[]", "float[1,16,1]")),
+    (13, "C1: rank(min) = 1", "(float[3] x, float[2] l, u) => (float[] y) { y = Clip(x, l, u) }"),
+    (13, "C1: rank(max) = 2", "(float[3] x, u, float[1,1] l) => (float[] y) { y = Clip(x, u, l) }"),
     (6, "C1: B of shape [1, 1] does not fit into [3] from axis -1 on",
      "(float[3] x, float[1,1] s) => (float[] y) { y = Add<broadcast=1>(x, s) }"),
     (6, "C1: B of shape [2] does not fit into [2, 3] from axis 2 on",

@@ -107,6 +107,8 @@ def test_a_difference_says_how_many_elements_differ_and_how_far():
         (floats(1j, dtype=np.complex64), floats(1.00001j, dtype=np.complex64), "", 0),
         ([floats(1)], [floats(1 + 2**-22)], "[0] 1.0000002 instead of 1.0", INFINITY),
         ([floats(1)], [floats(1)], "", 0),
+        (floats(1), [floats(1)], "it is seq(tensor(float)), and tensor(float) is expected", INFINITY),
+        ([floats(1)], floats(1), "it is tensor(float), and seq(tensor(float)) is expected", INFINITY),
     ],
 )
 def test_units_of_the_last_digit(expected, actual, reason, steps):

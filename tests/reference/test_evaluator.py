@@ -82,6 +82,11 @@ def test_plain_numbers_and_big_endian_arrays_are_taken():
         assert y.tolist() == [-1, -2, -3]
 
 
+def test_an_optional_input_may_be_left_out():
+    run = evaluator("g (optional(float[2]) x) => (bool y) { y = OptionalHasElement (x) }")
+    assert run.run(None, {})[0].tolist() is False
+
+
 def test_results_belong_to_the_caller():
     run = evaluator(
         "g (float[2, 3] x) => (float[2, 3] y, float[3, 2] t, float[1] c) <float[1] c = {7}> "
@@ -103,6 +108,12 @@ def test_arrays_of_a_resulting_sequence_belong_to_the_caller():
         for array in result:
             array[...] = 0
     assert np.array_equal(feed, X)
+
+
+def test_tensors_of_different_types_in_a_list_are_not_joined():
+    run = evaluator("g (seq(float[3]) s) => (float[N] y) { y = ConcatFromSequence <axis = 0> (s) }")
+    with pytest.raises(RunError, match=r"float64\[3\] and float32\[3\]"):
+        run.run(None, {"s": [X[0], X[1].astype(np.float64)]})
 
 
 def test_initializers_are_defaults_of_inputs_that_may_be_overridden():
@@ -358,6 +369,18 @@ def test_many_values_that_live_at_once_are_counted():
     stopped(f"g (float[1] v0) => (float[N] v30) {{ {adds} }}", "R302", {"v0": X[0, :1]}, max_bytes=1 << 20)
 
 
+def test_values_that_are_made_of_nothing_are_counted_and_results_only_once():
+    draws = "  ".join(f"{name} = RandomNormal <shape = [20000]> ()" for name in "abcdef")
+    stopped(f"g () => (float[N] y) {{ {draws}  y = Sum (a, b, c, d, e, f) }}", "R302", max_bytes=1 << 20)
+    run = evaluator("g (float[N] x) => (float[N] y) { y = Neg (x) }", limits=Limits(max_bytes=1 << 20))
+    assert run.run(None, {"x": np.ones(120_000, np.float32)})[0].shape == (120_000,)
+
+
+def test_sums_of_integers_take_no_doubles():
+    run = evaluator("g (int64[N] x) => (int64[K] y) { y = ReduceSum (x) }", limits=Limits(max_bytes=1 << 20))
+    assert run.run(None, {"x": np.ones(50_000, np.int64)})[0].tolist() == [50_000]
+
+
 def test_sparse_initializers_that_are_huge_together_are_stopped():
     model = graph_of(f"g () => (float[N] y) {{ y = Concat <axis = 0> ({', '.join(f'w{i}' for i in range(8))}) }}")
     for i in range(8):
@@ -402,6 +425,7 @@ def test_a_regular_expression_takes_linear_time():
         ("y = Relu <slope = 1> (x)", "R202", "slope"),
         ("y = Cast (x)", "R202", "'to'"),
         ("y = Relu (x, x)", "R202", "the node has 2 inputs"),
+        ("y = local.Nothing (x)", "R201", "declare it and register a kernel"),
         ("y = Add (x)", "R202", "'B' is missing"),
         ("y = Not (x)", "R202", "tensor(bool)"),
         ("i = Cast <to = 7> (x)  y = Add (x, i)", "R202", "both have the type T"),

@@ -132,6 +132,7 @@ def test_reductions(operator):
     axes = "axes = Constant <value = int64[1] {1}> () "
     differentiated(f"t = Reduce{operator} <keepdims = 0> (a, axes)", [(2, 3, 2)], 20, extra=axes)
     differentiated(f"t = Reduce{operator} (a)", [(2, 3)], 20)
+    differentiated(f"t = Reduce{operator} (a, none)", [(2, 3)], 20, extra="none = Shape <start = 2> (a) ")
     differentiated(f"t = Reduce{operator} <noop_with_empty_axes = 1> (a)", [(2, 3)], 20)
 
 

@@ -47,6 +47,10 @@ LONG = np.array([[2**30 + 1, 0]])
         ("ConvTranspose", [LINE, ONES], {"output_shape": [3]}, [floats([[1, 3, 2]])]),
         ("Resize", [np.array([2**53 + 1]), None, floats(2)], {"mode": "nearest", "antialias": 1},
          [np.array([2**53 + 1] * 2)]),
+        ("Resize", [np.float32(5), None, np.zeros(0, np.float32)], {"mode": "nearest"}, [np.array(5, np.float32)]),
+        ("TopK", [LINE[0], np.array([0])], {"outputs": 2}, [np.zeros((1, 0), np.float32), np.zeros((1, 0), np.int64)]),
+        ("MaxUnpool", [np.zeros((0, 1, 2), np.float32), np.zeros((0, 1, 2), np.int64)], {"kernel_shape": [2]},
+         [np.zeros((0, 1, 3), np.float32)]),
         ("Normalizer", [np.zeros((0, 2), np.float64)], {"domain": ML, "version": 1, "norm": "L1"},
          [np.zeros((0, 2), np.float32)]),
     ],
@@ -63,6 +67,12 @@ def test_targets_of_trees_are_counted_if_their_number_is_not_stated():
     trees["target_ids"] = [0, 1]
     (scores,) = computed("TreeEnsembleRegressor", floats([0.25], [0.75]), domain=ML, version=1, **trees)
     assert np.array_equal(scores, floats([1, 0], [0, 2]))
+
+
+def test_trees_without_votes_give_0():
+    trees = {name: value for name, value in TREES.items() if not name.startswith("target_")}
+    (scores,) = computed("TreeEnsembleRegressor", floats([0.25], [0.75]), domain=ML, version=1, **trees)
+    assert np.array_equal(scores, floats([0], [0]))
 
 
 @pytest.mark.parametrize(("aggregate", "first"), [("MIN", [1, 2]), ("MAX", [1, 2]), ("SUM", [1, 2])])

@@ -44,7 +44,8 @@ def of(operator, version, label, word, *inputs, outputs=1, **attributes):
 
 def computed(operator, version, inputs, outputs, attributes):
     """Return what a node computes where the standard alone says what is right."""
-    domain = ML if operator in ("LinearRegressor", "OneHotEncoder") or operator.startswith(("SVM", "Tree")) else ""
+    of_ml = ("Imputer", "LabelEncoder", "LinearRegressor", "OneHotEncoder", "SVM", "Tree")
+    domain = ML if operator.startswith(of_ml) else ""
     given = {f"x{number}": value for number, value in enumerate(inputs) if value is not None}
     names = [f"x{number}" if value is not None else "" for number, value in enumerate(inputs)]
     arrays = {
@@ -52,13 +53,13 @@ def computed(operator, version, inputs, outputs, attributes):
         for name, value in attributes.items()
         if not (isinstance(value, list) and not value)
     }
-    results = [f"y{number}" for number in range(outputs)]
+    results = [f"y{number}" for number in range(outputs)] if isinstance(outputs, int) else outputs
     node = helper.make_node(operator, names, results, domain=domain, **arrays)
     declared = [
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
         for name, value in given.items()
     ]
-    graph = helper.make_graph([node], "g", declared, [*map(helper.make_empty_tensor_value_info, results)])
+    graph = helper.make_graph([node], "g", declared, [*map(helper.make_empty_tensor_value_info, filter(None, results))])
     imports = [helper.make_opsetid(name, version if name == domain else 21) for name in {"", domain}]
     model = helper.make_model(graph, opset_imports=imports, ir_version=10)
     return ReferenceEvaluator(model, strict=True).run(None, given)
@@ -73,8 +74,13 @@ def nan(count):
     [
         of("Conv", 11, "C2", "window (0, 2)", np.zeros((1, 1, 4, 4), np.float32), np.zeros((1, 1, 0, 2), np.float32)),
         of("Add", 6, "C1", "the shapes are", np.zeros((2, 3, 4)), np.zeros((3, 2)), broadcast=1, axis=1),
+        of("Add", 6, "C1", "[3] and [1, 1]", np.zeros(3), np.zeros((1, 1)), broadcast=1),
+        of("Imputer", 1, "C1", "0 replacements for 2 features", ROWS),
+        of("LabelEncoder", 4, "C4", "default_tensor of 2 elements", np.array([1]), keys_int64s=[1],
+           values_tensor=np.array([5]), default_tensor=np.array([1, 2])),
         of("AffineGrid", 20, "C2", "theta of", np.zeros((2, 2, 3), np.float32), np.array([1, 1, 2, 2])),
         of("Attention", 25, "C10", "beside a cache", HEADS, HEADS, HEADS, None, None, None, np.array([1]), outputs=3),
+        of("Attention", 25, "C10", "", HEADS, HEADS, HEADS, outputs=["y", "", "values"]),
         of("BatchNormalization", 1, "", "with spatial 0", HEADS, *[np.ones(1, np.float32)] * 4, outputs=5,
            spatial=0, consumed_inputs=[0, 0, 0, 1, 1]),
         of("Conv", 22, "C2", "window (0,)", FEATURE, np.zeros((1, 1, 0), np.float32)),
@@ -145,6 +151,23 @@ def test_a_kernel_refuses(operator, version, label, word, inputs, outputs, attri
     (finding,) = caught.value.findings
     assert finding.code == ("R203" if label else "R204")
     assert finding.why.startswith(f"{label}: " if label else "") and word in finding.why
+
+
+@pytest.mark.parametrize(
+    ("edit", "word"),
+    [
+        ("(t) { t = Cast <to = 11> (s) }", "float64[1, 1, 2, 2] for float32[1, 1, 2, 2]"),
+        ("(t) { t = Flatten (s) }", "float32[1, 4] for float32[1, 1, 2, 2]"),
+        ("(t, u) { t = Neg (s)  u = Neg (s) }", "2 outputs for float32[1, 1, 2, 2]"),
+    ],
+)
+def test_a_graph_that_edits_scores_returns_one_tensor_like_them(edit, word):
+    model = parser.parse_model(f"""<ir_version: 10, opset_import: ["": 21, "ai.onnx.preview": 1]>
+        g (float[1,1,2,2] q) => (float[1,1,2,2] y) {{
+        y = ai.onnx.preview.FlexAttention <score_mod = m (s) => {edit}> (q, q, q) }}""")
+    with pytest.raises(RunError) as caught:
+        ReferenceEvaluator(model).run(None, {"q": HEADS})
+    assert caught.value.why.startswith("C5: ") and word in caught.value.why
 
 
 def test_a_cache_is_named_whole_or_not_at_all():

@@ -40,6 +40,7 @@ def demanded(text, version=17, given=None):
         (Demand(0, 5, beyond=6), Demand(0, 3), Demand(0, 3)),
         (Demand(0, 5, is_clamped=True), Demand(0, 3, is_clamped=True), Demand(0, 3, is_clamped=True)),
         (Demand(0, 5, is_clamped=True), Demand(0, 3), Demand(0, 3)),
+        (Demand(0, 5), Demand(0, 3, is_clamped=True), Demand(0, 3)),
         (Demand(0, 5), Demand(fixed=(1, 2)), Demand(fixed=(1, 2))),
         (Demand(0, 5), Demand(choices=(1, 2)), Demand(choices=(1, 2))),
         (Demand(0, 5), Demand(bounds=(1, 2)), Demand(bounds=(1, 2))),
@@ -157,6 +158,8 @@ def test_an_operator_demands_what_suits_it(text, name, demand):
         ("(float[4] x, float[4] m) => (float[A] y) { s = Add (x, m) y = Abs (s) }", 17, "m"),
         ("(float[A, 3] x, int64[A] s) => (float[B, C] y) { n = Shape (x) y = Cast <to = 1> (n) }", 17, "x"),
         ("(float[4] x) => (float[A] y) { y = Cast <to = 1> (x) }", 17, "x"),
+        ("(float[4] x) => (float[A] y) { y = Cast <saturate = 9, to = 1> (x) }", 19, "x"),
+        ("(float[1] x, int64[0] s) => (float y) { y = Reshape (x, s) }", 17, "s"),
         ('(float[4] x) => (float[A] y) { y = f.Sqrt (x) } <domain: "f", opset_import: ["": 17]> '
          "Sqrt (a) => (b) { b = Abs (a) }", 17, "x"),
         ('(float[4] x) => (float[A] y) { y = Sqrt (x) } <domain: "", opset_import: ["": 17]> '
@@ -393,6 +396,8 @@ def test_tuples_of_indices_are_within_bounds(distinct):
         assert {*tuples} <= {(row, column) for row in (1, 2, 3) for column in (1, 2)}
         if distinct and len(tuples) <= 6:
             assert len({*tuples}) == len(tuples)
+    if not distinct:
+        assert len({*map(tuple, drawn(demand, "int64", [6, 2]).tolist())}) < 6
     many = drawn(demand, "int64", [600, 2])
     assert (many.min(axis=0).tolist(), many.max(axis=0).tolist()) == ([1, 1], [3, 2])
 

@@ -128,6 +128,8 @@ def test_a_declared_name_is_just_that_and_others_have_the_prefix_of_their_role(t
         found = read(tmp_path / f"v.{form}", *inputs)
         assert same([found["x"], found["input/y"]], [X, X + 2]) and [*found] == ["x", "input/y", "z"]
         assert same(read(tmp_path / f"v.{form}", role="output")["x"], X + 1)
+    np.savez(tmp_path / "w.npz", **{"output/y": X})
+    assert same(read(tmp_path / "w.npz", ValueInfo("output/y", "tensor(float)", None)), {"output/y": X})
     np.savez(tmp_path / "v.npz", **{"input/x": X, "x": X})
     (tmp_path / "v.json").write_text('{"input/x": [1], "x": [1]}')
     for form in ("npz", "json"):
@@ -240,6 +242,7 @@ def test_entries_are_counted_at_every_depth(monkeypatch):
     }.items():
         with pytest.raises(ValueError, match="more than 3 entries") if "map" in kind else nullcontext():
             assert literals.value_of(literals.parse(data), kind) is not None
+    assert len(literals.value_of({"1": 1, "2": 2, "3": 3, "4": 4}, "map(int64, float)")) == 4
     for kind in ("optional(seq(tensor(float)))", "seq(optional(tensor(float)))"):
         with pytest.raises(ValueError, match="more than 3 entries"):
             literals.value_of([1, 2, 3, 4], kind)
@@ -257,6 +260,7 @@ def test_a_folder_with_values_of_another_run_is_not_mixed_up(tmp_path):
     with pytest.raises(UsageError, match="exists already") as caught:
         write_values(f"{tmp_path}/d", {"output": {"x": X, "y": X}}, {"output": declared}, False)
     assert [each.code for each in caught.value.findings] == ["U102", "U102"]
+    (tmp_path / "d" / "notes.txt").write_text("not of a run")
     write_values(f"{tmp_path}/d", {"output": {"x": X + 1, "y": X}}, {"output": declared}, True)
     assert same(read(tmp_path / "d", *declared, role="output")["x"], X + 1)
     with pytest.raises(UsageError, match=r"output_1\.pb of another run"):
@@ -274,6 +278,7 @@ def test_a_folder_holds_values_by_the_places_of_their_names(tmp_path):
     [
         ([X], "holds tensors alone"),
         (X.astype(DTYPES[16]), "loses that type"),
+        (X.astype(DTYPES[19]), "loses that type"),
         (np.array(["a\0"], object), "text that a .npz file changes"),
         (np.array([b"\xff"], object), "text that a .npz file changes"),
         (np.array(["a" * 100_000, *["b"] * 1000], object), "the space of the longest"),

@@ -858,6 +858,23 @@ def test_a_constant_that_becomes_an_initializer_and_an_input_keeps_its_name():
     assert [[*node.input] for node in after.node] == [["x", "s"]]
 
 
+@pytest.mark.parametrize(("ir_version", "inside"), [(3, []), (4, ["s"]), (8, ["s"])])
+def test_a_constant_of_a_branch_becomes_an_initializer_of_the_branch_where_it_need_not_be_an_input(ir_version, inside):
+    model = opset.parse_model(f"""<ir_version: {ir_version}, opset_import: ["": 9]>
+    g (float[6] x, bool c) => (float[2, 3] y) {{
+        y = If (c) <then_branch = t () => (float[2, 3] a) {{
+                        s = Constant <value = int64[2] {{2, 3}}> ()  a = Reshape (x, s) }},
+                    else_branch = e () => (float[2, 3] b) {{ b = Neg (x) }}> }}""")
+    after = opset.convert(model, 8).graph
+    branch = after.node[0].attribute[0].g
+    assert [each.name for each in branch.initializer] == inside
+    assert [each.name for each in after.initializer] == [each.name for each in after.input[2:]]
+    assert len(after.initializer) == 1 - len(inside)
+    assert [node.op_type for node in branch.node] == ([] if inside else ["Identity"]) + ["Reshape"]
+    read = branch.node[0].input[-1]
+    assert [read] == [each.name for each in (*branch.initializer, *after.initializer)]
+
+
 def test_a_number_of_groups_that_is_the_number_of_a_type_stays_where_types_become_wider():
     graph = "g (%s[1, 16, 3, 3] x, %s[16, 1, 3, 3] w) => (%s[1, 16, 1, 1] y) { y = Conv <group = 16> (x, w) }"
     for element in ("float", "bfloat16"):  # which has the number 16

@@ -410,6 +410,7 @@ versions:
         ("a: {type: int, default: 2, doc: a}", "a: null", "a: {added: int, renamed: z}", {}, {}),
         ("a: {type: int, default: 2, doc: a}", "a: {default: 1}", "z: {renamed: a}, a: {default: [1, 2]}",
          {"a": 1}, {"a": 2}),
+        ("a: {type: int, doc: a}", "a: {type: string}", "a: {type: [string, int]}", {}, {}),
     ],
 )  # fmt: skip
 def test_what_an_absent_attribute_means_is_stated_though_nothing_else_changes(tmp_path, newer, older, change, up, down):
@@ -426,6 +427,19 @@ def test_what_an_absent_attribute_means_is_stated_though_nothing_else_changes(tm
             continue
         (node,) = opset.convert(model, {"com.acme": 3 - version}, schemas=[tmp_path]).graph.node
         assert {each.name: each.i for each in node.attribute} == expected
+
+
+def test_an_absent_attribute_that_is_required_with_another_type_has_no_equal(tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    text = ALONE.replace("CHANGE", "a: {type: [string, int], required: [false, true]}")
+    text = text.replace("NEWER", "a: {type: int, required: true, doc: a}")
+    text = text.replace("OLDER", "a: {type: string, required: null}")
+    (tmp_path / "com.acme" / "Alone.yaml").write_text(text)
+    model = scale(1)
+    model.graph.node[0].op_type = "Alone"
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(model, {"com.acme": 2}, schemas=[tmp_path])
+    assert (caught.value.code, caught.value.why) == ("C204", "the attribute 'a' has no equal at version 2")
 
 
 @pytest.mark.parametrize(

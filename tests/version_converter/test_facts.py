@@ -290,7 +290,7 @@ def test_of_a_value_that_nothing_defines_nothing_is_known():
     assert [facts.is_constant(name) for name in ("nowhere", "x", "z", "y", "c", "d", "w")] == [False] * 4 + [
         True, False, True
     ]  # fmt: skip
-    assert [facts.shape("nowhere"), facts.element("nowhere")] == [None] * 2
+    assert [facts.shape("nowhere"), facts.element("nowhere"), facts.stated_type("nowhere")] == [None] * 3
     assert facts.kept_axes("x", "nowhere") == facts.kept_axes("nowhere", "x") == set()
     assert [facts.kept_axes("x", "z"), facts.kept_axes("z", "z"), facts.kept_axes("x", "u")] == [{0}, {0, 1}, set()]
     assert [facts.initializer(name) is not None for name in ("w", "x", "c")] == [True, False, False]

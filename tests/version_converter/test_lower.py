@@ -472,6 +472,19 @@ def test_a_lowering_may_make_an_operator_of_its_own_domain(own):
     assert operators(opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])) == {"Half"}
 
 
+@pytest.mark.parametrize("stated", ["", "  deprecated: true\n  replacement: Scale\n"])
+def test_a_copy_under_another_name_needs_an_operator_that_is_in_force(own, stated):
+    text = SCALE.replace("Scale", "Half").replace("since: 2\n", f"since: 1\n{stated}")
+    (own / "com.example" / "Half.yaml").write_text(text)
+    lower("Scale", since=2, domain="com.example")(lambda op, node: op.copy(node, op_type="Half"))
+    if not stated:
+        assert operators(opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])) == {"Half"}
+        return
+    with pytest.raises(ConversionError, match="it needs Half, which does not exist at version 1") as caught:
+        opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])
+    assert caught.value.code == "C201"
+
+
 def two_outputs():
     graph = branch("x")
     graph.output.add().CopyFrom(graph.output[0])
@@ -486,7 +499,7 @@ def two_outputs():
         (lambda op, node: op.Loop(op.const(1), op.const(1, "bool"), domain="", body=branch("x")), 10,
          "the body does not have the inputs and outputs of a loop"),
         (lambda op, node: op.Scan(node.input(0), domain="", body=branch("x"), num_scan_inputs=1), 8,
-         "'num_scan_inputs', the body and the inputs and outputs do not fit"),
+         "the body has 0 inputs, and the node gives it 1"),
     ],
 )  # fmt: skip
 def test_graphs_of_what_a_lowering_makes_have_to_fit_its_node(own, adapter, to, why):

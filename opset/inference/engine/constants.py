@@ -86,8 +86,10 @@ class ConstantElements:
             name: the name of the value, "" for an input that is left out.
             type_: its type, None if unknown.
         """
-        count = small_element_count(type_.shape) if name and type_ is not None else None
-        if count is None or type_ is None or not can_follow_elements():
+        if not name or type_ is None:
+            return None
+        count = small_element_count(type_.shape)
+        if count is None or not can_follow_elements():
             return None
         if not scope.is_followed(name) and (type_.element not in _PASSED or count > MAX_PASSED):
             return None

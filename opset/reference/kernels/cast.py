@@ -75,7 +75,7 @@ def as_type(x: Array, dtype: np.dtype[Any], saturate: int, round_mode: str, cont
 
 def _format_numbers(x: Array, context: KernelContext) -> Array:
     """Return each number in plain digits, the fewest that identify it in its type; bool as 1 and 0."""
-    if x.dtype in NARROW_INTS or x.dtype.kind == "b":
+    if x.dtype.kind == "b":
         x = x.astype(np.int8)
     elif x.dtype in NARROW_FLOATS:
         x = x.astype(np.float32)

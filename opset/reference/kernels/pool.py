@@ -107,14 +107,14 @@ def lp_pool_1(
     auto_pad: str,
     ceil_mode: int = 0,
     dilations: Ints = None,
-    kernel_shape: Ints,
+    kernel_shape: Sequence[int],
     p: float,
     pads: Ints,
     strides: Ints,
     context: KernelContext,
 ) -> Array:
     """Return the p-norm of each window. Version 1 leaves the meaning of an absent `kernel_shape` open."""
-    windows = windows_over(x.shape, kernel_shape or (), strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
+    windows = windows_over(x.shape, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode=ceil_mode)
     return _root(reduce_windows(np.add, _powers(x, p), windows, 0, context), p)
 
 

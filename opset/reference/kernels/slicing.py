@@ -88,8 +88,6 @@ def _bound_slice(start: int, end: int, step: int, size: int) -> slice:
     if step > 0:
         return slice(min(max(start, 0), size), min(max(end, 0), size), step)
     start, end = min(max(start, 0), size - 1), min(max(end, -1), size - 1)
-    if end >= start or not size:
-        return slice(0, 0)
     return slice(start, end if end >= 0 else None, step)
 
 
