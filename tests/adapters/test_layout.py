@@ -142,7 +142,8 @@ def test_expand_by_tile(check, shape, wanted):
     expand = node("Expand", ["x", "s"], ["y"])
     check(expand, 8, 7, {"x": x}, {"s": ints(*wanted)})
     open_last = [*shape[:-1], "c"][: len(shape)]
-    for shapes in ({"x": ["a", "b", "c"][: len(shape)]}, {"x": open_last}, {"s": [None]}, {"x": None, "s": [None]}):
+    unknown = ({"s": [None]}, {"s": None}, {"x": None}, {"x": None, "s": [None]})
+    for shapes in ({"x": ["a", "b", "c"][: len(shape)]}, {"x": open_last}, *unknown):
         check(expand, 8, 7, {"x": x, "s": ints(*wanted)}, shapes=shapes)
 
 
@@ -157,6 +158,9 @@ def test_sequences_are_gathered_backwards(check, time, to):
 
 
 REFUSED = [
+    *((5, 6, "C103", "is no single whole number",
+       f"(float[2] x) => (float[] y) <float{counts}, float a = {{0}}> {{ y = Tile(x, n, a) }}")
+      for counts in ("[2] n = {1, 2}", "[0] n = {}", " n = {-1}", " n = {1.5}")),
     (11, 10, "C204", "channels is too long",
      '(float[1,65540,2,2] x) => (float[] y) { y = DepthToSpace<blocksize=2, mode="CRD">(x) }'),
     (6, 5, "C204", "the count 2049",

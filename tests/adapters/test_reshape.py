@@ -112,6 +112,22 @@ def test_a_zero_in_a_shape_that_means_itself(check, x, shape):
     check(reshape, 14, 11, {"x": x, "s": ints(*shape)}, shapes={**shapes, "s": ["K"]})
 
 
+@pytest.mark.parametrize("stated", [(0, 3), ("a", "b"), None])
+def test_a_zero_in_a_shape_of_a_run_means_itself(check, stated):
+    made = node("Reshape", ["x", "s"], ["y"], allowzero=1)
+    feeds = {"x": np.zeros((0, 3), np.float32), "s": np.array([2, 0])}
+    check(made, 14, 13, feeds, shapes={"x": stated}, expect=[np.zeros((2, 0), np.float32)])
+
+
+def test_squeeze_of_all_axes_stays(check):
+    for shape in ((1, 3), None):
+        for version, to in ((11, 10), (13, 12)):
+            squeeze, x = node("Squeeze", ["x"], ["y"]), np.float32([[1, 2, 3]])
+            check(squeeze, version, to, {"x": x}, shapes={"x": shape}, operators=["Squeeze"])
+    last = node("Squeeze", ["x"], ["y"], axes=[-1])
+    check(last, 11, 10, {"x": np.zeros((2, 1), np.float32)}, operators=["Squeeze"])
+
+
 def test_reshape_keeps_what_a_zero_always_meant(check, refused):
     check(node("Reshape", ["x", "s"], ["y"], allowzero=0), 14, 13, {"x": X}, {"s": ints(0, -1)}, operators=["Reshape"])
     known = node("Reshape", ["x", "s"], ["y"], allowzero=1)

@@ -128,6 +128,7 @@ def test_elements_and_attributes(tmp_path):
     assert broken(tmp_path, text, (1, 1), None, (2,), elements={2: [-2, 1]}, attributes={"kernel": (1, 3)}) == ""
     assert broken(tmp_path, text, (1, 1), None, (2,), elements={2: [0, 2]}) == "C1: K 2"
     assert broken(tmp_path, text, None, None, (2,), elements={2: [9]}) == ""
+    assert broken(tmp_path, text, (1, 1), None, (2,)) == ""
     assert broken(tmp_path, text, (1, 1), attributes={"kernel": (1, 2)}) == "C1: kernel 2"
     text = "C1: {rank: {X: 1}, where: {K: true}}"
     assert broken(tmp_path, text, (), None, (), elements={2: [True]}) == "C1: rank(X) = 0"
@@ -207,6 +208,12 @@ def test_what_is_bound_is_what_certainly_fits(tmp_path):
     assert (found.sizes, found.completed_shapes()) == ({"n": 7}, [(7, 2)])
     found = match(tmp_path, 'C1: {shape: {X: "(n, 2) or (n)"}}', (N, M), algebra=SIZES)
     assert (found.sizes, found.completed_shapes()) == ({"n": N}, [(N, 2)])
+    found = match(tmp_path, 'C1: {shape: {X: "(n) or (2)"}}', (N,), algebra=SIZES)
+    assert (found.sizes, found.completed_shapes()) == ({"n": N}, [(N,)])
+    found = match(tmp_path, 'C1: {shape: {X: "(N, ...D)", W: "(2, ...D, N)"}}', (7, M, 3), None, algebra=SIZES)
+    assert found.completed_shapes() == [(7, M, 3), (2, M, 3, 7)]
+    found = match(tmp_path, 'C1: {shape: {X: "(2, ...D)", W: "(...D)"}}', None, None, algebra=SIZES)
+    assert found.completed_shapes() == [None, None]
     assert match(tmp_path, 'C1: {shape: {X: "(n, 2) or (n)"}}', None, algebra=SIZES).completed_shapes() == [None]
     assert match(tmp_path, 'C1: {shape: {X: "(n, 2)"}}', None, algebra=SIZES).completed_shapes() == [(None, 2)]
     found = match(tmp_path, 'C1: {shape: {X: "(N, ...D, C)", W: "(...D)"}}', (1, M, 3, 4), (2, N), algebra=SIZES)
@@ -306,6 +313,12 @@ def test_symbolic_sizes_complete_each_other(tmp_path):
         ("[{where: {mode: b}, rank: {X: 1}}, {rank: {X: 2}}]", "rank(X) = 1, if mode = b; rank(X) = 2"),
         ("{rank: {X: 1}, text: X is a vector}", "X is a vector"),
         ("{given: {W: true, kernel: false}}", "W is given, and kernel is left out"),
+        (
+            "{given: {W: K, kernel: K, Z: true, X: true}}",
+            "W and kernel are given if and only if K is, and Z and X are given",
+        ),
+        ("{size: {X: 2 * group, W: 3, K: 3}}", "size(X) = 2 * group, and W and K have 3 elements each"),
+        ("{values: {group: 0, kernel: 0}}", "group = 0, and each of kernel = 0"),
         ("{values: {K: true, W: 1 or 2}}", "each of K = true, and each of W is 1 or 2"),
         ("{distinct: {K: rank(X)}}", "K names no dimension twice"),
         ("{given: {W: K}}", "W is given if and only if K is"),

@@ -6,11 +6,11 @@ import pytest
 
 from opset.opsets.registry import get_schema
 from opset.schemas.constraints import signature
-from opset.schemas.constraints.evaluation import compare, evaluate
+from opset.schemas.constraints.evaluation import compare, decide, evaluate
 from opset.schemas.constraints.grammar import parse_range, terms_of
 from opset.schemas.constraints.signature import declared_text
 from opset.schemas.constraints.violation import Violation
-from opset.schemas.model import Attribute, OpSchema, Parameter
+from opset.schemas.model import TYPES, Attribute, OpSchema, Parameter
 
 FLOAT, INT64 = "tensor(float)", "tensor(int64)"
 ADD = get_schema("Add", 14)
@@ -49,6 +49,10 @@ def schema_of(*attributes, types=None):
         (ADD, {"inputs": [FLOAT, ""]}, [signature.MISSING_INPUT]),
         (ADD, {"inputs": [None, None]}, []),
         (ADD, {"outputs": []}, [signature.OUTPUT_COUNT]),
+        (ADD, {"outputs": [""]}, []),
+        (replace(ADD, unknown=TYPES), {"inputs": [FLOAT, ""]}, []),
+        (replace(ADD, unknown=TYPES), {"inputs": ["tensor(string)", FLOAT]}, [signature.INPUT_TYPE]),
+        (replace(ADD, unknown=TYPES, types={"T": ()}), {"inputs": [FLOAT, INT64]}, []),
         (ADD, {"inputs": [FLOAT, "tensor(string)"]}, [signature.INPUT_TYPE]),
         (ADD, {"inputs": [FLOAT, INT64]}, [signature.TIED_TYPES]),
         (ADD, {"inputs": [FLOAT, None], "outputs": [INT64]}, [signature.TIED_TYPES]),
@@ -64,6 +68,7 @@ def schema_of(*attributes, types=None):
         (CONCAT, {"attributes": {}}, [signature.MISSING_ATTRIBUTE]),
         (CONCAT, {"attributes": {"axis": "float"}}, [signature.ATTRIBUTE_TYPE]),
         (CONCAT, {"attributes": {"axis": None}}, []),
+        (CONCAT, {"attributes": {"axis": "int"}}, []),
         (get_schema("Loop", 13), {"inputs": [INT64, "tensor(bool)", FLOAT, INT64]}, []),  # heterogeneous
     ],
 )
@@ -77,6 +82,7 @@ def test_a_value_may_stand_for_an_optional_beside_an_optional():
     assert kinds(schema, inputs=types) == [signature.TIED_TYPES]
     assert kinds(schema, inputs=types, bare_optionals=True) == []
     assert kinds(ADD, inputs=types, bare_optionals=True) == [signature.INPUT_TYPE]
+    assert kinds(ADD, inputs=[FLOAT, INT64], bare_optionals=True) == [signature.TIED_TYPES]
 
 
 def test_another_version_that_a_node_fits():
@@ -155,6 +161,9 @@ def test_a_misfit_of_a_value_has_its_constraint_and_the_facts():
     assert (misfit.constraint, misfit.detail) == ("C1", "axis -3, rank 2")
     (misfit,) = misfits(TWO, values={"to": 99})
     assert (misfit.constraint, misfit.detail) == ("", "to 99")
+    for value, detail in ((9, "to 9 (bool)"), (9.0, "to 9.0"), ({}, "to {}"), ("BOOL", "to 'BOOL'")):
+        (misfit,) = misfits(TWO, values={"to": value})
+        assert misfit.detail == detail
 
 
 def test_values_of_choices_and_types_as_words():
@@ -228,6 +237,35 @@ def test_an_axis_is_not_checked_where_the_rank_is_not_known():
     assert misfit.constraint == "C1"
     (misfit,) = misfits(schema, values={"a": 2}, ranks=[2])
     assert (misfit.why, misfit.detail) == ("it has to be 0 <= x < rank", "a 2, rank 2")
+
+
+@pytest.mark.parametrize(
+    ("results", "any_of", "all_of"),
+    [
+        ([], False, True), ([True], True, True), ([False], False, False), ([None], None, None),
+        ([None, False], None, False), ([False, None], None, False), ([None, True], True, None),
+        ([True, None], True, None), ([None, None], None, None), ([True, False], True, False),
+    ],
+)  # fmt: skip
+def test_what_is_undecided_may_be_either(results, any_of, all_of):
+    assert (decide(results, True), decide(results, False)) == (any_of, all_of)
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "equal"),
+    [
+        ("a", "a", True),
+        ("a", "b", False),
+        (None, "a", None),
+        ("a", None, None),
+        (1, "a", None),
+        ("a", 1, None),
+        (1, 1, True),
+    ],
+)
+def test_text_is_compared_with_text(value, bound, equal):
+    assert compare("=", value, bound) is equal
+    assert compare("!=", value, bound) is (None if equal is None else not equal)
 
 
 def test_only_declarations_that_name_a_constraint_are_enforced():

@@ -57,7 +57,7 @@ def _with_front_axes(op: Builder, node: Node, extra_rank: int) -> Result:
 @down("Squeeze", since=13)
 def squeeze_13_down(op: Builder, node: Node) -> Result:
     """Reshape to the sizes of all other dimensions if the axes are computed at run time."""
-    if not node.input(1) or node.constant(1) is not None:
+    if node.constant(1) is not None:
         return None
     count = vector_length(node, 1)
     rank = node.rank(0)

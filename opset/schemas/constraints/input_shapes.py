@@ -191,7 +191,7 @@ class Match:
         There are several for a variadic input, and none if the node has fewer inputs. A `position` of -1 stands for a
         subject that is no input; then the result is (-1,).
         """
-        if position < 0 or position != self.plan.variadic:
+        if position != self.plan.variadic:
             return (position,) if position < len(self.shapes) else ()
         return range(position, len(self.shapes))
 
@@ -368,8 +368,7 @@ class Match:
 
     def _pattern_text(self, pattern: Pattern) -> str:
         """Return a pattern as text for a message; known sizes replace their names: "[2, C]"."""
-        run = self.runs.get(pattern.run or "")
-        middle = [] if pattern.run is None else [f"...{pattern.run}"] if run is None else [*run]
+        middle = [] if pattern.run is None else [*self.runs.get(pattern.run, [f"...{pattern.run}"])]
         before, after = ([self._entry_text(entry) for entry in entries] for entries in (pattern.before, pattern.after))
         return _shape_text([*before, *middle, *after])
 
@@ -460,7 +459,7 @@ def _length(value: Any) -> int | None:
 
 def _merge_sizes(left: Any, right: Any) -> Any:
     """Return the more precise one of two sizes that are equal: a number, else a symbolic size, else None (unknown)."""
-    return left if right is None or (left is not None and not isinstance(right, int)) else right
+    return left if left is not None and not isinstance(right, int) else right
 
 
 def _shape_text(sizes: Iterable[Any]) -> str:

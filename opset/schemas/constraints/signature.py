@@ -104,7 +104,7 @@ def type_misfits(
             if not type_ or (index >= len(formals) and formal.option != VARIADIC):
                 continue
             allowed = schema.allowed_types(formal)
-            if schema.unknown and not allowed:
+            if not allowed:
                 continue
             if type_ not in allowed and not (bare_optionals and f"optional({type_})" in allowed):
                 verb = "takes" if word == "input" else "has"
@@ -112,9 +112,7 @@ def type_misfits(
                 why = f"{_version_name(schema)} {verb} {', '.join(allowed)}"
                 yield Misfit(kind, f"the {word} '{formal.name}' cannot be {safe_text(type_)}", why, formal.name)
                 continue
-            if not formal.homogeneous or formal.type not in schema.types:
-                continue
-            if bare_optionals and any("optional" in each for each in allowed):
+            if not formal.homogeneous or (bare_optionals and any("optional" in each for each in allowed)):
                 continue
             number = index - len(formals) + 2 if formal.option == VARIADIC else 0
             other, first = bound.setdefault(formal.type, (f"value {number}" if number else f"'{formal.name}'", type_))

@@ -71,7 +71,7 @@ def check_graphs(
         _check_bodies("C3", words, graphs, passed, max(passed - 2, outputs) + 1, outputs + 1 if strict else None)
     elif op_type == "SequenceMap":
         _check_bodies("C2", f"{inputs} inputs", graphs, passed, outputs, exact)
-    elif op_type == "Scan" and scans is not None:
+    elif scans is not None:  # it is a Scan
         states, words = passed - scans, f"{passed} inputs, {scans} of them scanned"
         if scans < 1 or states < 0:
             raise Violation("C1", words)

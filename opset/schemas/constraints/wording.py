@@ -72,13 +72,8 @@ def _phrases_of_kind(kind: str, members: Sequence[Condition], single: Collection
             forms.setdefault(condition.form, []).append(condition.subject)
     for form, names in forms.items():
         several, all_names = len(names) > 1, _join_phrases(names)
-        be = "are" if several else "is"
-        if kind == GIVEN and form in ("true", "false"):
-            yield f"{all_names} {be} {'given' if form == 'true' else 'left out'}"
-        elif kind == GIVEN and form.startswith("not "):
-            yield from (f"either {name} or {form[4:]} is given" for name in names)
-        elif kind == GIVEN:
-            yield f"{all_names} {be} given if and only if {form} is"
+        if kind == GIVEN:
+            yield from _given_phrases(form, names)
         elif kind == SHAPE:
             equal = " = ".join(f"shape({name})" for name in names)
             yield f"{equal} is {form}" if ") or (" in form else f"{equal} = {form}"
@@ -96,6 +91,17 @@ def _phrases_of_kind(kind: str, members: Sequence[Condition], single: Collection
                 subject = f"each of {name}" if kind == VALUES and name not in single else name
                 subject = f"{kind}({name})" if kind in (RANK, SIZE) else subject
                 yield _condition_text(parse_condition(form), subject)
+
+
+def _given_phrases(form: str, names: Sequence[str]) -> Iterator[str]:
+    """Yield phrases that say when all of `names` are given; `form` is "true", "false", another name, or "not NAME"."""
+    are = f"{_join_phrases(names)} {'are' if len(names) > 1 else 'is'}"
+    if form in ("true", "false"):
+        yield f"{are} {'given' if form == 'true' else 'left out'}"
+    elif form.startswith("not "):
+        yield from (f"either {name} or {form[4:]} is given" for name in names)
+    else:
+        yield f"{are} given if and only if {form} is"
 
 
 def _condition_text(condition: Expression, subject: str) -> str:
