@@ -321,6 +321,21 @@ def test_pipes_and_devices_are_written_to(model, tmp_path):
     assert (tmp_path / "redirected").read_bytes() == b"before " + data
 
 
+@pytest.mark.parametrize("folder", ["/dev/fd", "/proc/self/fd", "/dev/../dev/fd"])
+def test_a_descriptor_is_written_to(model, tmp_path, folder):
+    with (tmp_path / "out").open("wb") as file:
+        file.write(b"before ")
+        file.flush()
+        model.save(f"{folder}/{file.fileno()}")
+        file.write(b" after")
+    assert (tmp_path / "out").read_bytes() == b"before " + (tmp_path / "in.onnx").read_bytes() + b" after"
+
+
+def test_the_stream_of_errors_is_written_to(model, tmp_path, capfdbinary):
+    model.save("/dev/stderr")
+    assert tuple(capfdbinary.readouterr()) == (b"", (tmp_path / "in.onnx").read_bytes())
+
+
 class Narrow(io.RawIOBase):
     """A stream that takes a few bytes at a time."""
 
