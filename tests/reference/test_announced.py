@@ -95,6 +95,7 @@ ROWS = [
     ("Unique", 11, (full(5, 3),), {"axis": 0}, 4, [720, 24]),
     ("ReverseSequence", 10, (full(5, 3, 2), ints(1, 2, 3)), {}, 1, [360]),
     ("Concat", 13, (full(2, 3), full(5, 3), full(1, 3)), {"axis": 0}, 1, [192]),
+    ("ConcatFromSequence", 11, ([full(2, 3), full(5, 3)],), {"axis": 0}, 1, [168]),
     ("Tile", 13, (full(2, 3), ints(3, 5)), {}, 1, [720]),
     ("Expand", 13, (full(3, 1), ints(2, 3, 5)), {}, 1, [240]),
     ("Conv", 22, (full(2, 4, 7, 5), full(6, 2, 3, 2)), {"group": 2}, 1, [1920, 7680]),
