@@ -512,6 +512,24 @@ def test_what_a_killed_process_left_is_removed_unless_somebody_writes(tmp_path):
     assert sorted(os.listdir(tmp_path / "busy")) == sorted([".opset-0123456789abcdef.tmp", *stay])
 
 
+@pytest.mark.parametrize("whose", ["nobody's", "another's"])
+def test_what_another_process_left_or_removes_is_let_be(model, tmp_path, monkeypatch, whose):
+    name = ".opset-0123456789abcdef.tmp"
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / name).write_bytes(b"left")
+    status, user = files.OpenFolder.status, os.geteuid() + (whose == "another's")
+
+    def late_status(folder, entry):
+        if entry == name and whose == "nobody's":
+            os.unlink(tmp_path / "folder" / name)  # as another process does meanwhile
+        return status(folder, entry)
+
+    monkeypatch.setattr(files.OpenFolder, "status", late_status)
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    model.save(tmp_path / "folder" / "m.onnx")
+    assert sorted(os.listdir(tmp_path / "folder")) == [name] * (whose == "another's") + ["m.onnx"]
+
+
 def test_a_folder_that_is_written_to_is_locked_for_all(tmp_path):
     """Others may write as well, and nobody removes files."""
     folder = files.OpenFolder(str(tmp_path))
