@@ -55,6 +55,7 @@ def test_versions_at_the_end_of_a_file_and_with_deeper_keys():
     [
         ("- {since: 1, doc: b}", "3:3"),
         ("- {since: 1,\n  doc: b}", "3:3"),
+        ("- {\n  since: 1,\n  doc: b}", "3:3"),
         ("- since: 1\n  doc: b\n- {since: 2}", "5:3"),
         ("-\n  since: 1", "4:3"),
         ("- ? since\n  : 1", "3:3"),
