@@ -77,6 +77,8 @@ def test_versions_that_cannot_be_edited_by_lines(versions, place):
     ("text", "lines", "end"),
     [
         ("a\nb\n", ["a\n", "b\n"], "\n"),
+        ("a", ["a"], "\n"),
+        ("a\r\nb\n", ["a\r\n", "b\n"], "\r\n"),
         ("a\r\n\r\nb", ["a\r\n", "\r\n", "b"], "\r\n"),
         ("a\rb", ["a\r", "b"], "\r"),
         ("a\u2028b\x85c", ["a\u2028", "b\x85", "c"], "\u2028"),
