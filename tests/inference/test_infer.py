@@ -348,6 +348,12 @@ def test_a_stated_shape_of_more_sizes_than_numpy_has_is_unknown(node, codes):
     assert shown(found, "y") == ("float[N, 3]" if codes else "float")
 
 
+def test_a_stated_shape_of_as_many_sizes_as_are_compared_agrees_with_the_same_shape():
+    shape = [1] * MAX_RANK
+    found = infer(model(f"y = Reshape <shape = {shape}> (x)", f"main (float[1] x) => (float{shape} y)", opset=1))
+    assert not found.findings and found.type("y").shape == tuple(shape)
+
+
 @pytest.mark.parametrize(("most", "known"), [(MAX_RANK, True), (MAX_RANK + 1, False)])
 def test_shapes_of_more_sizes_than_numpy_has_are_not_followed(most, known):
     for node, opset in (

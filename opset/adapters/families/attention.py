@@ -245,7 +245,7 @@ def attention_lowered(op: Builder, node: Node) -> Result:
     y = cast(op, op.MatMul(cast(op, weights, wide, value_wide), values), value_wide, element)
     if flat:
         y = _join_heads(op, node, op.Transpose(y, perm=TURNED), VALUE, ("q_num_heads", "kv_num_heads"))
-    return y, *(value if node.output(index) else "" for index, value in enumerate(present, 1)), stage
+    return y, *present, stage
 
 
 LOWEST = {"float": -3.4028234663852886e38, "double": -1.7976931348623157e308}

@@ -28,7 +28,7 @@ from opset.inference.engine.sizes import Sizes
 from opset.inference.limits import MAX_BOUND
 from opset.model import load
 from opset.model import proto as pb
-from opset.model.graph.index import FreshNames, bodies
+from opset.model.graph.index import FreshNames, bodies, index_model
 from opset.model.graph.walking import subgraphs
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, Schemas, registry_with
@@ -435,7 +435,8 @@ def _check_resized(engine: Engine, resized: Model, registry: Registry, axes: Seq
         axes: the resized axes, for the message.
         size: their new size, for the message.
     """
-    again = Engine(resized, registry, {}, default_budget(resized.proto.ByteSize(), Limits()))
+    index = index_model(resized.proto, registry.domains)
+    again = Engine(resized, registry, {}, default_budget(resized.proto.ByteSize(), Limits()), index=index)
     again.run()
     old = dict(_faults_of(engine))
     for place, why in _faults_of(again):

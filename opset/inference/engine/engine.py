@@ -24,7 +24,7 @@ from opset.inference.engine.scopes import Scope
 from opset.inference.engine.sizes import Sizes
 from opset.inference.engine.stated import StatedTypes
 from opset.inference.engine.subgraphs import SubgraphInference
-from opset.model.graph.index import ModelIndex, index_model
+from opset.model.graph.index import ModelIndex
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
@@ -51,13 +51,13 @@ class Engine:
         dims: Mapping[str, int],
         budget: Budget,
         *,
+        index: ModelIndex,
         data_prop: bool = True,
         check_type: bool = False,
         use_stated: bool = True,
         cautious: bool = False,
         limited: bool = False,
         strict: bool = False,
-        index: ModelIndex | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         """Prepare the inference of a model; nothing is inferred before `run`.
@@ -67,6 +67,7 @@ class Engine:
             registry: the operators.
             dims: numbers for dimension variables, by name.
             budget: the steps and bytes that the inference may take.
+            index: the index of the model.
             data_prop: whether elements of small tensors are computed.
             check_type: whether inputs of nodes are checked against the signatures of their operators.
             use_stated: whether the types that the model states for values other than inputs are used.
@@ -74,7 +75,6 @@ class Engine:
                 value_info may still state the batch with which it was exported.
             limited: whether `run` raises BudgetExceeded if the budget is used up.
             strict: whether a node that violates the standard is a problem even if runtimes accept it.
-            index: the index of the model if there is one already.
             progress: a function that is called with the number of nodes done and the number of all nodes of the main
                 graph.
 
@@ -82,7 +82,7 @@ class Engine:
             ModelError: the model is malformed.
         """
         self.model = model
-        self.index = index or index_model(model.proto, registry.domains)
+        self.index = index
         self.index.call_order()
         self.budget = budget
         self._limited = limited

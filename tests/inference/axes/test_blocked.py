@@ -228,6 +228,9 @@ OF_VERSIONS = [
         m = Shape(w)  p = Concat <axis = 0> (zero, zero)  y = Pad(x, p, , m) }"""),
     ("mask has the slices along another axis", 23, """(float[4,1,2,2] x, float[4,1,2,2] m) => (float[4,1,2,2] y) {
         y = Attention(x, x, x, m) }"""),
+    *(("mask has the slices along another axis", 23, f"""(float[4,4,4,4] x) => (float[4,4,4,4] y) {{
+        m = {node}  y = Attention(x, x, x, m) }}""")
+      for node in ("Transpose <perm = [1, 0, 2, 3]> (x)", "ReduceMax <keepdims = 0> (x, two)")),
 ]  # fmt: skip
 
 

@@ -199,6 +199,9 @@ CARRIED = {
     "equal_matrices": (
         """(float[B,2,3] x) => (float[B,2,2] y) <int64[3] s = {B, 3, 2}> {
         c = ConstantOfShape <value = float[1] {3}> (s)  y = MatMul(x, c) }""", 0, 0),
+    "equal_matrices_below_more_axes": (
+        """(float[2,B,2,3] x) => (float[2,B,2,2] y) <int64[3] s = {B, 3, 2}> {
+        c = ConstantOfShape <value = float[1] {3}> (s)  y = MatMul(x, c) }""", 1, 1),
     "rows_by_stacked_matrices": (
         """(float[B,3] x) => (float[2,B,2] y) <float[2,3,2] w = {1,2,3,4,5,6,7,8,9,10,11,12}> {
         y = MatMul(x, w) }""", 0, 1),
@@ -230,6 +233,11 @@ CARRIED = {
     "attention": (
         """(float[B,1,2,2] x) => (float[B,1,2,2] y) <int64[4] s = {B, 1, 2, 2}, float[2,2] m = {0, -9, 0, 0}> {
         k = ConstantOfShape <value = float[1] {0.5}> (s)  y = Attention(x, k, x, m) }""", 0, 0, 23),
+    "attention_with_a_mask_of_each": (
+        "(float[B,1,2,2] x) => (float[B,1,2,2] y) { m = Neg(x)  y = Attention(x, x, x, m) }", 0, 0, 23),
+    "attention_with_a_mask_for_all": (
+        """(float[B,1,2,2] x) => (float[B,1,2,2] y) <float[1,1,2,2] m = {0, -9, 0, 0}> {
+        y = Attention(x, x, x, m) }""", 0, 0, 23),
     "zeros_that_are_zeros": (
         "(float[2,B,3] x) => (float[2,B,3] y) <int64[3] s = {2, B, 3}> { y = Reshape <allowzero = 1> (x, s) }", 1, 1),
     "zeros_beside_rest": (

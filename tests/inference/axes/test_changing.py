@@ -12,6 +12,7 @@ from opset.inference.building import work
 from opset.inference.building.work import default_budget
 from opset.inference.engine.engine import Engine
 from opset.model import proto as pb
+from opset.model.graph.index import index_model
 from opset.opsets.registry import default_registry
 from tests.cli.commands import run, save
 
@@ -294,7 +295,9 @@ def test_faults_are_those_of_graphs_that_are_run():
     text = f"""{HEAD} g (float[2] x) => (float[2] y) {{ yes = Constant <value = bool {{1}}> ()
         {branches.format("a", 2, 7)} {branches.format("b", 8, 2)} y = Add (a, b) }}"""
     model = opset.load(opset.parse_model(text))
-    engine = Engine(model, default_registry(), {}, default_budget(1 << 20, opset.Limits()))
+    registry = default_registry()
+    index = index_model(model.proto, registry.domains)
+    engine = Engine(model, registry, {}, default_budget(1 << 20, opset.Limits()), index=index)
     engine.run()
     assert [place.rpartition(", ")[2] for place, _ in changing._faults_of(engine)] == ["'b2'"]
 

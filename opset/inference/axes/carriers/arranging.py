@@ -21,7 +21,6 @@ def reshape(step: AxisStep) -> Place | None:
     """
     place = step.place(0)
     if place is None:
-        step.require_shared(1)
         if any(map(step.depends_on_axis, step.numbers(1, "shape"))):
             raise Blocked("its shape follows the axis, but its data does not have it")
         return None
@@ -206,9 +205,8 @@ def expand(step: AxisStep) -> Place | None:
     Raises Blocked if the node would repeat the slices, or if a size along another axis depends on the resized axis.
     Raises Blocked, too, if the shape is unknown, or is itself a value with the resized axis.
     """
-    step.require_shared(1)
-    shape = step.shape(0)
     wanted = step.numbers(1)
+    shape = step.shape(0)
     rank = max(len(shape), len(wanted))
     place = step.place(0)
     sized = [axis + rank - len(wanted) for axis, size in enumerate(wanted) if step.depends_on_axis(size)]
@@ -269,7 +267,6 @@ def constant_of_shape(step: AxisStep) -> Place | None:
     The result is None if the stated shape does not depend on the axis. Raises Blocked if two of its sizes depend on the
     axis, or if one is a size such as N + 1, which is no multiple of the new size N.
     """
-    step.require_shared(0)
     wanted = step.numbers(0)
     return _place_of_filling(step, wanted, (1,) * len(wanted))
 

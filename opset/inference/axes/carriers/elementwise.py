@@ -178,7 +178,6 @@ def reduce(step: AxisStep) -> Place:
     If `keepdims` is 0, the axis is lower by one for each reduced axis in front of it. Raises Blocked if the axis is
     reduced, if the axes or the rank are unknown, or if the input of axes has the resized axis.
     """
-    step.require_shared(1)
     axes = step.numbers(1, "axes")
     rank = len(step.shape(0))
     if not axes:
