@@ -271,6 +271,8 @@ def test_a_value_of_unknown_type_is_refused_until_its_type_is_stated():
     with pytest.raises(opset.ConversionError, match="the type of 'a' is not known") as caught:
         opset.extract(whole(text % ("", nodes)), ["a"], ["y"])
     assert caught.value.code == "C602"
+    with pytest.raises(opset.ConversionError, match="the type of 'a' is not known"):
+        opset.extract(whole(text % ("", nodes)), add_outputs=["a"])
     part = opset.extract(whole(text % ("<float[2] a>", nodes)), ["a"], ["y"])
     assert part.graph.input[0].type.tensor_type.elem_type == 1
 
