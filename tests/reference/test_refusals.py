@@ -131,6 +131,7 @@ def nan(count):
             ("leaf_targetids holds -1 to 1", {"leaf_targetids": [0, 1, -1]}),
             ("nodes_modes holds 7", {"nodes_modes": np.array([0, 7], np.uint8)}),
         ]),
+        of("TreeEnsemble", 5, "C2", "0 sets for 2 nodes", ROWS, **MEMBERS),
         of("TreeEnsemble", 5, "C2", "1 sets for 2 nodes", ROWS, **MEMBERS, membership_values=nan(1)),
         of("TreeEnsemble", 5, "C2", "2 sets for 2 nodes", ROWS, **MEMBERS, membership_values=nan(3)[:5]),
         *(of("TreeEnsembleRegressor", 3, "C2", word, ROWS, **{**TREES, **changed}) for word, changed in [

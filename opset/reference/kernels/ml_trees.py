@@ -195,7 +195,7 @@ def _build_members(nodes: Array, values: Array | None) -> Members | None:
     """Return the sets of the nodes of mode MEMBER, which are listed in the order of the nodes and end with NaN."""
     if not len(nodes):
         return None
-    flat = as_floats(np.zeros(0, np.float32) if values is None else values.ravel())
+    flat = as_floats(np.zeros(0) if values is None else values.ravel())
     ends = np.isnan(flat)
     if ends.sum() != len(nodes) or not ends[-1:].all():
         raise Violation("C2", f"membership_values holds {ends.sum()} sets for {len(nodes)} nodes")
