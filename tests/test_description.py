@@ -205,6 +205,22 @@ def test_a_node_that_is_removed_is_not_refused():
         assert bool(outcome.refusals) == bool(expected.refusals), version
 
 
+def test_a_node_that_another_needs_in_between_is_removed_with_it():
+    """A CumSum, which no opset below 7 has, computes the shape, and a node in between hands it on."""
+    text = """<ir_version: 9, opset_import: ["": 18]> m (float[2, 4] x) => (float[8] y) {
+        s = Constant <value_ints = [8]> ()  z = Constant <value = int64 {0}> ()
+        c = CumSum (s, z)  t = Identity (c)  y = Reshape (x, t) }"""
+    for version, codes in ((4, []), (6, ["C205"])):  # from 5 on, the shape is an input
+        target = target_of_version(version, REGISTRY)
+        refused = [
+            finding.code for finding, _ in Survey(load(parser.parse_model(text)), REGISTRY).convert(target).refusals
+        ]
+        assert refused == [
+            each.code for each in convert_model(load(parser.parse_model(text)), target, REGISTRY).refusals
+        ]
+        assert bool(refused) == bool(codes), version
+
+
 def test_releases_are_grouped_with_the_reason_of_the_nearest_that_refuses(tmp_path):
     rows = [{"release": f"{number}.0", "opset": [7, 13 + number], "how": "documented"} for number in range(1, 5)]
     operators = takes("Relu") | {"StringConcat": ANY, "Det": [{"versions": [1, None], "since": "3.0"}]}

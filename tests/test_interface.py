@@ -233,6 +233,22 @@ SIGNATURES = {
         "(optional(float[2]) x) => (float[1] y)", "(string[2] x) => (float[1] y)", "MAJOR",
         [("input-narrowed", "input 'x'"), ("input-type", "input 'x'")],
     ),
+    "an optional of a wider type": (
+        "(optional(float[2]) x) => (float[1] y)", "(optional(double[2]) x) => (float[1] y)", "MINOR",
+        [("input-type-widened", "input 'x'")],
+    ),
+    "an optional of another size": (
+        "(float[1] x) => (optional(float[2]) y)", "(float[1] x) => (optional(float[3]) y)", "MAJOR",
+        [("output-type", "output 'y', dimension 0")],
+    ),
+    "the first of two inputs of one type is gone, and one is new": (
+        "(float[2] x, float[2] z) => (float[2] y)", "(float[2] z, float[2] w) => (float[2] y)", "MAJOR",
+        [("input-removed", "input 'x'"), ("input-added", "input 'w'")],
+    ),
+    "inputs of one type before others": (
+        "(float[2] x, float[2] z) => (float[2] y)", "(float[2] w, float[2] x) => (float[2] y)", "MAJOR",
+        [("input-removed", "input 'z'"), ("input-added", "input 'w'"), ("input-order", "inputs")],
+    ),
     "values of a map": (
         "(map(int64, float[N]) x) => (float[1] y)", "(map(int64, double[N]) x) => (float[1] y)", "MINOR",
         [("input-type-widened", "input 'x'")],
@@ -722,6 +738,9 @@ def test_equal_weights_are_compared_up_to_the_first_difference(tmp_path, read, m
     weighty(new, size=size, last=b"x" * size)
     read.clear()
     assert compare_interfaces(old, new).level == "PATCH" and sum(read) < 3 << 20
+    monkeypatch.setattr(content_changes, "MAX_COMPARED", size + 50)  # with the header
+    (change,) = compare_interfaces(old, new).changes
+    assert change.place == "data in the file"
     monkeypatch.setattr(content_changes, "MAX_COMPARED", size - 1)
     (change,) = compare_interfaces(old, new).changes
     assert change.place == "data that is too large to be compared"

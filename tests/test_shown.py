@@ -5,12 +5,14 @@ import dataclasses
 import pickle
 import re
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 
 import onnx
 import pytest
 
 import opset
+from opset.description.interface import InterfaceChange
 from opset.errors import FindingList
 from opset.html_text import MOST_CHARACTERS, MOST_ROWS, Table, html_of, missing_attribute
 from opset.schemas.model import Docs
@@ -108,6 +110,25 @@ def test_a_result_is_shown(name, given):
 def test_what_is_left_out_is_counted():
     html = html_of("many", [Table("", ("n",), [(n,) for n in range(MOST_ROWS + 7)])])
     assert "… and 7 more" in html and f"<td{''}" in html
+
+
+def test_a_comparison_of_models_shows_changes_for_callers_and_of_the_structure():
+    old = """<ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { [one] a = Elu <alpha = 1.5> (x)  y = Add (a, w) }"""
+    new = old.replace("[one] a = Elu <alpha = 1.5>", "[two] a = Elu <alpha = 2.5>")
+    found = opset.compare_models(*map(opset.parse_model, (old, new)))
+    counts = "PATCH: 2 -> 2 nodes, 1 -> 1 weights"
+    assert repr(found) == f"<ModelComparison {counts}, 1 change of these>"
+    many = replace(found, structure=replace(found.structure, omitted=1))
+    assert repr(many) == f"<ModelComparison {counts}, 2 changes of these>"
+    html = found._repr_html_()
+    assert re.findall("<caption[^>]*>([^<]*)<", html) == ["changes for callers", "changes of the structure"]
+    callers, structure = (re.findall("<t[hd][^>]*>([^<]*)<", table) for table in unescape(html).split("<table>")[1:])
+    assert callers[:9] == [*InterfaceChange._fields, "PATCH", "nodes"]
+    assert structure == [
+        "change", "place", "body", "details",
+        "changed", "node 'two' (Elu)", "graph 'g'", "attribute 'alpha': 1.5 -> 2.5; name: 'one' -> 'two'",
+    ]  # fmt: skip
 
 
 def test_the_lines_say_what_matters():

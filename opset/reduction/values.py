@@ -51,8 +51,7 @@ def drop_unused(search: Search) -> None:
     def is_enough(kept: Sequence[str]) -> bool:
         return bool(kept) and search.attempt("outputs", partial(_part_for, outputs=kept, registry=search.registry))
 
-    if len(outputs) > 1:
-        minimize(outputs, is_enough)
+    minimize(outputs, is_enough)
 
 
 def reduce_values(search: Search) -> None:

@@ -270,7 +270,25 @@ def test_attention_by_its_formula(check, known, past, flat, mask, causal):
     outputs = OUTPUTS[:3] if past else OUTPUTS[:1]
     made = node(feeds, outputs, is_causal=causal)
     for to in (22, LOW, 7):
-        check(made, 23, to, feeds, outputs=outputs, shapes=shapes, **TOLERANCE)
+        after = check(made, 23, to, feeds, outputs=outputs, shapes=shapes, **TOLERANCE)
+        # Which keys a query may attend to is a constant if it is known.
+        compared = any(each.op_type == "Greater" for each in after.graph.node)
+        assert to != 22 or compared == (known == "rank" and causal == 1)
+
+
+@pytest.mark.parametrize("unknown", [["Q"], ["K", "V"], ["past_key", "past_value"]])
+def test_a_causal_mask_of_known_and_unknown_lengths(check, unknown):
+    feeds = values(past="past_key" in unknown)
+    shapes = {name: [*feeds[name].shape[:2], None, SIZE] for name in unknown}
+    made = node(feeds, OUTPUTS[: len(feeds) - 2], is_causal=1)
+    check(made, 23, LOW, feeds, outputs=OUTPUTS[: len(feeds) - 2], shapes=shapes, **TOLERANCE)
+
+
+@pytest.mark.parametrize(("length", "operators"), [(64, set()), (65, {"Greater"})])
+def test_a_large_causal_mask_is_computed(check, length, operators):
+    feeds = {name: np.ones((1, 1, length, 2), np.float32) for name in "QKV"}
+    after = check(node(feeds, is_causal=1), 23, 22, feeds, outputs=["Y"], **TOLERANCE)
+    assert {"Greater"} & {each.op_type for each in after.graph.node} == operators
 
 
 @pytest.mark.parametrize("flat", [False, True])

@@ -432,6 +432,13 @@ def test_an_exponent_of_more_dimensions_broadcasts_the_base(check):
         check(make_node("Pow", ["x", "e"], ["y"]), 12, 7, feeds, constants, expect=[expect])
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_integer_powers_of_a_base_without_a_rank(check, shape):
+    feeds, constants = {"x": np.array(3, np.int64)}, {"e": np.full(shape, 5)}
+    made = make_node("Pow", ["x", "e"], ["y"])
+    check(made, 12, 7, feeds, constants, shapes={"x": None}, expect=[np.full(shape, 243)])
+
+
 @pytest.mark.parametrize("exponent", [np.int8, np.int32, np.uint32, np.int64])
 def test_integer_powers_are_rounded(check, exponent):
     x, y = np.array([3, -7, 2, 1, 0, 10], np.int32), np.array([19, 11, 30, 100, 5, 9], exponent)

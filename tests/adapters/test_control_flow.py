@@ -357,6 +357,14 @@ def test_ranks_have_to_be_known_to_move_a_dimension(refused):
     refused(made, 9, 8, values(1, 1), "C207", outputs=["o0"], kinds={"o0": F}, shapes=unknown)
 
 
+@pytest.mark.parametrize("outputs", ["p, q", "float[3] p, q", "p, float[3] q", "float[3] p, float[3] q"])
+def test_each_output_of_a_body_states_a_shape_where_none_is_inferred(outputs):
+    text = f"""<ir_version: 8, opset_import: ["": 11]> m (float[2, 3] x) => (float[2, 3] y, float[2, 3] z) {{
+        y, z = Scan <num_scan_inputs = 1, body = b (float[3] v) => ({outputs}) {{ p = Neg (v)  q = Abs (v) }}> (x) }}"""
+    body = opset.convert(opset.parse_model(text), 10).graph.node[0].attribute[1].g
+    assert [[dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in body.output] == [[3], [3]]
+
+
 def test_ranks_that_are_inferred_are_known(check):
     for axis, version in ((1, 9), (-1, 11)):
         made = scan(1, 1, scan_output_axes=[axis])

@@ -412,6 +412,8 @@ def test_onnxruntime_fuses_the_formula(build, op, version, to):
 
 
 REFUSED = [
+    (6, 7, "C204", "'is_test' is 0", "(float[4] x) => (float[] y) { y = Dropout(x) }"),
+    (10, 12, "C204", "the mask is true everywhere", "(float[4] x) => (float[] y, bool[] m) { y, m = Dropout(x) }"),
     (9, 8, "C204", "one dimension cannot",
      "(float[4] x, float[1] s) => (float[] y, float[] m) { y, m = BatchNormalization(x, s, s, s, s) }"),
     (14, 13, "C103", "no dimensions",

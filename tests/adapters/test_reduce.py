@@ -129,6 +129,7 @@ def test_axes_of_a_run_that_are_refused(refused, operator):
     refused(node, since(operator), 12, feeds, "C205", shapes={"axes": [None]})
     refused(node, since(operator), 12, feeds, "C205", shapes={"x": [2, "N", 4]})
     refused(node, since(operator), 12, {**feeds, "x": X[0, 0]}, "C205", shapes={"x": None})
+    refused(node, since(operator), 12, {**feeds, "x": X[0, 0]}, "C205", shapes={"x": None, "axes": None})
 
 
 def test_negative_axes_need_a_rank(refused):

@@ -521,7 +521,10 @@ def test_antialias_of_integers(check, refused):
     node = resize(["x", "", "s"], mode="linear", antialias=1)
     scales = {"s": floats(1, 1, 2, 2)}
     check(node, 18, 17, {"x": IMAGE}, scales, rtol=1e-5)
-    refused(node, 18, 17, {"x": (IMAGE * 9).astype(np.int32)}, "C204", scales)
+    x = (IMAGE * 9).astype(np.int32)
+    refused(node, 18, 17, {"x": x}, "C204", scales)
+    nearest = resize(["x", "", "s"], mode="nearest", antialias=1)
+    check(nearest, 18, 17, {"x": x}, scales, expect=[x.repeat(2, 2).repeat(2, 3)], operators=["Resize"])
 
 
 def test_growth_that_may_change_no_size_beside_shrinking(check, refused):

@@ -261,6 +261,13 @@ def test_sparse_tensors(made, expected):
     assert codes_of(model_of(sparse=[made]).SerializeToString()) == expected
 
 
+@pytest.mark.parametrize(("count", "expected"), [(8192, ["G527"]), (8193, [])])
+def test_large_indices_of_a_sparse_tensor_are_not_read(count, expected):
+    values = tensor(dims=[count], raw_data=bytes(4 * count))
+    made = sparse(values, tensor(TensorProto.INT64, [count], "", raw_data=bytes(8 * count)), [count])
+    assert codes_of(model_of(sparse=[made]).SerializeToString()) == expected
+
+
 SEEDS = [
     model_of(tensor(float_data=[1, 2, 3]), tensor(TensorProto.BOOL, [LONG], "b", raw_data=bytes(LONG))),
     model_of(tensor(TensorProto.INT64, [LONG], int64_data=range(LONG)), sparse=[sparse()]),

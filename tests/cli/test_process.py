@@ -14,7 +14,8 @@ import pytest
 import opset
 from tests.cli.commands import SMALL, heed_interrupts, save, version
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(opset.__file__).parents[1])}
+# Streams have buffers, as they have for users, so that what could not be written is flushed once more at the end.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(opset.__file__).parents[1]), "PYTHONUNBUFFERED": ""}
 COMMAND = [sys.executable, "-m", "opset"]
 
 
@@ -80,11 +81,18 @@ def test_streams_that_are_closed(shell, expected, small):
     assert "internal" not in stderr
 
 
-@pytest.mark.parametrize("arguments", [["list"], ["show", "Relu"], ["convert", "small.onnx", "--to", "21", "-o", "-"]])
-def test_a_reader_that_goes_away_is_no_error(arguments, small):
+@pytest.mark.parametrize(
+    ("arguments", "stream"),
+    [
+        (["list"], "stdout"),
+        (["convert", "small.onnx", "--to", "21", "-o", "-"], "stdout"),
+        (["show", "Nonesuch"], "stderr"),
+    ],
+)
+def test_a_reader_that_goes_away_is_no_error(arguments, stream, small):
     reader, writer = os.pipe()
     os.close(reader)
-    started = process(*arguments, stdout=writer)
+    started = process(*arguments, **{stream: writer})
     os.close(writer)
     status, _, stderr = finish(started)
     assert status == 141 and "error" not in stderr

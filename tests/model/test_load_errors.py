@@ -330,6 +330,26 @@ def test_small_fields_are_not_passed_over_if_they_are_malformed(content, why, le
     assert (caught.value.code, caught.value.why) == ("M103", why)
 
 
+class CountingSource(source.BytesSource):
+    """Bytes that note where each read begins, and how many bytes it takes."""
+
+    def __init__(self, data):
+        super().__init__(data)
+        self.reads = []
+
+    def read(self, start, size):
+        self.reads.append((start, size))
+        return super().read(start, size)
+
+
+@pytest.mark.parametrize("size", [0, 2, 16384, 16386, 60_000])
+def test_small_fields_are_read_a_window_at_a_time(size):
+    data = CountingSource(b"\x08\x01" * (size // 2 + 5))
+    found = [(each.start, each.end) for each in wire.fields(data, 4, 4 + size)]
+    assert found == [(at + 1, at + 2) for at in range(4, 4 + size, 2)]
+    assert len(data.reads) == -(-size // 16384) and all(at + count <= 4 + size for at, count in data.reads)
+
+
 RAW = delimited(9, bytes(2000))
 NUMBER = b"\x25" + bytes(4)  # one element of float_data, not packed
 

@@ -151,6 +151,27 @@ def test_folders_and_patterns_of_a_store(memory):
     assert not [each for each in memory.find("/") if each.endswith(".tmp")]
 
 
+@pytest.mark.parametrize(
+    ("url", "listed"),
+    [
+        ("memory://in/b", ("in/b", ["in/b/c/n.onnx", "in/b/m.onnx"])),
+        ("memory://in/b/", ("in/b", ["in/b/c/n.onnx", "in/b/m.onnx"])),
+        ("memory://in/*/m.onnx", ("in", ["in/a/m.onnx", "in/b/m.onnx"])),
+        ("memory://in/b/none/", ("in/b/none", [])),
+        ("memory://in/b/notes.txt", None),
+        ("memory://in/b/m.onnx", None),
+        ("memory://in/none", None),
+        ("HTTPS://host/folder/", None),
+    ],
+)
+def test_what_a_url_stands_for(memory, url, listed):
+    for path in ("/in/a/m.onnx", "/in/b/m.onnx", "/in/b/c/n.onnx", "/in/b/notes.txt"):
+        memory.pipe_file(path, b"")
+    start, found = listed or ("", [])
+    expected = (f"memory:///{start}", [f"memory:///{each}" for each in found])
+    assert list_models(url, (".onnx",)) == (listed and expected)
+
+
 def test_a_report_goes_on_with_models_of_a_store(memory, folder):
     put(memory, "/in/a.onnx")
     put(memory, "/in/b.onnx")

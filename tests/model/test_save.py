@@ -321,6 +321,21 @@ def test_pipes_and_devices_are_written_to(model, tmp_path):
     assert (tmp_path / "redirected").read_bytes() == b"before " + data
 
 
+@pytest.mark.parametrize("folder", ["/dev/fd", "/proc/self/fd", "/dev/../dev/fd"])
+def test_a_descriptor_is_written_to(model, tmp_path, folder):
+    with (tmp_path / "out").open("wb") as file:
+        file.write(b"before ")
+        file.flush()
+        model.save(f"{folder}/{file.fileno()}")
+        file.write(b" after")
+    assert (tmp_path / "out").read_bytes() == b"before " + (tmp_path / "in.onnx").read_bytes() + b" after"
+
+
+def test_the_stream_of_errors_is_written_to(model, tmp_path, capfdbinary):
+    model.save("/dev/stderr")
+    assert tuple(capfdbinary.readouterr()) == (b"", (tmp_path / "in.onnx").read_bytes())
+
+
 class Narrow(io.RawIOBase):
     """A stream that takes a few bytes at a time."""
 
@@ -495,6 +510,24 @@ def test_what_a_killed_process_left_is_removed_unless_somebody_writes(tmp_path):
     stay = [".opset-0123456789abcdee.tmp", ".opset-other.tmp", "m.onnx"]
     assert sorted(os.listdir(tmp_path / "free")) == stay
     assert sorted(os.listdir(tmp_path / "busy")) == sorted([".opset-0123456789abcdef.tmp", *stay])
+
+
+@pytest.mark.parametrize("whose", ["nobody's", "another's"])
+def test_what_another_process_left_or_removes_is_let_be(model, tmp_path, monkeypatch, whose):
+    name = ".opset-0123456789abcdef.tmp"
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / name).write_bytes(b"left")
+    status, user = files.OpenFolder.status, os.geteuid() + (whose == "another's")
+
+    def late_status(folder, entry):
+        if entry == name and whose == "nobody's":
+            os.unlink(tmp_path / "folder" / name)  # as another process does meanwhile
+        return status(folder, entry)
+
+    monkeypatch.setattr(files.OpenFolder, "status", late_status)
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    model.save(tmp_path / "folder" / "m.onnx")
+    assert sorted(os.listdir(tmp_path / "folder")) == [name] * (whose == "another's") + ["m.onnx"]
 
 
 def test_a_folder_that_is_written_to_is_locked_for_all(tmp_path):

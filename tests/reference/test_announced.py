@@ -1,13 +1,16 @@
 """What kernels announce before they take it, in bytes; that it is about what they take is measured in test_limits."""
 
+import sys
+
 import numpy as np
 import pytest
 
 from opset.reference.engine.context import StepContext
+from opset.reference.numerics.memory import ENTRY
 from tests.reference.test_limits import ML, computed
 from tests.reference.test_refusals import MACHINE, TREES
 
-CLASSICAL = ("ArrayF", "FeatureV", "OneHotE", "ZipM", "LinearC", "LinearR", "SVM", "TreeE")
+CLASSICAL = ("ArrayF", "CastM", "FeatureV", "OneHotE", "ZipM", "LinearC", "LinearR", "SVM", "TreeE")
 TEXT = np.array([["ab", "c d e"], ["f g", ""]], object)
 REGIONS = np.array([[0.0, 0, 5, 6], [1, 2, 4, 3]])
 BOXES = np.array([[[0, 0, 1, 1], [0, 0, 2, 2], [5, 5, 6, 6]]], np.float32)
@@ -19,6 +22,14 @@ def ints(*values):
 
 def full(*shape):
     return np.full(shape, 0.5)
+
+
+def text_bytes(*texts):
+    return sum(map(sys.getsizeof, texts))
+
+
+def single(*shape):
+    return full(*shape).astype(np.float32)
 
 
 def zeros(*shape, kind=float):
@@ -95,6 +106,19 @@ ROWS = [
     ("Unique", 11, (full(5, 3),), {"axis": 0}, 4, [720, 24]),
     ("ReverseSequence", 10, (full(5, 3, 2), ints(1, 2, 3)), {}, 1, [360]),
     ("Concat", 13, (full(2, 3), full(5, 3), full(1, 3)), {"axis": 0}, 1, [192]),
+    ("ConcatFromSequence", 11, ([full(2, 3), full(5, 3)],), {"axis": 0}, 1, [168]),
+    ("SplitToSequence", 11, (full(5, 3),), {}, 1, [5 * ENTRY + 120]),
+    ("SplitToSequence", 11, (full(5, 3), np.array(2)), {"axis": 1}, 1, [2 * ENTRY + 120]),
+    ("SplitToSequence", 11, (full(5, 3), ints(2, 0, 3)), {}, 1, [3 * ENTRY + 120]),
+    ("StringConcat", 20, (TEXT[0], TEXT), {}, 1, [2 * text_bytes("ab", "c d e"), text_bytes("ab", "c d e", "f g", "")]),
+    ("StringConcat", 20, (TEXT[:1], TEXT[:0]), {}, 1, [0]),
+    ("CastMap", 1, ({1: 0.5, 4: 2.0},), {}, 1, [16]),
+    ("CastMap", 1, ({1: 0.5, 4: 2.0},), {"map_form": "SPARSE", "max_map": 7}, 1, [56]),
+    ("SoftmaxCrossEntropyLoss", 13, (zeros(5, 0, 3), np.full((5, 3), -1)), {"ignore_index": -1}, 1, [240]),
+    ("LinearAttention", 27, (single(2, 3, 8), single(2, 3, 4), single(2, 3, 5)),
+     {"q_num_heads": 2, "kv_num_heads": 1, "update_rule": "linear"}, 2, [560]),
+    ("CausalConvWithState", 27, (single(2, 3, 5), single(3, 1, 4)), {}, 2, [192, 120, 480]),
+    ("CausalConvWithState", 27, (single(2, 3, 5), single(3, 1, 4), None, single(2, 3, 3)), {}, 2, [120, 480]),
     ("Tile", 13, (full(2, 3), ints(3, 5)), {}, 1, [720]),
     ("Expand", 13, (full(3, 1), ints(2, 3, 5)), {}, 1, [240]),
     ("Conv", 22, (full(2, 4, 7, 5), full(6, 2, 3, 2)), {"group": 2}, 1, [1920, 7680]),

@@ -8,8 +8,9 @@ import pytest
 from opset.reference.kernels.ml_encoding import _format_value
 from opset.reference.kernels.text import _join
 from opset.reference.numerics.ml_scores import probit
-from tests.reference.test_limits import computed
-from tests.reference.test_refusals import TREES
+from tests.reference.test_limits import computed, refused
+from tests.reference.test_refusals import MEMBERS, TREES
+from tests.reference.test_refusals import computed as node_of_types
 
 ML = "ai.onnx.ml"
 
@@ -18,6 +19,7 @@ def floats(*values):
     return np.array(values, np.float32)
 
 
+SPARSE = {"domain": ML, "version": 1, "map_form": "SPARSE", "max_map": 5}
 LINE, ONES = floats([[1, 2]]), floats([[1, 1]])
 LONG = np.array([[2**30 + 1, 0]])
 
@@ -53,6 +55,11 @@ LONG = np.array([[2**30 + 1, 0]])
          [np.zeros((0, 1, 3), np.float32)]),
         ("Normalizer", [np.zeros((0, 2), np.float64)], {"domain": ML, "version": 1, "norm": "L1"},
          [np.zeros((0, 2), np.float32)]),
+        ("CastMap", [{4: 0.5}], SPARSE, [floats([0, 0, 0, 0, 0.5])]),
+        ("CastMap", [{0: 0.5}], SPARSE, [floats([0.5, 0, 0, 0, 0])]),
+        ("CastMap", [{}], SPARSE, [floats([0, 0, 0, 0, 0])]),
+        ("CastMap", [{}], {"domain": ML, "version": 1}, [np.zeros((1, 0), np.float32)]),
+        ("CastMap", [{9: 0.5, -2: 1.0}], {"domain": ML, "version": 1}, [floats([1, 0.5])]),
     ],
 )  # fmt: skip
 def test_what_is_computed(operator, inputs, options, wanted):
@@ -60,6 +67,28 @@ def test_what_is_computed(operator, inputs, options, wanted):
     assert len(found) == len(wanted)
     for have, want in zip(found, wanted, strict=True):
         assert (have.dtype, have.shape) == (want.dtype, want.shape) and np.array_equal(have, want)
+
+
+@pytest.mark.parametrize(("value", "keys"), [({5: 0.5}, "5 to 5"), ({-1: 0.5}, "-1 to -1"), ({7: 0.5, 1: 2}, "1 to 7")])
+def test_keys_of_a_sparse_map_are_below_its_size(value, keys):
+    assert f"keys {keys}, max_map 5" in refused("R203", "CastMap", value, **SPARSE)
+
+
+@pytest.mark.parametrize(
+    ("sets", "reached"),
+    [
+        ([math.nan, math.nan], [2, 2, 2, 2]),  # which onnxruntime does not take
+        ([0.0, math.nan, math.inf, math.nan], [0, 2, 1, 2]),
+        ([math.nan, 0.0, -1.0, math.nan], [1, 1, 2, 2]),
+    ],
+)
+def test_members_of_sets(sets, reached):
+    leaves = {"leaf_targetids": [0, 0, 0], "leaf_weights": floats(0, 1, 2), "n_targets": 1}
+    attributes = {**MEMBERS, **leaves, "nodes_featureids": [0, 0], "membership_values": floats(*sets)}
+    tree = {"nodes_truenodeids": [0, 1], "nodes_trueleafs": [1, 1], "nodes_falsenodeids": [1, 2],
+            "nodes_falseleafs": [0, 1], "tree_roots": [0]}  # fmt: skip
+    (scores,) = node_of_types("TreeEnsemble", 5, [floats([0], [-1], [math.inf], [math.nan])], 1, attributes | tree)
+    assert scores.ravel().tolist() == reached
 
 
 def test_targets_of_trees_are_counted_if_their_number_is_not_stated():

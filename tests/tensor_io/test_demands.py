@@ -103,6 +103,9 @@ def test_two_demands_are_met_together_if_they_can_be(one, other, met):
         ("(string[3] x) => (int64[A] y) "
          '{ y = ai.onnx.ml.LabelEncoder <keys_strings = ["a", "b"], values_int64s = [1, 2]> (x) }',
          "x", Demand(choices=("a", "b", "ax"))),
+        *(("(int64[4] x) => (float[A, B] y) { "
+           f"y = ai.onnx.ml.OneHotEncoder <cats_int64s = [3, 5]{zeros}> (x) }}", "x", Demand(choices=choices))
+          for zeros, choices in (("", (3, 5, 0)), (", zeros = 1", (3, 5, 0)), (", zeros = 0", (3, 5)))),
         ("(float[4] x, float[4] m) => (float[A] y) { s = Add (x, m) t = Softmax (s) y = Abs (t) }", "m",
          Demand(mask=True)),
         ("(int64[4] x) => (bool[A] y) { y = Cast <saturate = 1, to = 9> (x) }", "x", Demand(0, 1)),

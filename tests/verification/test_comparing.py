@@ -99,6 +99,11 @@ def test_both_parts_of_complex_numbers_count():
     assert same == [True, False] and (found.nan_before, found.nan_after, found.absolute) == (2, 2, 2.0)
 
 
+def test_nan_is_counted_before_and_after():
+    found = compared((np.array([1.0, np.nan, 3.0], F32), np.array([np.nan, np.nan, 3.0], F32)))[0].result()
+    assert (found.nan_before, found.nan_after, found.verdict) == (1, 2, "different")
+
+
 def test_infinite_differences_are_words():
     found = compared((np.array([1.0], F32), np.array([np.inf], F32)))[0].result()
     assert (found.absolute, found.relative, found.verdict) == ("inf", "inf", "different")

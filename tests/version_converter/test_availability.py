@@ -11,7 +11,7 @@ import pytest
 from onnx import parser
 
 import opset
-from opset.budget import Limits
+from opset.budget import ALLOW_MORE, Limits
 from opset.errors import ConversionError
 from opset.model import load
 from opset.model import proto as pb
@@ -1012,6 +1012,7 @@ def test_limits_that_are_used_up_before_a_node_is_converted_are_told(tmp_path):
     file = runtime_file(tmp_path, takes("Elu"))
     (finding,) = plan_for(model_of("a = Elu (x)  y = Relu (a)"), file, limits=opset.Limits(max_steps=1)).refusals
     assert (finding.code, finding.place, finding.why) == ("C401", "model", "more than 1 step is needed")
+    assert finding.help == ALLOW_MORE
 
 
 @pytest.mark.parametrize("highest", [17, 12])

@@ -291,6 +291,9 @@ OF_ANY = """<ir_version: {ir}, opset_import: ["": 17]> g (float[2] x) => (float[
         (3, "float[2] a", "<float[2] w = {1, 2}> { a = Add (x, w) }", False),
         (3, "float[2] a", "{ a = Neg (x) }", True),
         (8, "float[2] a, float[2] c", "{ a = Neg (x)  c = Abs (x) }", False),
+        (8, "float[2] twice, x", "{ twice = Neg (x) }", False),
+        (8, "x, float[2] twice", "{ twice = Neg (x) }", False),
+        (8, "twice, float[2] x", "{ twice = Neg (x) }", True),
     ],
 )
 @pytest.mark.parametrize("annotated", [False, True])
@@ -303,4 +306,5 @@ def test_branches_that_can_stand_in_the_place_of_their_node(ir, output, inside, 
         graph.quantization_annotation.add(tensor_name="a")
     index = ModelIndex(proto, default_registry().domains)
     branch = next(body for body in index.bodies if body.proto is graph)
-    assert _can_replace(branch, ["y"], index) is (can and not annotated)
+    outputs = ["y", "z"] if "twice" in output else ["y"]
+    assert _can_replace(branch, outputs, index) is (can and not annotated)

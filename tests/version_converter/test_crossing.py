@@ -158,6 +158,15 @@ def test_a_function_with_the_name_of_a_needed_operator_refuses():
     assert opset.plan(model_of("y = Gelu (x)", 20, functions=other), 19).refusals == []
 
 
+def test_a_body_that_calls_a_function_of_an_operators_name_goes_with_its_node():
+    body = "body = b (float[3] v) => (float[3] o) { o = Erf (v) }"
+    function = '<opset_import: ["": 8], domain: ""> Erf (a) => (b) { b = Relu (a) }'
+    values = ("float[1, 2, 3] x", "float[1, 2, 3] y")
+    scan = model_of(f"y = Scan <num_scan_inputs = 1, {body}> (, x)", 8, *values, functions=function)
+    conversion = opset.plan(scan, 9)
+    assert (conversion.refusals, conversion.actions[0].steps) == ([], ["Scan 8 -> 9"])
+
+
 @pytest.mark.parametrize(
     ("why", "label", "wording"),
     [

@@ -1,9 +1,12 @@
 """A loop that fills a sequence is changed to stack tensors: its nodes, values and names, one by one."""
 
+import opset
+from opset.budget import Budget, Limits
 from opset.inference.building.types import tensor
 from opset.model import proto as pb
 from opset.model.attributes import attribute_value
-from opset.version_converter.stacking import _FilledSequence, _insert_splits, _stack_in_loop
+from opset.model.graph.index import bodies
+from opset.version_converter.stacking import _count_reads, _FilledSequence, _insert_splits, _stack_in_loop
 
 
 class Fresh:
@@ -48,6 +51,15 @@ def test_the_sequence_becomes_a_scan_output():
     assert (split.op_type, split.name, [*split.input], [*split.output]) == (
         "SplitToSequence", "<l__SplitToSequence>", ["<s1__stack>"], ["s1"])  # fmt: skip
     assert [(each.name, attribute_value(each)) for each in split.attribute] == [("keepdims", 0)]
+
+
+def test_reads_of_a_loop_are_counted_and_charged():
+    nodes = "t = Add (a, a)  u = If (c) <then_branch = p () => (q) { q = Add (a, t) }, else_branch = e () => (t) {}>"
+    text = f'<ir_version: 8, opset_import: ["": 17]> g (float[2] a, bool c) => (float[2] u) {{ {nodes} }}'
+    main = bodies(pb.ModelProto.FromString(opset.parse_model(text).SerializeToString()))[0]
+    budget = Budget(Limits())
+    assert _count_reads(main, budget) == {"a": 3, "c": 1, "t": 2, "q": 1, "u": 1}
+    assert budget.steps == 3 + 5  # nodes, and what they read
 
 
 def test_outputs_that_the_node_leaves_out_are_filled_up_and_nodes_without_names_get_none():

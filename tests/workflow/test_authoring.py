@@ -97,6 +97,8 @@ def test_the_newest_version_is_that_of_the_own_domain(folder):
     (other / "Thick.yaml").write_text(text.replace("operator: Thin", "operator: Thick"))
     newest = [destination_of(domain, folder.parent).newest_version(SETS) for domain in ("com.acme", "com.other")]
     assert newest == [1, 7]
+    (folder / "Faulty.yaml").write_text(text.replace("operator: Thin", "operator: Faulty\nnothing: known"))
+    assert destination_of("com.acme", folder.parent).newest_version(SETS) == 1
     assert destination_of("com.acme", folder.parent / "nowhere").newest_version(SETS) == 0
 
 

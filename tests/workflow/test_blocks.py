@@ -55,6 +55,7 @@ def test_versions_at_the_end_of_a_file_and_with_deeper_keys():
     [
         ("- {since: 1, doc: b}", "3:3"),
         ("- {since: 1,\n  doc: b}", "3:3"),
+        ("- {\n  since: 1,\n  doc: b}", "3:3"),
         ("- since: 1\n  doc: b\n- {since: 2}", "5:3"),
         ("-\n  since: 1", "4:3"),
         ("- ? since\n  : 1", "3:3"),
@@ -76,6 +77,8 @@ def test_versions_that_cannot_be_edited_by_lines(versions, place):
     ("text", "lines", "end"),
     [
         ("a\nb\n", ["a\n", "b\n"], "\n"),
+        ("a", ["a"], "\n"),
+        ("a\r\nb\n", ["a\r\n", "b\n"], "\r\n"),
         ("a\r\n\r\nb", ["a\r\n", "\r\n", "b"], "\r\n"),
         ("a\rb", ["a\r", "b"], "\r"),
         ("a\u2028b\x85c", ["a\u2028", "b\x85", "c"], "\u2028"),

@@ -567,6 +567,15 @@ def test_outputs_of_a_cast_example_are_those_of_the_same_values(operator, output
     assert lenient == ("", True)
 
 
+@pytest.mark.parametrize(("operator", "indices"), [("Where", [1, 2]), ("Clip", [0, 1, 2]), ("Sum", [0])])
+def test_inputs_of_other_types_and_those_left_out_stay_when_an_example_is_cast(operator, indices):
+    from opset.workflow.contribution.type_checks import _try_type
+
+    version = ReviewedVersion(default_registry(), default_registry().versions(operator)[-1])
+    tried = [_try_type(version, indices, f"tensor({name})") for name in ("double", "string")]
+    assert tried == [(True, "", True), (False, "", False)]
+
+
 SHOWN, SAME, UNDECIDED, NOT_CAST = "an example has it", (True, "", True), (True, "", False), (False, "", False)
 PLACE = "types.T"
 

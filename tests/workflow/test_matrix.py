@@ -52,6 +52,13 @@ ONES = np.ones(2, np.float32)
          "output 0: it is tensor(float)[2], and tensor(float)[3] is expected"),
         (case(kind="random", outputs=(("tensor(double)", None),)), Answer("done", (ONES,)), "wrong",
          "output 0: it is tensor(float)[2], and tensor(double) is expected"),
+        (case(kind="random", outputs=(("seq(tensor(float))", None),)), Answer("done", ([ONES],)), "pass", ""),
+        (case(kind="random", outputs=(("tensor(float)", (2,)),)), Answer("done", ([ONES],)), "wrong",
+         "output 0: it is seq(tensor(float)), and tensor(float)[2] is expected"),
+        (case(kind="random", outputs=(("tensor(float)", (2,)),) * 2), Answer("done", (ONES,)), "wrong",
+         "it has 1 output, and 2 are expected"),
+        (case(kind="random", outputs=()), Answer("done", (ONES, ONES)), "wrong",
+         "it has 2 outputs, and 0 are expected"),
     ],
 )  # fmt: skip
 def test_how_an_answer_is_judged(of, answer, result, why):

@@ -245,7 +245,7 @@ def attention_lowered(op: Builder, node: Node) -> Result:
     y = cast(op, op.MatMul(cast(op, weights, wide, value_wide), values), value_wide, element)
     if flat:
         y = _join_heads(op, node, op.Transpose(y, perm=TURNED), VALUE, ("q_num_heads", "kv_num_heads"))
-    return y, *(value if node.output(index) else "" for index, value in enumerate(present, 1)), stage
+    return y, *present, stage
 
 
 LOWEST = {"float": -3.4028234663852886e38, "double": -1.7976931348623157e308}
@@ -345,12 +345,11 @@ def _mask_scores(op: Builder, node: Node, scores: str, wide: str) -> str:
 
 def _causal_mask(op: Builder, node: Node) -> str:
     """Return a mask of the keys that are not after the query; the first keys are the cache."""
-    length = known_size(node, QUERY, -2)
-    total = _known_total(node)
+    length, keys = known_size(node, QUERY, -2), known_size(node, KEY, -2)
     past = known_size(node, PAST_KEY, -2) if node.input(PAST_KEY) else 0
-    if length is not None and total is not None and past is not None and length * total <= MAX_VISIBLE:
-        flags = [key <= query + past for query in range(length) for key in range(total)]
-        return op.const(flags, "bool", [length, total])
+    if length is not None and keys is not None and past is not None and length * (past + keys) <= MAX_VISIBLE:
+        flags = [key <= query + past for query in range(length) for key in range(past + keys)]
+        return op.const(flags, "bool", [length, past + keys])
     return op.Not(op.Greater(_integers_below(op, _total_keys(op, node)), _query_positions(op, node)))
 
 

@@ -575,10 +575,12 @@ def resize_18_down(op: Builder, node: Node) -> Result:
         if kept is None:
             return _gather_nearest(op, node) if node.attr("mode") == "nearest" else _interpolate(op, node)
         inputs[SIZES] = op.const(kept)
-    if node.attr("antialias") and node.attr("mode") != "nearest" and not _never_shrinks(node, axes):
-        return _interpolate(op, node)
-    if node.attr("antialias") and node.attr("mode") != "nearest" and node.need_element(X) in INTEGERS:
-        raise Refusal("C204", "antialias is 1, and then runtimes round integers in another way", "set antialias to 0")
+    if node.attr("antialias") and node.attr("mode") != "nearest":
+        if not _never_shrinks(node, axes):
+            return _interpolate(op, node)
+        if node.need_element(X) in INTEGERS:
+            why = "antialias is 1, and then runtimes round integers in another way"
+            raise Refusal("C204", why, "set antialias to 0")
     if axes is not None:
         _extend_to_all_axes(op, node, inputs, distinct_axes(axes, node.need_rank(X)))
     return op.copy(node, inputs=inputs, drop=["axes", "antialias", "keep_aspect_ratio_policy"])

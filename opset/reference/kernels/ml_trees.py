@@ -86,17 +86,19 @@ class Forest:
 
 @dataclass(eq=False)
 class Members:
-    """The sets of some nodes, as sorted pairs of a node and the index of a member among all values."""
+    """The sets of some nodes, as sorted pairs of a node and the index of a member among all values, which end with NaN.
+
+    The last pair is larger than that of any node.
+    """
 
     values: Array
     pairs: Array
 
     def contain(self, node: Array, value: Array) -> Array:
         """Return a mask of the values that are members of their node's set."""
-        index = np.minimum(np.searchsorted(self.values, value), len(self.values) - 1)
+        index = np.searchsorted(self.values, value)
         pair = node * len(self.values) + index
-        position = np.minimum(np.searchsorted(self.pairs, pair), len(self.pairs) - 1)
-        return (self.values[index] == value) & (self.pairs[position] == pair)
+        return (self.values[index] == value) & (self.pairs[np.searchsorted(self.pairs, pair)] == pair)
 
 
 def aggregate_votes(forest: Forest, x: Array, count: int, aggregate: str, context: KernelContext) -> Array:
@@ -198,12 +200,9 @@ def _build_members(nodes: Array, values: Array | None) -> Members | None:
     if ends.sum() != len(nodes) or not ends[-1:].all():
         raise Violation("C2", f"membership_values holds {ends.sum()} sets for {len(nodes)} nodes")
     owner = nodes[np.cumsum(ends) - ends]
-    members, owner = flat[~ends], owner[~ends]
-    values_of_members = np.unique(members)
-    if not len(values_of_members):
-        return Members(np.zeros(1, flat.dtype), np.full(1, -1))
-    indices = np.searchsorted(values_of_members, members)
-    return Members(values_of_members, np.unique(owner * len(values_of_members) + indices))
+    ordered = np.unique(flat)
+    pairs = np.unique((owner * len(ordered) + np.searchsorted(ordered, flat))[~ends])
+    return Members(ordered, np.append(pairs, np.iinfo(np.int64).max))
 
 
 def _check_ids(ids: Sequence[int], limit: int, name: str) -> Array:

@@ -206,7 +206,7 @@ def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute)
     For example, the choice "T" became "T1", and so did the type of an input. This must hold for each choice, and no
     choice may be added or removed.
     """
-    if old.kind != DATA_TYPE or new.kind != DATA_TYPE or not (old.choices and new.choices):
+    if old.kind != DATA_TYPE or new.kind != DATA_TYPE:
         return False
     moved = {(before.type, after.type) for _, _, before, after in _retyped_parameters(pair)}
     return len(old.choices) == len(new.choices) and moved.issuperset(zip(old.choices, new.choices, strict=True))

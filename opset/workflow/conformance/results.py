@@ -14,7 +14,6 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from opset.errors import CorpusError, Finding, OpsetError, safe_text
@@ -266,12 +265,13 @@ def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Re
         return Result(case, "rejected", why) if answer.kind == "error" else Result(case, ACCEPTED)
     if answer.kind == "error":
         return Result(case, "error", why)
+    count = len(case.outputs if case.kind == "random" else expected)
+    if len(answer.outputs) != count:
+        are = "is" if count == 1 else "are"
+        why = f"it has {count_text(len(answer.outputs), 'output')}, and {count} {are} expected"
+        return Result(case, "wrong", why)
     if case.kind == "random":
         return _judge_random(case, answer.outputs)
-    if len(answer.outputs) != len(expected):
-        are = "is" if len(expected) == 1 else "are"
-        why = f"it has {count_text(len(answer.outputs), 'output')}, and {len(expected)} {are} expected"
-        return Result(case, "wrong", why)
     worst: tuple[int, Difference] | None = None
     for number, (want, have) in enumerate(zip(expected.values(), answer.outputs, strict=True)):
         # Only floating-point numbers have a tolerance.
@@ -288,9 +288,9 @@ def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Re
 def _judge_random(case: Case, outputs: Sequence[Any]) -> Result:
     """Return the result of a case with random outputs: "pass" or "wrong".
 
-    Only the types and shapes of the outputs are compared.
+    Only the types and shapes of the outputs are compared; there are as many as the case has.
     """
-    for number, (have, (kind, shape)) in enumerate(zip_longest(outputs, case.outputs, fillvalue=("nothing", None))):
+    for number, (have, (kind, shape)) in enumerate(zip(outputs, case.outputs, strict=True)):
         actual_shape = getattr(have, "shape", None)
         if type_of(have) != kind or (shape is not None and actual_shape != shape):
             actual = [*actual_shape] if actual_shape is not None else ""

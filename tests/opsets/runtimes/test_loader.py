@@ -98,6 +98,7 @@ MEANINGS = [
     ((*CONV, "types_not"), ["tensor(flaot)"], "S107"), ((*CONV, "until"), "1.1", "S107"),
     ((*NEWER, "since"), "2.0", "S105"), ((*CONV, "opsets"), [7, 9], "S103"), (("match",), "name", "S103"),
     (("match",), "opset", "S103"), ((*ROW, "kernels_release"), "1.0", "S103"),
+    ((*FAULT, "where"), ["alpha > "], "S105"),
 ]  # fmt: skip
 
 

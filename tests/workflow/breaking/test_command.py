@@ -369,6 +369,17 @@ def test_a_link_in_a_revision_is_not_followed(repository, link, to):
     assert "is a link there" in result.stderr
 
 
+def test_a_name_that_is_no_text_counts_only_where_it_is_an_operators(repository):
+    for name, status in ((b"notes\xff", 0), (b"com.acme/\xff.yaml", 3)):
+        Path(os.fsdecode(b"schemas/" + name)).touch()
+        git(repository, "add", ".")
+        git(repository, "commit", "-q", "-m", "two")
+        os.unlink(b"schemas/" + name)
+        result = against("HEAD")
+        assert result.exit_code == status
+    assert "  why     'com.acme/\\udcff.yaml' is badly named there" in result.stderr
+
+
 def test_a_submodule_of_a_revision_is_not_passed_over(repository):
     commit = git(repository, "rev-parse", "HEAD").strip()
     git(repository, "update-index", "--add", "--cacheinfo", f"160000,{commit},schemas/com.example")
@@ -571,6 +582,15 @@ def thin_1(X, *, alpha):
     assert "T101: " in against("HEAD").stdout
     for without in ("--no-examples", "--no-hooks"):
         assert rules("HEAD", without) == []
+
+
+def test_functions_that_were_not_run_are_noted_where_examples_are(repository):
+    Path("pyproject.toml").write_text('[tool.opset]\nschemas = ["schemas"]\n')
+    Path("schemas/com.acme/kernels.py").write_text("")
+    notes = [
+        json.loads(run("breaking", "v1", "--format", "json", *more).stdout)["notes"] for more in ([], ["--no-examples"])
+    ]
+    assert [note.partition(" in ")[0] for note in notes[0]] == ["com.acme/kernels.py"] and notes[1] == []
 
 
 def test_a_function_of_no_operator_breaks_nothing(repository):

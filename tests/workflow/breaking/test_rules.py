@@ -110,8 +110,8 @@ def test_choices_that_name_a_type_constraint_may_follow_it():
     thin = golden.state("B127", "old").operators["com.acme", "Thin"].newest.schema
     types = {"T": ("tensor(float)",), "U": ("tensor(float)",)}
 
-    def of_choice(choice, variable):
-        attributes = {"to": Attribute("to", "int", kind="data_type", choices=(choice,))}
+    def of_choice(choices, variable, kind="data_type"):
+        attributes = {"to": Attribute("to", "int", kind=kind, choices=(*choices,))}
         sides = {side: (getattr(thin, side)[0]._replace(type=variable),) for side in ("inputs", "outputs")}
         return edited("B127", {"attributes": attributes, "types": types, **sides})
 
@@ -119,6 +119,18 @@ def test_choices_that_name_a_type_constraint_may_follow_it():
     assert not compare(old, of_choice("U", "U"), rules=["B127"]).findings
     (found,) = compare(old, of_choice("U", "T"), rules=["B127"]).findings
     assert found.message == "'choices' of the attribute 'to' changed: [T] -> [U]"
+    # They name type constraints only where values are element types, and none may come or go.
+    words = of_choice("T", "T", "")
+    for older, newer in (
+        (words, of_choice("U", "U", "")),
+        (words, of_choice("U", "U")),
+        (old, of_choice("U", "U", "")),
+        (old, of_choice("UT", "U")),
+        (old, of_choice("", "U")),
+        (of_choice("", "T"), of_choice("U", "U")),
+    ):
+        found = compare(older, newer, rules=["B127"]).findings
+        assert "'choices' of the attribute 'to'" in "".join(each.message for each in found)
 
 
 def test_the_lock_shows_edits_that_no_comparison_shows():
