@@ -14,7 +14,8 @@ import pytest
 import opset
 from tests.cli.commands import SMALL, heed_interrupts, save, version
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(opset.__file__).parents[1])}
+# Streams have buffers, as they have for users, so that what could not be written is flushed once more at the end.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(opset.__file__).parents[1]), "PYTHONUNBUFFERED": ""}
 COMMAND = [sys.executable, "-m", "opset"]
 
 

@@ -265,6 +265,24 @@ def test_what_cannot_be_cut_is_an_error_that_says_why(asked, code, words):
     assert caught.value.code == code
 
 
+def test_only_names_that_the_closest_graph_lacks_are_unknown():
+    with pytest.raises(opset.UsageError) as caught:
+        opset.extract(whole(), outputs=["q", "nope"])  # the branch has the first
+    assert [each.message for each in caught.value.findings] == ["there is no value 'nope'"]
+
+
+@pytest.mark.parametrize(("room", "left_out"), [(0, 2), (1, 1), (2, 0)])
+def test_types_that_are_too_large_together_are_left_out(monkeypatch, room, left_out):
+    nodes = "a = Neg (x)  b = Abs (a)  y = Neg (b)"
+    text = f'<ir_version: 8, opset_import: ["": 17]> m (float[2] x) => (float[2] y) {{ {nodes} }}'
+    size = opset.parse_model(text).graph.output[0].type.ByteSize()
+    monkeypatch.setattr(extraction, "MAX_EACH", 0)
+    monkeypatch.setattr(extraction, "MAX_WRITTEN", room * size)
+    found = extract_part(opset.load(whole(text)), Wanted(outputs="y"), default_registry())
+    assert names(found.model.proto.graph.value_info) == ["a", "b"][:room]
+    assert found.notes == [f"{left_out} types are not written: together they are too large"] * (left_out > 0)
+
+
 def test_a_value_of_unknown_type_is_refused_until_its_type_is_stated():
     text = '<ir_version: 8, opset_import: ["": 17, "other": 1]> main (float[2] x) => (float[2] y) %s {%s}'
     nodes = "a = other.Odd (x)  b = Neg (a)  y = other.Odd (b)"
@@ -468,14 +486,6 @@ def test_the_inference_of_types_is_bounded():
     with pytest.raises(opset.InferenceError, match="the inference was stopped") as caught:
         opset.extract(whole(), ["c", "b"], ["y"], limits=opset.Limits(max_steps=1))
     assert caught.value.code == "I401"
-
-
-def test_types_that_are_too_large_together_are_left_out(monkeypatch):
-    monkeypatch.setattr(extraction, "MAX_WRITTEN", 20)
-    monkeypatch.setattr(extraction, "MAX_EACH", 0)
-    found = extract_part(opset.load(whole()), Wanted("a,b", "y"), default_registry())
-    assert names(found.model.proto.graph.value_info) == ["c"]
-    assert "2 types are not written: together they are too large" in found.notes
 
 
 INNER = """<ir_version: 8, opset_import: ["": 17]> m (bool c, float[2] x, float[2] w = {1, 2}) => (float[2] y)

@@ -793,6 +793,9 @@ PLAIN = [
     (13, """(float[N,3] x) => (float[] y) { y = ai.onnx.ml.TreeEnsembleRegressor<nodes_nodeids=[0], nodes_treeids=[0],
         nodes_modes=["LEAF"], nodes_values=[1.0], nodes_truenodeids=[0], nodes_falsenodeids=[0], target_treeids=[0],
         target_nodeids=[0], target_ids=[0], target_weights=[1.0]>(x) }""", "float[N, 1]"),
+    (13, """(float[N] x) => (float[] y) <int64[1] seven = {7}, int64[1] two = {2}> {
+        s = Shape(x) m = Sub(s, seven) g = Sign(m) t = Add(g, two) y = ConstantOfShape(t) }""",
+     "float[max(-1, min(1, N - 7)) + 2]"),
     (13, '(x) => (y) { y = ai.onnx.ml.DictVectorizer<string_vocabulary=["a", "b"]>(x) }', "?[1, 2]"),
     *((13, f"""(float[2,2] x) => (int64[] z, float[] y) {{ z, y = ai.onnx.ml.SVMClassifier<{vectors}>(x) }}""", told)
       for vectors, told in (

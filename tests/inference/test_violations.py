@@ -25,6 +25,25 @@ SUPPORTED = (
 LOOP = """({}, float[3] s) => (float[] y) {{
     y = Loop <body = g (int64 i, bool k, float[3] t) => (bool l, float[3] u) {{ l = Identity(k) u = Identity(t) }}>
         (m, c, s) }}"""
+ONE_LEAF = {
+    "nodes_nodeids": "[0]", "nodes_treeids": "[0]", "nodes_modes": '["LEAF"]', "nodes_featureids": "[0]",
+    "nodes_truenodeids": "[0]", "nodes_falsenodeids": "[0]", "nodes_missing_value_tracks_true": "[0]",
+    "nodes_values": "[1.0]", "target_treeids": "[0]", "target_nodeids": "[0]", "target_ids": "[0]",
+    "target_weights": "[1.0]",
+}  # fmt: skip
+ONE_NODE = {
+    "nodes_featureids": "[0]", "nodes_falseleafs": "[1]", "nodes_falsenodeids": "[0]", "nodes_trueleafs": "[1]",
+    "nodes_truenodeids": "[0]", "nodes_missing_value_tracks_true": "[0]", "nodes_modes": "uint8[1] {0}",
+    "nodes_splits": "float[1] {0}", "leaf_weights": "float[1] {2}", "leaf_targetids": "[0]", "tree_roots": "[0]",
+}  # fmt: skip
+
+
+def trees(operator, lists):
+    """Return a graph with a tree ensemble, and the attributes of these texts, by name; one of None is left out."""
+    attributes = ", ".join(f"{name} = {text}" for name, text in lists.items() if text is not None)
+    return f"(float[2,3] x) => (float[] y) {{ y = ai.onnx.ml.{operator}<n_targets = 1, {attributes}>(x) }}"
+
+
 BROKEN = [
     (18, "C3: 5 is no multiple of the 4 elements of a block",
      "(float[1,5,4] x) => (float[] y) <int64[2] i = {3, 3}, int64[2] b = {2, 2}> { y = Col2Im(x, i, b) }"),
@@ -80,11 +99,17 @@ BROKEN = [
      f"{ROWS} SVMClassifier<{THREE.replace('coefficients=[1.0, ', 'coefficients=[')}>(x) }}"),
     (13, "C2: 6 coefficients and 2 constants for 3 classes",
      f"{ROWS} SVMClassifier<{THREE.replace('rho=[1.0, ', 'rho=[')}>(x) }}"),
-    (13, "C2: the attributes target_* have different lengths",
-     """(float[2,3] x) => (float[] y) { y = ai.onnx.ml.TreeEnsembleRegressor<n_targets=1, nodes_nodeids=[0],
-         nodes_treeids=[0], nodes_modes=["LEAF"], nodes_featureids=[0], nodes_values=[1.0], nodes_truenodeids=[0],
-         nodes_falsenodeids=[0], target_treeids=[0], target_nodeids=[0, 1], target_ids=[0],
-         target_weights=[1.0]>(x) }"""),
+    *((13, f"C2: the attributes {name[:name.index('_')]}_* have different lengths"
+       + ", or are empty" * name.startswith("nodes"),
+       trees("TreeEnsembleRegressor", ONE_LEAF | {name: f"{text[:-1]}, {text[1:]}"}))
+      for name, text in ONE_LEAF.items()),
+    *((13, "C2: the attributes nodes_* have different lengths, or are empty",
+       trees("TreeEnsembleRegressor", ONE_LEAF | dict.fromkeys(names)))
+      for names in (["nodes_treeids"], ["nodes_modes"], [each for each in ONE_LEAF if each.startswith("nodes")])),
+    *((20, "C2: the attributes nodes_* or leaf_* have different lengths, or are empty",
+       trees("TreeEnsemble", ONE_NODE | {
+           name: f"{text[:-1]}, {text[1:]}" if text[0] == "[" else text.replace("[1]", "[2]").replace("{", "{0, ")}))
+      for name, text in ONE_NODE.items() if name != "tree_roots"),
     (13, "C2: votes are for 0 to 1, and there are 1",
      """(float[2,3] x) => (float[] y) { y = ai.onnx.ml.TreeEnsembleRegressor<n_targets=1, nodes_nodeids=[0],
          nodes_treeids=[0], nodes_modes=["LEAF"], nodes_featureids=[0], nodes_values=[1.0], nodes_truenodeids=[0],

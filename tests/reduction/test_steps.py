@@ -648,6 +648,16 @@ def test_weights_become_zeros_one_by_one():
     assert [each.any() for each in weights(search.model).values()] == [False, False, True]
 
 
+def test_values_of_weights_that_are_too_large_stay(monkeypatch):
+    ones = ", ".join("1" * 9)
+    text = f"(float[9] x) => (float[9] y) <float[9] a = {{{ones}}}> {{ y = Add (x, a) }}"
+    for most, steps in ((35, {}), (36, {"zeros": 1})):
+        monkeypatch.setattr(values, "_MOST_BYTES", most)
+        search = search_for(loaded(text))
+        values._zero_weights(search)
+        assert search.steps == steps
+
+
 ONES = ", ".join("1" * 15)
 
 

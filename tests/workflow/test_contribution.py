@@ -567,7 +567,7 @@ def test_outputs_of_a_cast_example_are_those_of_the_same_values(operator, output
     assert lenient == ("", True)
 
 
-@pytest.mark.parametrize(("operator", "indices"), [("Where", [1, 2]), ("Clip", [0, 1, 2])])
+@pytest.mark.parametrize(("operator", "indices"), [("Where", [1, 2]), ("Clip", [0, 1, 2]), ("Sum", [0])])
 def test_inputs_of_other_types_and_those_left_out_stay_when_an_example_is_cast(operator, indices):
     from opset.workflow.contribution.type_checks import _try_type
 
