@@ -485,7 +485,8 @@ def test_uncertain_squares_and_cubes_are_refused(refused):
     made, x = make_node("Pow", ["x", "e"], ["y"]), np.array([2, 3], np.int64)
     for exponent in (np.float64(2), np.float32([[2], [3]])):
         refused(made, 12, 11, {"x": x, "e": exponent}, "C204")
-    refused(made, 12, 11, {"x": x}, "C204", {"e": np.float32([[2], [0.5]])})
+    for power in (2, 3):
+        refused(made, 12, 11, {"x": x}, "C204", {"e": np.float32([[power], [0.5]])})
 
 
 def test_bfloat16_exponents(check):

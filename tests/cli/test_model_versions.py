@@ -278,3 +278,10 @@ def test_the_difference_between_interfaces_is_cut():
     assert lines(changes=(1, 0, 0), after="2.0.0")[-1] == (
         "  model version 1.0.0 -> 2.0.0; MAJOR asks for 2.0.0, and has it"
     )
+
+
+def test_an_operator_set_replaces_a_file_only_with_force(folder):
+    (folder / "there.yaml").write_text("precious")
+    command = ("export", "--domain", "ai.onnx.ml", "--format", "yaml", "-o", folder / "there.yaml")
+    assert run(*command).exit_code == 2 and (folder / "there.yaml").read_text() == "precious"
+    assert run(*command, "--force").exit_code == 0 and (folder / "there.yaml").read_text() != "precious"

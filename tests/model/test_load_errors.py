@@ -152,6 +152,20 @@ def test_reading_that_fails(tmp_path):
         os.close(descriptor)
 
 
+def test_a_system_that_reads_less_than_it_is_asked_for_is_asked_again(tmp_path, monkeypatch):
+    (tmp_path / "m.onnx").write_bytes(b"abcdefgh")
+    read_at = source._read_at
+    descriptor = os.open(tmp_path / "m.onnx", os.O_RDONLY)
+    try:
+        for most in (1, 3, 4, 9):
+            monkeypatch.setattr(
+                source, "_read_at", lambda at, count, start, most=most: read_at(at, min(count, most), start)
+            )
+            assert source.read_exactly(descriptor, 1, 6, "m.onnx") == b"bcdefg"
+    finally:
+        os.close(descriptor)
+
+
 class Huge(io.BytesIO):
     """A message that protobuf cannot write."""
 

@@ -13,6 +13,7 @@ from opset.model import proto as pb
 from opset.model.text.syntax import parse_model
 from opset.reference.engine import limits
 from opset.reference.engine.context import StepContext
+from opset.reference.kernels import cast
 from opset.reference.numerics import products
 from opset.reference.numerics.memory import compact, nbytes
 from opset.schemas.constraints.violation import Violation
@@ -365,6 +366,14 @@ def test_the_clock_is_looked_at_within_few_but_long_strings(monkeypatch):
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     assert computed("RegexFullMatch", np.full(2, "x" * 500_000, object), pattern="x*")[0].all()
     refused("R303", "RegexFullMatch", np.full(50, "x" * 500_000, object), pattern="x*")
+
+
+def test_the_clock_is_looked_at_in_every_block_of_numbers_that_become_text(monkeypatch):
+    clock = itertools.count(0, 5)
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(cast, "_BLOCK", 1)
+    assert computed("Cast", np.arange(2), to=8)[0].tolist() == ["0", "1"]
+    refused("R303", "Cast", np.arange(20), to=8)
 
 
 LONG = [

@@ -44,12 +44,14 @@ def drawn(text, seed=0):
 def test_a_model_never_differs_from_itself(path):
     found = opset.verify(f"examples/{path}.onnx", f"examples/{path}.onnx", seeds=2)
     assert found.verdict == "same" and found.same and not found.errors
+    assert (found.before, found.after) == (f"examples/{path}.onnx",) * 2
     assert {(each.absolute, each.ulps, each.nan_before) for each in found.outputs} == {(0.0, 0.0, 0)}
 
 
 def test_a_difference_is_measured_and_located():
     found = opset.verify(model(LINEAR.format("Add", 1)), model(LINEAR.format("Mul", 1)))
     assert found.verdict == "different" and not found.same
+    assert (found.before, found.after) == ("a model", "a model")
     assert found.first_difference.value == "b"
     assert "(Add)" in found.first_difference.before and "(Mul)" in found.first_difference.after
     assert found.outputs[0].absolute > 0.01 and found.outputs[0].ulps > 1000

@@ -100,6 +100,13 @@ def test_a_window_is_not_written_where_a_release_has_none(target):
     np.testing.assert_array_equal(computed(made), computed(WINDOW))
 
 
+def test_one_node_that_a_release_has_otherwise_is_rewritten_among_others():
+    before = attention(25, "left_window_size=1, right_window_size=0")
+    before.graph.node.add(op_type="Relu", input=[before.graph.input[0].name], output=["unused"])
+    made = opset.convert(before, release="1.22")
+    assert stated(made)[0] == []
+
+
 def test_an_attribute_that_the_older_form_has_does_not_make_up_for_one_that_it_lacks():
     before = attention(25, "is_causal=1, left_window_size=1, right_window_size=0")
     made = opset.convert(before, 24)
