@@ -868,6 +868,9 @@ PLAIN = [
                          ("GreaterOrEqual", "1, 0, 1"), ("Equal", "0, 0, 1"))),
     (13, "(float[N,3] x, int64[1] k) => (float[] y) { s = Shape(x) t = ReduceSum(s, k) y = ConstantOfShape(t) }",
      "float[?]"),
+    *((13, f"""() => (float[] y) <float[{count}] a = {{{elements}}}> {{ m = ReduceMean<axes=[0]>(a)
+        c = Cast<to=7>(m) y = ConstantOfShape(c) }}""", f"float[{told}]")
+      for count, elements, told in ((1, "3.0", "3"), (2, "3.0, 5.0", "4"), (2, "3.0, 0.5", "?"))),
     *((13, f"""(float[N,3] x) => (float[] y) {{ s = Shape(x) f = Cast<to=1>(s) t = {name}(f) c = Cast<to=7>(t)
         y = ConstantOfShape(c) }}""", f"float[{told}]")
       for name, told in (("ReduceSum", "N + 3"), ("ReduceProd", "3*N"))),

@@ -286,3 +286,9 @@ def test_an_element_type_is_replaced_in_all_inputs_that_are_given(given):
     assert not _loads_together(trial, others["tensor(double)"], "T", schema)
     assert not _loads_together(trial, trial, "T", schema) and len(tried) == 2
     assert not _loads_together(trial, others["tensor(float16)"], "other", schema)
+
+
+def test_the_text_of_a_runtime_has_a_line_for_each_entry():
+    document = {"runtime": "mine", "releases": [{"release": "1"}, {"release": "2"}], "operators": {}}
+    lines = runtime_text(document).splitlines()
+    assert lines[1:] == ["runtime: mine", "releases:", '- {release: "1"}', '- {release: "2"}', "operators: {}"]
