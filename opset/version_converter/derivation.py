@@ -466,7 +466,7 @@ def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str],
         if node.has(name) or is_needed:
             raise Refusal("C204", f"the attribute '{name}' has no equal at version {since}")
     for name, undefined in derived.undefined.items():
-        if node.attr(name) == (list(undefined) if isinstance(undefined, tuple) else undefined):
+        if node.has(name) and node.attr(name) == (list(undefined) if isinstance(undefined, tuple) else undefined):
             raise Refusal("C204", f"'{name}' is {safe_text(node.attr(name))}, which has no meaning before {since}")
     for name, old in derived.must_equal.items():
         if name in derived.only_for and _has_no_value_of(node, derived.only_for[name]):

@@ -164,7 +164,7 @@ def test_a_body_that_calls_a_function_of_an_operators_name_goes_with_its_node():
     values = ("float[1, 2, 3] x", "float[1, 2, 3] y")
     scan = model_of(f"y = Scan <num_scan_inputs = 1, {body}> (, x)", 8, *values, functions=function)
     conversion = opset.plan(scan, 9)
-    assert (conversion.refusals, conversion.actions[0].steps) == ([], ["Scan 8 -> 9"])
+    assert (conversion.refusals, conversion.actions[0].steps) == ([], ("Scan 8 -> 9",))
 
 
 @pytest.mark.parametrize(
