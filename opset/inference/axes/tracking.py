@@ -20,7 +20,7 @@ from opset.inference.engine.engine import Engine
 from opset.inference.engine.scopes import Scope
 from opset.model.graph.walking import names_read, subgraphs
 from opset.model.storage.tensor import tensor_bytes
-from opset.schemas.constraints.signature import MISSING_INPUT, arity_misfits
+from opset.schemas.constraints.signature import MISSING_ATTRIBUTE, MISSING_INPUT, arity_misfits, attribute_misfits
 
 MAX_TENSOR = 1 << 24
 """Bytes of a constant that are compared, to see whether its slices are equal."""
@@ -251,11 +251,10 @@ class Tracking:
     def _require_fit(self, index: int, call: Call) -> None:
         """Raise Blocked if a node breaks a rule of its operator: carriers take inputs and attributes as they are."""
         names = [*call.names, *[""] * (call.schema.min_input - len(call.names))]
-        faults = [misfit.what for misfit in arity_misfits(call.schema, names) if misfit.kind == MISSING_INPUT]
+        stated = dict.fromkeys([attribute.name for attribute in self.scope.body.attributes[index]])
+        misfits = [*arity_misfits(call.schema, names), *attribute_misfits(call.schema, stated)]
+        faults = [misfit.what for misfit in misfits if misfit.kind in (MISSING_INPUT, MISSING_ATTRIBUTE)]
         faults += [f"{problem.message}: {problem.why}" for problem in self.scope.problems.get(index, ())]
-        stated = {attribute.name for attribute in self.scope.body.attributes[index]}
-        needed = [name for name, attribute in call.schema.attributes.items() if attribute.required]
-        faults += [f"the attribute {name} is missing" for name in needed if name not in stated]
         if faults:
             raise Blocked(f"the node is not valid: {faults[0]}", "opset check lists what is wrong with the model")
 

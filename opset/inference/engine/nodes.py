@@ -67,12 +67,6 @@ class NodeInference:
         if inference.rule is None:
             return self._infer_by_signature(scope, index, inference, inputs)
         assert inference.schema is not None
-        names = scope.reads(index)
-        computed = body.computes[index]
-        outputs: Any = tuple(map(bool, computed)) if "" in computed else len(computed)
-        followed: tuple[int, ...] = ()
-        if inference.data is not None and (scope.parent is not None or not scope.constants.keys().isdisjoint(names)):
-            followed = tuple([i for i, name in enumerate(names) if name and scope.is_followed(name)])
         attributes: tuple[Any, ...] = ()
         if body.attributes[index]:
             is_constant = body.operators[index] == ("Constant", "")
@@ -80,11 +74,17 @@ class NodeInference:
             if constant is not None:
                 return constant
             attributes = tuple([attribute.SerializeToString() for attribute in body.attributes[index]])
-            if any(len(encoded) > MAX_ATTRIBUTE for encoded in attributes):
-                # Large tables are not copied into a signature.
-                return self._infer_alone(scope, index, inference, inputs, followed)[1]
-            if body.root.function and any(attribute.ref_attr_name for attribute in body.attributes[index]):
-                attributes = (*attributes, scope.key)
+        names = scope.reads(index)
+        computed = body.computes[index]
+        outputs: Any = tuple(map(bool, computed)) if "" in computed else len(computed)
+        followed: tuple[int, ...] = ()
+        if inference.data is not None and (scope.parent is not None or not scope.constants.keys().isdisjoint(names)):
+            followed = tuple([i for i, name in enumerate(names) if name and scope.is_followed(name)])
+        if any(len(encoded) > MAX_ATTRIBUTE for encoded in attributes):
+            # Large tables are not copied into a signature.
+            return self._infer_alone(scope, index, inference, inputs, followed)[1]
+        if body.root.function and any(attribute.ref_attr_name for attribute in body.attributes[index]):
+            attributes = (*attributes, scope.key)
         identities = (attributes, outputs, followed, *map(id, inputs))
         recent = inference.recent.get(identities)
         memo = _memo_of(inference, identities, names, inputs) if recent is None else recent[0]

@@ -197,7 +197,7 @@ class Tokens:
 
     def is_real(self) -> bool:
         """Return whether the next token is a number that is not written as a whole one."""
-        return self.kind == "real" or self.text.lower() in _NOT_FINITE
+        return self.kind == "real" or (self.kind == "word" and self.text.lower() in _NOT_FINITE)
 
     def real_number(self, single: bool = True) -> float:
         """Return a number as the nearest that a float, or else a double, has."""

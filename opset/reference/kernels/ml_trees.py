@@ -86,9 +86,9 @@ class Forest:
 
 @dataclass(eq=False)
 class Members:
-    """The sets of some nodes, as sorted pairs of a node and the index of a member among all values, which end with NaN.
+    """The sets of some nodes: sorted pairs of a node and the index of a member among the sorted values of all sets.
 
-    The last pair is larger than that of any node.
+    The values end with NaN and the pairs with the largest integer, so that no search ends behind them.
     """
 
     values: Array
