@@ -225,7 +225,7 @@ def test_more_inputs_are_drawn_if_a_weight_differs():
     one, other = (model(HEAD + text.format(each)) for each in ("1.5", "1.50001"))
     found = opset.verify(one, other)
     assert found.same and len(found.runs) == 150 and "the weight w differs, and no output does" in found.notes
-    assert len(opset.verify(one, one).runs) == 20
+    assert len(opset.verify(one, one).runs) == len(opset.verify(one, other, seeds=20).runs) == 20
     shaped = model(HEAD + text.replace("float[1] w", "float w").format("2.5"))
     assert len(opset.verify(one, shaped).runs) == 20  # an adapter may write a weight otherwise
 
@@ -328,6 +328,9 @@ def test_a_model_without_outputs_has_no_note_that_little_was_compared():
     nothing = model(HEAD + "(float[2] x) => () { y = Neg (x) }")
     found = opset.verify(nothing, nothing, seeds=1)
     assert (found.verdict, found.notes, found.outputs, found.errors) == ("same", [], [], [])
+    little = model(HEAD + "() => (float[1] y) <float[1] n = {-1}> { y = Sqrt (n) }")
+    (note,) = opset.verify(little, little, seeds=1).notes  # there are no inputs to give
+    assert note.startswith("y: ")
 
 
 def test_sizes_with_which_a_model_does_not_run_are_passed_over_and_noted():
