@@ -116,6 +116,22 @@ def test_sparse_weights_count_as_they_are_stored():
     assert [tuple(each) for each in opset.info(model).weights] == [("sparse float", 1, 36, 3)]
 
 
+@pytest.mark.parametrize("dims", [[-1, 2], [1 << 31, 1 << 32], [2] * 64])
+def test_a_weight_of_no_real_size_has_no_elements(dims):
+    model = helper.make_model(helper.make_graph([], "g", [], []), opset_imports=[helper.make_opsetid("", 17)])
+    model.graph.initializer.add(name="w", data_type=1, dims=dims, float_data=[1])
+    assert [tuple(each) for each in opset.info(model).weights] == [("float", 1, 0, 0)]
+
+
+def test_what_takes_too_much_work_is_left_out_with_a_note():
+    found = opset.info(parser.parse_model(MIXED), runtimes=["tract"], limits=opset.Limits(max_steps=1))
+    assert (found.nodes, found.lowest_ir_version, found.lowest_opsets, found.runtimes) == (4, 3, [], [])
+    assert found.notes == [
+        "com.other: nothing is known of its nodes, which count as taken",
+        "which versions and runtimes the model fits was not found: more than 1 step is needed",
+    ]
+
+
 def test_a_notebook_shows_a_table_for_each_part():
     shown = described(MIXED, "onnxruntime")._repr_html_()
     assert re.findall(r"<caption[^>]*>([^<]*)<", shown) == [

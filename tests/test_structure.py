@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import os
 import random
 import re
 from html.parser import HTMLParser
@@ -480,6 +481,14 @@ def test_external_data_is_digested_unless_it_is_one_place(tmp_path):
     assert compared(first, second).changes == []
     (tmp_path / "b" / "w.bin").write_bytes(b"y" * 37)
     assert [each.places for each in compared(first, second).changes] == [["weight 'w'"]]
+    data = b"x" * 36 + b"z" * 36
+    parts = [external(tmp_path / name, data, offset=offset) for name, offset in (("c", 0), ("d", 36), ("e", 0))]
+    for name in "de":  # the same file by another name, which is read for another part of it alone
+        (tmp_path / name / "w.bin").unlink()
+        os.link(tmp_path / "c" / "w.bin", tmp_path / name / "w.bin")
+    roots = {"allow_external_roots": [tmp_path]}
+    assert [each.places for each in compared(*parts[:2], **roots).changes] == [["weight 'w'"]]
+    assert "tensor 'b'" in compared(*parts[::2], weights=False, **roots).notes[0]  # w is not read
     copy = tmp_path / "a" / "n.onnx"
     copy.write_bytes(first.read_bytes())
     (tmp_path / "a" / "w.bin").unlink()
