@@ -52,6 +52,17 @@ SIGNATURES = {
     "an expression renamed": (
         "(float[N, M] x) => (float[M_plus_N] y)", "(float[A, B] x) => (float[A_plus_B] y)", "NONE", [],
     ),
+    "an expression of sizes of inputs renamed": (
+        "(float[N, M, M_plus_N] x) => (float[1] y)", "(float[A, B, A_plus_B] x) => (float[1] y)", "NONE", [],
+    ),
+    "an expression of sizes of inputs is any size": (
+        "(float[N, M, M_plus_N] x) => (float[1] y)", "(float[A, B, ?] x) => (float[1] y)", "MINOR",
+        [("input-widened", "input 'x', dimension 2")],
+    ),
+    "any size is an expression of sizes of inputs": (
+        "(float[N, M, ?] x) => (float[1] y)", "(float[A, B, A_plus_B] x) => (float[1] y)", "MAJOR",
+        [("input-narrowed", "input 'x', dimension 2")],
+    ),
     "a free expression renamed": (
         "(float[two_times_N] x) => (float[1] y)", "(float[two_times_A] x) => (float[1] y)", "NONE", [],
     ),

@@ -608,7 +608,7 @@ class _ValueFollower:
             handed = []
             for inner in body.inner_bodies_by_node.get(number, ()):
                 formal = inner.proto.input
-                at = position if operator == "Loop" else len(formal) - (len(body.reads[number]) - position)
+                at = len(formal) - (len(body.reads[number]) - position)
                 if position >= _CARRIES[operator] and 0 <= at < len(formal):
                     handed.append((inner, formal[at].name))
             return handed

@@ -346,6 +346,18 @@ def test_external_data_is_neither_read_nor_moved(tmp_path):
     part = opset.extract(tmp_path / "m.onnx", ["t"], ["p"])
     part.save(tmp_path / "part.onnx")
     assert onnx.load(tmp_path / "part.onnx", load_external_data=False).graph.initializer[0] == tensor
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "w.bin").write_bytes(bytes(12))
+    (tmp_path / "missing.bin").symlink_to(tmp_path / "data" / "w.bin")
+    other = tmp_path / "model"
+    other.mkdir()
+    for name in ("m.onnx", "missing.bin"):
+        (tmp_path / name).rename(other / name)
+    with pytest.raises(opset.ModelError, match="outside"):
+        opset.extract(other / "m.onnx", ["t"], ["p"]).save(tmp_path / "out.onnx")
+    part = opset.extract(other / "m.onnx", ["t"], ["p"], allow_external_roots=[tmp_path / "data"])
+    part.save(tmp_path / "out.onnx", external="inline")
+    assert onnx.load(tmp_path / "out.onnx").graph.initializer[0].raw_data == bytes(12)
 
 
 CHAIN = 400

@@ -740,6 +740,11 @@ def test_json_of_every_kind_of_element(data, kind, expected):
     [
         ({"shape": [0] * 33, "data": []}, "tensor(float)", "its shape is no list of sizes"),
         ({"shape": [1 << 62], "data": []}, "tensor(float)", "its shape is no list of sizes"),
+        (
+            {"shape": [(1 << 62) - 1], "data": []},
+            "tensor(float)",
+            "there are 0 values, and dims ask for 461168601842738",
+        ),
         ({"shape": [True], "data": [1]}, "tensor(float)", "its shape is no list of sizes"),
         ({"shape": 1, "data": [1]}, "tensor(float)", "a tensor is nested lists"),
         ({"shape": [1], "data": [1], "more": []}, "tensor(float)", "a tensor is nested lists"),
