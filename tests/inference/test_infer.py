@@ -322,6 +322,8 @@ def test_a_type_that_some_call_contradicts_goes_if_another_call_has_none(stated,
         ("Conv (x, w)", "float"), ("CenterCropPad (x, s)", "float[4, 5]"), ("CenterCropPad (x, r)", "float[?, ?]"),
         ("CenterCropPad <axes = [0, 1]> (x, s)", "float"), ("CenterCropPad (x, q)", "float"),
         ('Einsum <equation = "...i->..."> (x)', "float"), ('Einsum <equation = "i...,...->i"> (x, w)', "float"),
+        ('Einsum <equation = "ij,jk->jk"> (x, t)', "float[2, 1]"),
+        ('Einsum <equation = "ij,kj->jk"> (x, t)', "float[?, 2]"),
         ('NegativeLogLikelihoodLoss <reduction = "none"> (x, q)', "float"),
         ('NegativeLogLikelihoodLoss <reduction = "sum"> (x, q)', "float[]"),
         ("ScatterND (x, i, u)", "float[?, 7]"), ("ScatterND (x, i, v)", "float"), ("ScatterND (x, j, u)", "float"),
@@ -331,7 +333,7 @@ def test_a_type_that_some_call_contradicts_goes_if_another_call_has_none(stated,
     ],
 )  # fmt: skip
 def test_what_is_known_of_an_input_without_a_rank(node, expected):
-    more = "int64[2, 3, 1] i, int64[2, 3, 65] j, float[2, 3, 7] u, float[2] v"
+    more = "int64[2, 3, 1] i, int64[2, 3, 65] j, float[2, 3, 7] u, float[2] v, float[2, 1] t"
     head = f"main (float[] x, float[] w, int64[2] r, int64[] q, {more}) => (float[] y) <int64[2] s = {{4, 5}}>"
     assert re.sub(r"y_d\d", "?", str(infer(model(f"y = {node}", head, opset=18)).type("y"))) == expected
 
