@@ -384,6 +384,17 @@ def test_variables_that_a_function_states_are_not_those_of_its_callers():
     assert (shown(found, "y"), shown(found, "w")) == ("float[2, y_d1]", "float[2, w_d1]")
 
 
+def test_calls_that_differ_in_names_of_variables_alone_are_inferred_once():
+    function = """<domain: "local", opset_import: ["": 17]> F (a, b) => (c, d) {
+        c = Concat <axis = 0> (a, a, b)  d = Neg (b) }"""
+    head = "main (float[N, 3] x, float[M, 3] z) => (float[?, ?] y, float[?, ?] w)"
+    found = infer(model("y, q = local.F (x, z)  w, r = local.F (z, x)  u, v = local.F (x, z)", head, more=function))
+    assert [shown(found, name) for name in "yqwruv"] == [
+        "float[M + 2*N, 3]", "float[M, 3]", "float[2*M + N, 3]", "float[N, 3]", "float[M + 2*N, 3]", "float[M, 3]",
+    ]  # fmt: skip
+    assert len([*found._engine.calls.all_scopes()]) == 1
+
+
 def test_strict_mode_raises():
     with pytest.raises(InferenceError) as caught:
         infer_shapes(model(*STALE), strict_mode=True)
@@ -821,6 +832,8 @@ PLAIN = [
     *((version, """(float x, int64[K] n) => (float[] y) { z = Reshape(x, n)
         y = Attention<q_num_heads=2, kv_num_heads=2>(z, z, z) }""", told)
       for version, told in ((24, "float"), (25, "float[?, ?, ?]"))),
+    (23, """(float x, int64[K] n, float[1,2,3,4] f, float["M + 2",3] m) => (float[] y) { z = Reshape(x, n)
+        y = Attention(z, f, f, m) }""", "float[1, ?, M + 2, 4]"),
     (26, """(q, k) => (y) { y = ai.onnx.preview.FlexAttention <score_mod = g (s) => (a) { a = Cast<to=11>(s) }>
         (q, k, k) }""", "?[?, ?, ?, ?]"),
     (16, "(float[1,1,0,2] x, float[1,3,4,2] g) => (float[] y) { y = GridSample(x, g) }", "float[1, 1, 3, 4]"),
