@@ -136,6 +136,8 @@ def mapping(keys, values):
         (pb.TensorProto(data_type=8, dims=[1 << 40]), "it has 0 strings, and its dims ask for 1099511627776"),
         (pb.TensorProto(data_type=1, dims=[1 << 40]), "it has 0 bytes, and dims and type ask for 4398046511104"),
         (pb.TensorProto(data_type=99, dims=[1]), "99 is no element type"),
+        (pb.TensorProto(data_type=8, dims=[-1] * 8), "its dims [-1, -1, -1, -1, -1, -1, -1, -1] hold"),
+        (pb.TensorProto(data_type=8, dims=[-1] * 9), "its dims [-1, -1, -1, -1, -1, -1, -1, -1, …] hold"),
     ],
 )
 def test_messages_that_do_not_fit_are_told(message, why):
@@ -174,6 +176,12 @@ def test_uint16_is_the_bits_of_a_declared_bfloat16():
     sequence = message_of("", [BITS], "seq(tensor(uint16))")
     assert same(value_of(sequence, kind="seq(tensor(bfloat16))"), [numbers])
     assert same(value_of(sequence, kind="seq(?)"), [BITS])
+    assert same(value_of(ONE, kind="tensor(int64)"), X[0, :1])  # of another type than declared: the caller knows more
+
+
+def test_bytes_of_truth_values_are_true_unless_they_are_0():
+    found = array_of(None, pb.TensorProto(data_type=9, dims=[3], raw_data=b"\0\1\2"))
+    assert (found.dtype, found.tobytes()) == (np.dtype(bool), b"\0\1\1")
 
 
 @pytest.mark.parametrize(
@@ -219,8 +227,10 @@ def test_a_limit_holds_for_all_tensors_together_and_what_a_sparse_one_unfolds_to
     sparse = pb.SparseTensorProto(dims=[1 << 30])
     sparse.values.CopyFrom(tensor_of("", X[0]))
     sparse.indices.CopyFrom(tensor_of("", np.array([1, 3, 5])))
-    with pytest.raises(ModelError, match="no more than 1000 bytes"):
+    sparse.values.name = "s"
+    with pytest.raises(ModelError, match="no more than 1000 bytes") as caught:
         dense_of(None, sparse, 1000)
+    assert caught.value.place == "tensor 's'"
     sparse.dims[:] = [2, 3]
     assert value_of(sparse, 1000).tolist() == [[0, 1, 0], [2, 0, 3]]
     small = pb.TensorProto(data_type=22, dims=[4], raw_data=b"\x21\x43")  # int4: two in a byte
@@ -249,7 +259,9 @@ def test_indices_fit_values_and_dims(indices, why):
     sparse.indices.CopyFrom(tensor_of("", indices))
     if not why:
         assert dense_of(None, sparse).tolist() == [[0, 1, 0], [2, 0, 3]]
-        return
+        for part in (sparse.values, sparse.indices):  # one of each, and no row of them
+            part.CopyFrom(pb.TensorProto(data_type=part.data_type, raw_data=bytes(4 if part is sparse.values else 8)))
+        why = "one int64, or one row"
     with pytest.raises(ModelError, match=why) as caught:
         dense_of(None, sparse)
     assert caught.value.code == "M206"

@@ -235,6 +235,10 @@ def test_keys_without_meaning_are_reported_and_of_two_the_last_counts(tmp_path):
     assert payloads(loaded) == [DATA[:4]]
     (finding,) = findings(loaded.proto, loaded.folder)
     assert (finding.code, finding.why) == ("M208", "not known, or given twice: 'location', 'basepath'")
+    for name in "abcdefgh":
+        made.external_data.add(key=name, value="")
+    (finding,) = findings(load(write(tmp_path, made)).proto, loaded.folder)
+    assert finding.why == f"not known, or given twice: 'location', 'basepath', {', '.join(map(repr, 'abcdef'))}"
 
 
 def test_all_findings_at_once(tmp_path):

@@ -12,10 +12,12 @@ from opset.model.graph.index import (
     bodies,
     check_head,
     imports_of,
+    messages_of,
     node_label,
     use_faults,
     verify_names,
 )
+from opset.model.graph.sorting import count_moved_nodes
 from opset.model.graph.walking import subgraphs
 
 
@@ -34,6 +36,10 @@ def graph(nodes, inputs=("x",), outputs=("y",), name="g", **more):
 def model(*arguments, **more):
     functions = more.pop("functions", [])
     return ours(helper.make_model(graph(*arguments, **more), functions=functions))
+
+
+def ours_of_graph(nodes):
+    return pb.GraphProto.FromString(graph(nodes, ["c"], ["z"]).SerializeToString())
 
 
 def codes(proto):
@@ -297,3 +303,31 @@ def test_a_value_is_defined_by_the_first_node_that_computes_it():
 def test_the_module_of_models_has_its_names_alone():
     with pytest.raises(AttributeError, match=r"^module 'opset\.model' has no attribute 'Nonesuch'$"):
         opset.model.Nonesuch  # noqa: B018
+
+
+def test_the_graphs_of_an_equal_message_are_found_by_bodies():
+    branches = {"then_branch": nested(2), "else_branch": nested(1)}
+    proto = model(
+        [helper.make_node("If", ["c"], ["y"], **branches)],
+        ["x", "c"],
+        functions=[helper.make_function("f", "F", ["x", "c"], ["y"], [helper.make_node("If", ["c"], ["y"], **branches)],
+                                        [helper.make_opsetid("", 17)])],
+    )  # fmt: skip
+    for part in ("initialization", "algorithm"):
+        getattr(proto.training_info.add(), part).CopyFrom(
+            ours_of_graph([helper.make_node("If", ["c"], ["z"], **branches)])
+        )
+    index, other = ModelIndex(proto, ()), pb.ModelProto()
+    other.CopyFrom(proto)
+    messages = messages_of(index, other)
+    assert {*messages} == {*index.bodies} and len(index.bodies) == 4 * 5
+    for body, message in messages.items():
+        assert message == body.proto
+        message.doc_string = body.label
+    assert [body.label for body in index.bodies] == [body.proto.doc_string for body in bodies(other)]
+    assert not any(body.proto.doc_string for body in index.bodies)
+
+
+@pytest.mark.parametrize(("order", "moved"), [((), 0), ((0, 1, 2), 0), ((1, 0), 1), ((2, 0, 1), 1), ((2, 1, 0), 2)])
+def test_nodes_that_an_order_moves_are_counted(order, moved):
+    assert count_moved_nodes(order) == moved

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from opset.errors import Finding, ModelError
 from opset.model import load, proto
-from opset.model.storage import reading, wire
+from opset.model.storage import reading, source, wire
 from opset.model.storage.external import findings, tensors
 from opset.model.storage.tensor import tensor_values
 from tests.bounds import draws
@@ -284,3 +284,11 @@ def test_a_model_comes_back_as_what_it_was_given_as():
     ours = load(plain(theirs))
     assert ours.as_given() is ours
     assert load(ours) is ours
+
+
+def test_numbers_and_fields_of_the_wire_format():
+    assert [wire.varint(value) for value in (0, 127, 128, 300)] == [b"\0", b"\x7f", b"\x80\1", b"\xac\2"]
+    data = b"\x08\1\x13\x0b\x08\1\x0c\x14\x1a\1a"  # a number, a group that holds a group, and bytes
+    assert [*wire.fields(source.BytesSource(data), 0, len(data))] == [
+        (1, wire.VARINT, 0, 1, 2), (2, wire.START_GROUP, 2, 2, 8), (3, wire.LENGTH, 8, 10, 11),
+    ]  # fmt: skip

@@ -155,6 +155,8 @@ def test_numbers():
     node = sent(helper.make_node("A", [], ["y"], a=floats, b=0.1, c=-0.0))
     text = again(node)
     assert "[0.1, -0.0, 1.401298e-45, 3.4028235e+38, 16777216.0, 1.0, 1e+22, inf, -inf, nan, -nan, 0.33333334]" in text
+    doubles = pb.TensorProto(name="w", data_type=11, dims=[2], double_data=[math.nan, -math.nan])
+    assert "{nan, -nan}" in again(pb.GraphProto(name="g", initializer=[doubles]))
     node.attribute[0].Clear()
     node.attribute[0].MergeFromString(b"\x0a\x01a\xa0\x01\x06\x3d\x01\x00\xa0\x7f\x3d\x00\x00\x80\x3f")
     assert '$"7fa00001", 1.0' in again(node)
@@ -271,6 +273,10 @@ def test_sizes_keep_what_is_said_about_them():
     shape.dim.add(dim_value=2)
     shape.dim.add(dim_param="N", denotation="DATA_BATCH")
     assert '[2, N &{denotation: "DATA_BATCH"}]' in again(pb.GraphProto(name="g", input=[value]))
+    shape.MergeFromString(b"\xca\x3e\x02hi")
+    assert "x &{" not in again(pb.GraphProto(name="g", input=[value]))
+    assert "shape: {dim: [" in again(pb.GraphProto(name="g", input=[value]))
+    shape.DiscardUnknownFields()
     shape.dim[0].MergeFromString(b"\xca\x3e\x02hi")
     text = again(pb.GraphProto(name="g", input=[value]))
     assert '[2 &{unknown: "ca3e026869"}, N &{denotation: "DATA_BATCH"}]' in text
@@ -303,6 +309,34 @@ def test_an_opaque_type_has_a_form_of_its_own_unless_it_has_a_domain_alone(names
 def test_data_in_a_file_is_told_by_where_it_is_alone(fields, text):
     stored = pb.TensorProto(name="w", data_type=1, dims=[2], data_location=1, **fields)
     assert text in again(pb.GraphProto(name="g", initializer=[stored]))
+
+
+@pytest.mark.parametrize("data", [{"raw_data": bytes(4)}, {"float_data": [0]}])
+@pytest.mark.parametrize("name", [None, "", "w"])
+def test_a_tensor_of_a_graph_is_told_from_one_without_a_name(data, name):
+    tensor = pb.TensorProto(data_type=1, dims=[1], name=name, **data)
+    assert ("&{name: none}" in again(pb.GraphProto(name="g", initializer=[tensor]))) == (name is None)
+
+
+def test_a_model_without_a_graph_and_functions_below_each_other():
+    assert again(pb.ModelProto(ir_version=9)) == "<ir_version: 9>\n&{graph: none}\n"
+    text = """<ir_version: 8, opset_import: ["": 13, "d": 1]>
+g (float[2] x) => (float[2] y) {
+  y = d.F (x)
+}
+<domain: "d", opset_import: ["": 13]>
+F <k: int> (a) => (b) {
+  b = d.G (a)
+}
+<domain: "d", opset_import: ["": 13]>
+G (a) => (b) <
+  float c
+> {
+  c = Neg (a)
+  b = Neg (c)
+}
+"""
+    assert again(opset.parse_model(text)) == text
 
 
 def test_values_are_shown_if_it_is_said_that_they_are_in_the_model():
@@ -380,7 +414,7 @@ y = A (x) &{nothing: 1}|1:13|a field of NodeProto
 y = A (x) &{name: "a", name: "b"}|1:24|a field of NodeProto
 y = A (x) &{name: 3}|1:19|a text in quotes
 y = A (x) &{unknown: "zz"}|1:22|hexadecimal
-y = A (x) &{attribute: 3}|1:24|'['
+y = A (x) &{attribute: 3}|1:24|'[' or 'none'
 y = A <a: float = $"12"> ()|1:19|8 hexadecimal digits
 y = A <a = $"\q"> ()|1:12|codes such as
 y = A ($"\xff")|1:8|UTF-8

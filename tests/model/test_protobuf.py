@@ -570,3 +570,11 @@ def test_a_text_keeps_its_syntax_where_its_name_allows(tmp_path, written):
     assert (tmp_path / "o.onnxtxt").read_text().startswith(("<", "#: unset"))
     save_below(changed, str(tmp_path), "n.json")
     assert recognize_syntax((tmp_path / "n.json").read_text()) == JSON
+
+
+def test_a_stream_of_text_is_called_by_its_name():
+    stream = io.BytesIO(b"\xff")
+    stream.name = "in.onnxtxt"
+    with pytest.raises(ModelError) as caught:
+        load_text(stream)
+    assert (caught.value.code, caught.value.file) == ("M301", "in.onnxtxt")

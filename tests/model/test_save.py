@@ -22,7 +22,7 @@ from opset.model import load, write_stream
 from opset.model.storage import atomic as files
 from opset.model.storage import copying, reading, wire
 from opset.model.storage.source import Access, FileSource
-from opset.model.storage.writing import save_in_place, write_below
+from opset.model.storage.writing import save_below, save_in_place, write_below
 from opset.model.text.syntax import parse_model
 
 
@@ -123,6 +123,9 @@ def test_outputs_that_cannot_be_written(model, tmp_path):
         for force in (False, True):
             assert code_of(model.save, path, force=force) == "U104"
     assert sorted(os.listdir(tmp_path)) == ["file", "in.onnx"]
+    with pytest.raises(UsageError) as caught:
+        model.save(tmp_path / ("x" * 300))
+    assert caught.value.why == os.strerror(errno.ENAMETOOLONG)
 
 
 def test_access_rights(model, tmp_path):
@@ -528,6 +531,28 @@ def test_what_another_process_left_or_removes_is_let_be(model, tmp_path, monkeyp
     monkeypatch.setattr(os, "geteuid", lambda: user)
     model.save(tmp_path / "folder" / "m.onnx")
     assert sorted(os.listdir(tmp_path / "folder")) == [name] * (whose == "another's") + ["m.onnx"]
+
+
+def test_a_folder_that_is_written_to_stays_the_same_if_another_gets_its_name(tmp_path):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "link").symlink_to("one")
+    folder = files.OpenFolder(str(tmp_path / "link"))
+    (tmp_path / "one").rename(tmp_path / "other")
+    (tmp_path / "one").mkdir()
+    os.close(folder.open("file", os.O_CREAT | os.O_WRONLY))
+    folder.close()
+    assert (os.listdir(tmp_path / "one"), os.listdir(tmp_path / "other")) == ([], ["file"])
+
+
+def test_a_model_is_saved_below_a_folder_unless_something_is_there(model, tmp_path):
+    save_below(model, str(tmp_path), os.path.join("a", "m.onnx"))
+    (tmp_path / "a" / "folder").mkdir()
+    for name, code, why in (("m.onnx", "U102", ""), ("folder", "U104", "it is a folder")):
+        with pytest.raises(UsageError) as caught:
+            save_below(model, str(tmp_path), os.path.join("a", name))
+        assert (caught.value.code, caught.value.why) == (code, why)
+    save_below(model, str(tmp_path), os.path.join("a", "m.onnx"), force=True)
+    assert sorted(os.listdir(tmp_path / "a")) == ["folder", "m.onnx"]
 
 
 def test_a_folder_that_is_written_to_is_locked_for_all(tmp_path):

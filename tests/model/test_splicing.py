@@ -31,6 +31,8 @@ def test_values_get_the_names_of_the_call_and_names_of_their_own():
 def test_inputs_and_outputs_that_the_call_omits():
     made = splice("F (a, lo, hi) => (o, p) { o = Clip (a, lo, hi)  p = Clip (a, , hi) }", "y = d.F (x, , c)")
     assert shown(made.nodes) == [("Clip", ["x", "", "c"], ["y"], ""), ("Clip", ["x", "", "c"], ["y__p"], "")]
+    made = splice("F (a) => (o, p) { o = Neg (a)  [in] p = Abs (o) }", ", y = d.F (x)")
+    assert shown(made.nodes) == [("Neg", ["x"], ["y__o"], ""), ("Abs", ["y__o"], ["y"], "y__in")]
     made = splice("F (a, lo, hi) => (o) { o = Clip (a, lo, hi) }", "y = d.F (x)")
     assert shown(made.nodes) == [("Clip", ["x", "", ""], ["y"], "")]
 
@@ -101,6 +103,8 @@ def test_a_graph_that_the_call_gives_must_be_closed():
 def test_outputs_that_are_inputs_or_other_outputs():
     made = splice("F (a) => (a, o, o) { o = Neg (a) }", "p, q, r = d.F (x)").nodes
     assert shown(made) == [("Neg", ["x"], ["q"], ""), ("Identity", ["x"], ["p"], ""), ("Identity", ["q"], ["r"], "")]
+    made = splice("F (a) => (a) { o = Neg (a) }", "[call] p = d.F (x)").nodes
+    assert shown(made) == [("Neg", ["x"], ["call__o"], "call__Neg"), ("Identity", ["x"], ["p"], "call__Identity")]
     with pytest.raises(Unfit, match="'p'"):
         splice("F (a, b) => (b) { o = Neg (a) }", "p = d.F (x)")
 

@@ -363,3 +363,13 @@ def test_wrong_numbers_of_values():
             make_tensor("t", 1, dims, values)
     with pytest.raises(ModelError):
         make_tensor("t", 0, [1], [1])
+
+
+@pytest.mark.parametrize(
+    ("value", "pattern"),
+    [(2.0**-133, 1), (1.5 * 2.0**-133, 2), (2.5 * 2.0**-133, 2), (2.0**-126, 0x80), (2.0**-126 * (1 + 2.0**-8), 0x80)],
+)
+def test_small_numbers_of_bfloat16_are_rounded_to_even(value, pattern):
+    for sign in (1, -1):
+        data = make_tensor("", 16, [1], [sign * value]).raw_data
+        assert int.from_bytes(data, "little") == pattern | (sign < 0) << 15

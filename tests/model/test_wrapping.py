@@ -30,6 +30,8 @@ def test_texts_in_quotes_and_comments_are_not_broken():
     lines = wrap_text(text, 20).split("\n")
     assert lines[0] == "# a comment that is longer than the width"
     assert lines[1:] == ["  a = B <x =", '      "one  two \\" three">', "      (c, d)"]
+    text = "a = B (c)  # a comment behind a node\nb = C (d)"
+    assert wrap_text(text, 14) == text
 
 
 def test_metadata_is_left_out_everywhere(tmp_path, monkeypatch):

@@ -104,7 +104,7 @@ def file_state(status: os.stat_result) -> tuple[int, int]:
 def access_of(descriptor: int, status: os.stat_result) -> Access:
     """Return the permissions of an open file; its group gets none if an access list may forbid them."""
     mode = stat.S_IMODE(status.st_mode)
-    if mode & 0o070 and not mode & 0o004 and ACCESS_LIST in extended_attributes(descriptor):
+    if not mode & 0o004 and ACCESS_LIST in extended_attributes(descriptor):
         mode &= ~0o070  # these bits are then the most that the list grants to anybody
     return Access(mode, status.st_gid)
 

@@ -611,7 +611,7 @@ class Reader(Tokens):
             return
         left = list(keys)
         for _ in self.list_items(">", empty=False):
-            if self.kind != "word" or self.text not in left:
+            if self.text not in left:
                 why = "a key is not repeated" if self.text in keys else ""
                 self.fail(f"a key ({', '.join(left)})", why=why)
             left.remove(self.text)
