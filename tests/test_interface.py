@@ -868,6 +868,13 @@ def test_external_data(tmp_path, read):
         assert change.place.startswith("data that cannot be compared: ")
     (new.parent / "weights").symlink_to(old.parent / "weights")
     assert compare_interfaces(old, new).level == "NONE"
+    (tmp_path / "data").write_bytes(b"12345678")
+    (new.parent / "weights").unlink()
+    (new.parent / "weights").symlink_to(tmp_path / "data")
+    for pair in ((old, new), (new, old)):
+        (change,) = compare_interfaces(*pair).changes
+        assert change.place.startswith("data that cannot be compared: ") and "outside" in change.place
+        assert compare_interfaces(*pair, allow_external_roots=[tmp_path]).level == "NONE"
 
 
 def test_the_guide_has_every_kind():

@@ -356,7 +356,9 @@ def test_an_output_that_is_left_out_is_no_absent_input():
     clips = "a = Clip (x, , h)  b = Clip (w, , h)"
     old = text % f"h, , , n = Unique (x)  {clips}  y = Neg (a)  z = Neg (b)"
     new = text % f"h, , i, n = Unique (x)  {clips}  y = Neg (b)  z = Neg (a)"
-    assert [(place, details[0]) for _, _, place, details in found(old, new)] == [
+    changes = found(old, new)
+    assert [kind for _, kind, _, _ in changes] == ["node", "output", "output"]
+    assert [(place, details[0]) for _, _, place, details in changes] == [
         ("node number 0 (Unique)", "outputs: h, n -> h, i, n"),
         ("output 'y'", "computed by: 'y' of node number 3 (Neg) -> 'y' of node number 3 (Neg)"),
         ("output 'z'", "computed by: 'z' of node number 4 (Neg) -> 'z' of node number 4 (Neg)"),

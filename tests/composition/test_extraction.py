@@ -610,7 +610,9 @@ def test_what_a_model_says_of_its_values_is_said_of_inputs_and_outputs():
     model = whole(WHOLE.replace("float[3] w", "float[N, 3] a, float[3] w"))
     for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
         value.doc_string = f"about {value.name}"
+    model.graph.output[0].type.tensor_type.shape.dim[0].dim_param = "K"  # what is stated of an output stays
     part = opset.extract(model, ["x", "a", "b"], ["x", "a", "y", "c"])
+    assert [each.type.tensor_type.shape.dim[0].dim_param for each in part.graph.output] == ["N", "N", "K", "N"]
     said = [[(each.name, each.doc_string) for each in values] for values in (part.graph.input, part.graph.output)]
     assert said == [
         [(name, f"about {name}") for name in "xab"],

@@ -707,6 +707,16 @@ def test_a_gradient_names_values_that_have_other_names_then():
     assert [{each.name: onnx.helper.get_attribute_value(each) for each in held} for held in gradients] == [
         {"xs": [b"w"], "zs": [b"x"], "y": b"y"}, {"xs": [b"w_1"], "zs": [b"y"], "y": b"y_1"},
     ]  # fmt: skip
+    odd = model(text)
+    for attribute in odd.graph.node[1].attribute[1:]:  # of no value, as it is no text
+        attribute.s, attribute.strings[:] = b"\xff", [b"\xff"]
+    assert len(opset.merge(model(text), odd, [("y", "x")]).graph.node) == 4
+
+
+def test_a_name_that_is_only_stated_is_taken_as_well():
+    text = '<ir_version: 8, opset_import: ["": 13]> g (float[2] x) => (float[2] y) <float[2] k> { %s }'
+    graph = opset.merge(model(text % "y = Neg (x)"), model(text % "k = Abs (x)  y = Neg (k)"), {"y": "x"}).graph
+    assert [[*node.output] for node in graph.node] == [["y"], ["k_1"], ["y_1"]]
 
 
 def test_initializers_of_an_old_second_model_are_no_inputs_of_new_ones():

@@ -179,6 +179,17 @@ def test_uint16_is_the_bits_of_a_declared_bfloat16():
     assert same(value_of(ONE, kind="tensor(int64)"), X[0, :1])  # of another type than declared: the caller knows more
 
 
+@pytest.mark.parametrize(
+    ("number", "raw", "elements"),
+    [(22, b"\xf8\x07", [-8, -1, 7, 0]), (21, b"\xf8\x07", [8, 15, 7, 0]), (26, b"\xe4", [0, 1, -2, -1]),
+     (25, b"\xe4", [0, 1, 2, 3])],
+)  # fmt: skip
+def test_integers_of_few_bits_have_a_sign_or_none(number, raw, elements):
+    tensor = pb.TensorProto(data_type=number, dims=[4], raw_data=raw)
+    array = array_of(None, tensor)
+    assert array.astype(int).tolist() == elements and tensor_of("", array).raw_data == raw
+
+
 def test_bytes_of_truth_values_are_true_unless_they_are_0():
     found = array_of(None, pb.TensorProto(data_type=9, dims=[3], raw_data=b"\0\1\2"))
     assert (found.dtype, found.tobytes()) == (np.dtype(bool), b"\0\1\1")

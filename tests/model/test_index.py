@@ -201,7 +201,9 @@ def test_optional_inputs_and_outer_names_are_fine():
 
 def test_invalid_utf8_is_found_in_inputs_outputs_and_operators():
     raw = model([helper.make_node("Relu", ["QQQ"], ["RRR"])], ["QQQ"], ["RRR"]).SerializeToString()
-    assert codes(pb.ModelProto.FromString(raw.replace(b"QQQ", b"\xff\xfe\xfd"))) == ["M106"]
+    with pytest.raises(ModelError) as caught:
+        verify_names(bodies(pb.ModelProto.FromString(raw.replace(b"QQQ", b"\xff\xfe\xfd"))))
+    assert [(each.code, each.help) for each in caught.value.findings] == [("M106", "write names as UTF-8")]
     assert "M106" in codes(pb.ModelProto.FromString(raw.replace(b"RRR", b"\xff\xfe\xfd")))
     assert "M106" in codes(pb.ModelProto.FromString(raw.replace(b"Relu", b"\xff\xfe\xfd\xfc")))
 

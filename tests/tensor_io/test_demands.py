@@ -65,6 +65,7 @@ def test_two_demands_are_met_together_if_they_can_be(one, other, met):
          "i", Demand(0, 4)),
         ("(float[0, 7] d, int64[3] i) => (float[A, B] y) { y = Gather (d, i) }", "i", Demand(-3, 2)),
         ("(float[5, 7] d, int64[3, 2] i) => (float[A] y) { y = GatherND (d, i) }", "i", Demand(bounds=(4, 6))),
+        ("(float[5, 7] d, int64[3, 1, 2] i) => (float[A, B] y) { y = GatherND (d, i) }", "i", Demand(bounds=(4, 6))),
         ("(float[5, 7, 2] d, int64[3, 2] i) => (float[A, B] y) { y = GatherND (d, i) }", "i", Demand(bounds=(4, 6))),
         ("(float[5, 7] d, int64[5, 1] i) => (float[A] y) { y = GatherND <batch_dims = 1> (d, i) }", "i", Demand(0, 6)),
         ("(float[5, 7] d, int64[3, 1] i, float[3, 7] u) => (float[A, B] y) { y = ScatterND (d, i, u) }", "i",

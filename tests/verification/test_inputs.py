@@ -149,6 +149,14 @@ def test_later_attempts_draw_more_carefully():
     assert np.array_equal(text.draw({}, 1, 4).feeds["i"], third["i"])
 
 
+def test_integers_of_a_large_range_are_drawn_from_all_of_it():
+    text = '<ir_version: 8, opset_import: ["": 18]> g (int64[40] a) => (int64[A] y) { y = BitwiseNot (a) }'
+    inputs = Drawing(opset.load(opset.parse_model(text)), default_registry(), {}, Limits())
+    for seed in (0, 1):
+        found = np.sort(inputs.draw({}, seed).feeds["a"])
+        assert found[0] < -(2**29) < 2**29 < found[-1] and np.diff(found).min() > 1
+
+
 def test_sizes_that_are_expressions_follow():
     drawn = drawing('(float["past + 1", N] x, float[past] z) => (float[A, B] y) { y = Neg (x) }')
     assert drawn.open_sizes == ["N", "past"]

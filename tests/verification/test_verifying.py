@@ -359,6 +359,7 @@ def test_the_second_model_alone_failing_is_a_difference():
     found = opset.verify(one, other)
     assert found.verdict == "different" and "does not run" in found.errors[0].why
     assert (found.errors[0].code, found.errors[0].message) == ("C701", "the outputs differ: one model does not run")
+    assert [(run.source, run.seed, run.sizes) for run in found.runs[:1]] == [("drawn with seed 0", 0, {})]
     assert found.errors[0].help == "opset run MODEL shows more; give inputs on which both run: --data"
 
 
