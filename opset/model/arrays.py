@@ -328,9 +328,7 @@ def _unpack_elements(data: bytes, bits: int, count: int, dtype: np.dtype[Any]) -
         part = codes[start : start + _PIECE]
         stream = np.unpackbits(packed[start * bits // 8 : (start + _PIECE) * bits // 8], bitorder="little")
         part[:] = np.packbits(stream[: part.size * bits].reshape(-1, bits), axis=1, bitorder="little")[:, 0]
-    if dtype.name.startswith("int"):
-        return (codes.astype(np.int8) - ((codes >> (bits - 1)).astype(np.int8) << bits)).astype(dtype)
-    return codes.astype(dtype) if dtype.name.startswith("uint") else codes.view(dtype)
+    return codes.astype(dtype) if "int" in dtype.name else codes.view(dtype)  # the high bit becomes the sign
 
 
 def _pack_elements(array: Array, bits: int) -> bytes:

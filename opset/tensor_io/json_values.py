@@ -100,7 +100,7 @@ def _typed_value(data: Any, kind: str) -> Any:
             return dict(zip(keys, [_typed_value(entry, element) for entry in data.values()], strict=True))
         # Scalars are read as the elements of one tensor, so that a list among them is refused.
         return dict(zip(keys, _typed_tensor({"shape": [len(keys)], "data": [*data.values()]}, element), strict=True))
-    if wrapper != "tensor" or inner == "?":
+    if wrapper != "tensor":
         raise ValueError(f"JSON has no form for {kind}")
     return _typed_tensor(data, inner)
 

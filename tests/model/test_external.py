@@ -643,6 +643,9 @@ def test_the_output_never_replaces_data_that_the_model_uses(path, tmp_path):
         with pytest.raises(UsageError) as caught:
             load(path).save(path.with_name("weights"), external=mode, force=True)
         assert caught.value.code == "U102"
+        with pytest.raises(UsageError) as caught:
+            writing.save_below(load(path), str(path.parent), "weights", external=mode, force=True)
+        assert caught.value.code == "U102"
     moved = tmp_path / "m.onnx"
     load(path).save(moved, external="move")
     before = (tmp_path / "m.onnx.data").read_bytes()

@@ -337,6 +337,8 @@ G (a) => (b) <
 }
 """
     assert again(opset.parse_model(text)) == text
+    nested = opset.parse_model(text.replace("b = Neg (c)", "b = If <g = t () => (u) { u = Exp (a) }> (a)"))
+    assert again(nested).endswith(again(nested.functions[1]))
 
 
 def test_values_are_shown_if_it_is_said_that_they_are_in_the_model():

@@ -144,7 +144,7 @@ def test_tensors_are_found_in_order_in_lists_and_maps():
 
 
 def test_the_first_value_inside_that_differs_is_kept_of_as_many_as_fit():
-    numbers = [np.full(2, each, F32) for each in (1.0, 2.0, 4.0)]
+    numbers = [np.full(2, each, F32) for each in (100.0, 200.0, 400.0)]
     values = InnerValues(3 * numbers[0].nbytes)
     for number, name in enumerate("aba"):  # a is computed twice, as in a loop
         values.keep(f"one {number}", name, numbers[number])

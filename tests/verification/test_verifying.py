@@ -552,12 +552,29 @@ def test_values_that_are_given_are_matched_and_others_drawn():
     assert "data 1 has no values for b, which were drawn" in found.notes and "its shape is [1]" in found.runs[2].why
 
 
+def test_data_of_a_folder_that_is_allowed_is_read_for_both_models(tmp_path):
+    one = model(HEAD + "(float[2] x) => (float[2] y) <float[2] w = {0, 0}> { y = Add (x, w) }")
+    tensor = pb.TensorProto(name="w", data_type=1, dims=[2], data_location=1)
+    tensor.external_data.add(key="location", value="w.bin")
+    other = type(one)()
+    other.CopyFrom(one)
+    other.graph.initializer[0].CopyFrom(tensor)
+    (tmp_path / "data").write_bytes(bytes(8))
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "w.bin").symlink_to(tmp_path / "data")
+    (tmp_path / "in" / "m.onnx").write_bytes(other.SerializeToString())
+    for pair in ((one, tmp_path / "in" / "m.onnx"), (tmp_path / "in" / "m.onnx", one)):
+        assert opset.verify(*pair, seeds=1, allow_external_roots=[tmp_path]).same
+        with pytest.raises(opset.ModelError, match="outside"):
+            opset.verify(*pair, seeds=1)
+
+
 def test_one_input_may_be_given_alone(tmp_path):
     one = model(HEAD + "(float[2] a) => (float[2] y) { y = Neg (a) }")
     np.savez(tmp_path / "a.npz", **{"input/a": np.float32([1, 2]), "output/y": np.float32([3, 4])})
     for data in {"a": np.float32([1, 2])}, tmp_path / "a.npz", str(tmp_path / "a.npz"):
         found = opset.verify(one, one, data=data)
-        assert [(run.seed, run.verdict) for run in found.runs] == [(None, "same")]
+        assert [(run.seed, run.verdict) for run in found.runs] == [(None, "same")] and found.notes == []
 
 
 @pytest.mark.parametrize(("option", "value"), [("seeds", 0), ("seeds", -1), ("rtol", -1.0), ("atol", float("nan"))])
