@@ -5,8 +5,9 @@ import pytest
 
 import opset
 from opset.errors import ModelError, UsageError
+from opset.model.graph.index import bodies
 from opset.opsets.registry import default_registry
-from opset.preparation import attribute_fixes, read_model, repeated_imports
+from opset.preparation import attribute_fixes, read_model, repeated_imports, repeated_names
 
 REGISTRY = default_registry()
 
@@ -193,3 +194,47 @@ def test_order_is_restored_in_each_body_or_the_error_is_the_first():
     for broken in (text.replace("Relu (x)", "Relu (y)"), text.replace("Relu (x)", "Relu (nothing)")):
         with pytest.raises(ModelError, match="M110"):
             read_model(opset.load(opset.parse_model(broken)), REGISTRY)
+
+
+def test_what_is_missing_stays_so_if_asked_and_mistakes_are_mended():
+    model = opset.parse_model("""<ir_version: 8, opset_import: ["": 18]> g (float[4] x) => (float[2] y) {
+        t = Relu <consumed_inputs = [0]> (x)  z = ai.onnx.ml.Binarizer <threshold = 0.5> (t)  a, y = Split (z) }""")
+    model.graph.output[0].type.tensor_type.shape.dim[0].dim_value = -1
+    dropped = "attribute 'consumed_inputs' of Relu, dropped, which changes nothing: 1 node"
+    notes = [read_model(opset.load(model), REGISTRY, strict=strict)[1].notes for strict in (True, False)]
+    assert notes[0] == [dropped] and [each.partition(" ")[0] for each in notes[1]] == [
+        "ai.onnx.ml", "stated", "attribute", "attribute",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("imports", "repeated"),
+    [
+        ([("", 13), ("", 13)], [1]),
+        ([("", 13), ("ai.onnx", 13)], [1]),
+        ([("", 13), ("", 14)], []),
+        ([("", 0), ("", 13)], [0]),
+        ([("", 13), ("", 0)], [1]),
+        ([("", 1), ("", 0)], [1]),
+        ([("", 0), ("", -1)], []),
+        ([("", 0)], []),
+        ([("", 0), ("a", 13)], []),
+    ],
+)
+def test_an_import_without_a_version_repeats_one_that_has_one(imports, repeated):
+    model = opset.load(opset.parse_model('<ir_version: 8, opset_import: ["": 13]> g () => () {}')).proto
+    del model.opset_import[:]
+    for domain, version in imports:
+        model.opset_import.add(domain=domain, version=version)
+    assert repeated_imports(model) == repeated
+
+
+def test_names_of_nodes_that_are_no_text_are_told_and_not_counted_as_repeated():
+    text = '<ir_version: 8, opset_import: ["": 13]> g (float x) => (float y) { [QQQ] t = Neg (x)  [QQQ] y = Abs (t) }'
+    data = opset.parse_model(text).SerializeToString().replace(b"QQQ", b"\xff\xfe\xfd")
+    with pytest.raises(ModelError) as caught:
+        read_model(opset.load(data), REGISTRY)
+    assert [(each.code, each.message, each.place) for each in caught.value.findings] == [
+        ("M106", r"the name \xff\xfe\xfd is not valid UTF-8", f"graph 'g', node number {index}") for index in (0, 1)
+    ]
+    assert repeated_names(bodies(opset.load(data).proto)[0]) == []

@@ -398,8 +398,9 @@ def definition_faults(body: Body) -> Iterator[Finding]:
             )
     for index, outputs in enumerate(body.computes):
         op_type, domain = body.operators[index]
-        if not _are_text([op_type, domain, body.names[index]]):
-            yield _encoding_fault(f"{body.label}, node number {index}", op_type)
+        for name in (op_type, domain, body.names[index]):
+            if not _are_text([name]):
+                yield _encoding_fault(f"{body.label}, node number {index}", name)
         seen: set[str] = set()
         for name in outputs:
             if name and (here[name] != index or name in seen):
