@@ -52,7 +52,7 @@ from tests.cli.commands import run
         ("a\nb", ["a b"]),
         (r"\left( a \right) [ b ] \{ c \}", ["(a) [b] {c}"]),
         (r"a x\frac{1}{b} + x\, \frac{a}{b} + x\quad\frac{a}{b}", ["a x(1/b) + x (a/b) + x a/b"]),
-        (r"x^\alpha \sqrt\pi", ["x^α √π"]),
+        (r"x^\beta \sqrt\pi", ["x^β √π"]),
         (r"x_{ij} + x_{ijk} + x_{i1j} + x_{}", ["xᵢⱼ + x_ijk + xᵢ₁ⱼ + x"]),
         (r"\begin{cases} \end{cases} z", ["z"]),
         (r"\begin{cases} 1 & \text{if } a \\ 2 & \text{else} \end{cases}", ["  1   if a", "  2   else"]),

@@ -185,7 +185,7 @@ def test_runtimes_are_read_if_one_of_the_domains_is_released(named, found, monke
     monkeypatch.setattr(markdown, "facts_of_runtimes", lambda registry: read.append(registry) or {"chip": chip})
     files = dict(markdown.pages(default_registry(), named, lambda *numbers: done.append(numbers)))
     operators = sum(len(default_registry().operators(each)) for each in named)
-    assert [*files][0] == "README.md" and len(read) == found
+    assert next(iter(files)) == "README.md" and len(read) == found
     shown = files.get(f"{TRAINING}.md", b"").count(b"\n**Runtimes** that have it: chip")
     assert shown == (len(default_registry().operators(TRAINING)) if found else 0)
     assert done == [(number, operators) for number in range(1, operators + 1)]
