@@ -460,7 +460,8 @@ REFUSED = [
             10,
             "C103",
             "C2: delta",
-            f"({kind} x) => ({kind}[] y) <{kind} a = {{1}}, {kind} b = {{5}}, {kind} d = {{0}}> {{ y = Range(a, b, d) }}",
+            f"({kind} x) => ({kind}[] y) <{kind} a = {{1}}, {kind} b = {{5}}, {kind} d = {{0}}> {{ "
+            "y = Range(a, b, d) }",
         )
         for kind in ("int64", "float")
     ),
