@@ -15,7 +15,7 @@ import opset
 from opset.description.interface import InterfaceChange
 from opset.errors import FindingList
 from opset.html_text import MOST_CHARACTERS, MOST_ROWS, Table, html_of, missing_attribute
-from opset.schemas.model import Docs
+from opset.schemas.model import Attribute, Docs, OpSchema, Parameter, SpecialCase
 from opset.verification.report import FirstDifference
 from tests.cli.commands import REFUSED, SMALL
 
@@ -279,3 +279,46 @@ def test_rows_that_are_too_much_together_are_counted_with_all_behind_them():
     shown = html.count("<tr>")
     assert len(html) < MOST_CHARACTERS + 1000 and 40 < shown < 60
     assert f"… and {61 - shown} more" in html and "short" not in html and "… and 1 more" in html
+
+
+def test_an_operator_is_shown_with_its_signature_and_prose():
+    schema = OpSchema(
+        "com.acme",
+        "Scale",
+        2,
+        "acme",
+        (Parameter("X", "T"), Parameter("by", "T", "optional")),
+        (Parameter("Y", "T", "variadic"),),
+        {"axis": Attribute("axis", "int", 1), "to": Attribute("to", "string", required=True)},
+        {"T": ("tensor(double)", "tensor(float)"), "I": ("tensor(bool)",)},
+        prose=lambda: Docs(
+            "It scales.\n\nSo it is.", {"X": "what"}, {"Y": "result"}, {"to": "where"}, {"C1": "so"},
+            special_cases=(SpecialCase("of none"),),
+        ),
+    )  # fmt: skip
+    html = schema._repr_html_()
+    assert "com.acme Scale 2 (X, by; axis, to) -&gt; (Y)" in html
+    tables = [re.findall("<(?:t[hd]|caption)[^>]*>([^<]*)<", each) for each in html.split("<table>")[1:]]
+    assert tables == [
+        ["It scales.", "So it is."],
+        ["inputs", "name", "type", "", "meaning", "X", "T", "single", "what", "by", "T", "optional", ""],
+        ["outputs", "name", "type", "", "meaning", "Y", "T", "variadic", "result"],
+        [
+            "attributes",
+            "name",
+            "type",
+            "default",
+            "meaning",
+            "axis",
+            "int",
+            "1",
+            "",
+            "to",
+            "string",
+            "required",
+            "where",
+        ],
+        ["types", "name", "types", "T", "tensor(double), tensor(float)", "I", "tensor(bool)"],
+        ["constraints", "C1", "so"],
+        ["special cases", "of none"],
+    ]

@@ -151,6 +151,12 @@ CAST = LEAK.replace("LeakyRelu <alpha: float = @k>", "Cast <to: int = @k>").repl
         (LEAK, {f"{CALL}.output[+]": "z"}, [("G322", PLACE)]),
         (LEAK, {f"{CALL}.input": []}, []),
         (LEAK, {f"{CALL}.attribute[0].name": "z"}, [("G324", PLACE)]),
+        (NESTED, {f"{CALL}.attribute": [{"name": "z", "type": 1, "f": 1.0}]}, [("G324", PLACE)]),
+        (
+            LEAK,
+            {f"{F}.attribute": ["", "k"], f"{CALL}.attribute[0].name": "z"},
+            [("G324", PLACE), ("G402", "function 'd.f'")],
+        ),
         (LEAK, {f"{CALL}.attribute[0].name": "__k"}, []),
         (LEAK, {f"{CALL}.attribute[0]": {"name": "k", "type": 2, "i": 1}}, [("G325", PLACE)]),
         (LEAK, {f"{CALL}.attribute": []}, []),

@@ -4,6 +4,7 @@ import pytest
 
 import opset
 from opset.checker.pages import good_model, set_field
+from opset.errors import quote
 
 
 @pytest.mark.parametrize("holder", ["", "functions[0]."])
@@ -32,10 +33,23 @@ def test_versions_of_operator_sets_are_positive_and_have_31_bits(holder, domain,
 @pytest.mark.parametrize(
     ("domain", "reverse"),
     [("com.example", True), ("org.big-one.part_2", True), ("com", False), ("com..a", False), ("com.-", False),
-     ("com.m\u00fcller", False), ("com.a b", False)],
+     ("com.m\u00fcller", False), ("com.a b", False), ("", False)],
 )  # fmt: skip
 def test_the_domain_of_a_model_is_a_reversed_name(domain, reverse):
     model = good_model("W103")
     model.domain = domain
-    found = [each.code for each in opset.check(model.SerializeToString(), select=["W103"])]
-    assert found == ["W103"] * (not reverse)
+    found = [(each.message, each.place, each.why) for each in opset.check(model.SerializeToString(), select=["W103"])]
+    why = "domains are reversed DNS names, as those of packages in Java"
+    expected = (f"the domain {quote(domain)} is no reversed DNS name", "model", why)
+    if not domain:
+        expected = "the model names no domain", "model", "domain, model_version and the graph's name identify a model"
+    assert found == [expected] * (not reverse)
+
+
+@pytest.mark.parametrize(("ir_version", "expected"), [(2, []), (3, ["M107", "G104"])])
+def test_a_model_from_before_imports_has_the_first_version_of_operators(ir_version, expected):
+    model = opset.parse_model("""<ir_version: 2, opset_import: ["": 1]>
+        main (float[4] x, float[2] s) => (float[2] y, float[2] z) { y, z = Split (x, s) }""")
+    model.ir_version = ir_version
+    del model.opset_import[:]
+    assert [each.code for each in opset.check(model.SerializeToString())] == expected

@@ -32,7 +32,8 @@ def test_an_attribute_has_one_value():
     attribute = helper.make_attribute("axis", 1)
     assert codes(opset.check_attribute(attribute)) == []
     attribute.f = 1.0
-    assert codes(opset.check_attribute(attribute)) == ["G306"]
+    (finding,) = opset.check_attribute(attribute)
+    assert (finding.code, finding.place) == ("G306", "graph 'part', node number 0 (Any)")
 
 
 def test_a_graph_is_checked_with_its_types():

@@ -41,6 +41,19 @@ def repaired(model, **options):
     return found, type(model).FromString(found.model.SerializeToString())
 
 
+def shared_in_branch(name):
+    """Return edits that add a sparse initializer to a branch, of which a node has a part on a device."""
+    none = {"dims": [0]}
+    held = {"dims": [3], "values": none | {"name": name, "data_type": 1}, "indices": none | {"data_type": 7}}
+    shared = {"configuration_id": "c", "sharding_spec": [{"tensor_name": name}]}
+    return {
+        "ir_version": 11,
+        "configuration": [{"name": "c", "num_devices": 1}],
+        "graph.node[1].attribute[0].g.sparse_initializer": [held],
+        "graph.node[1].attribute[0].g.node[0].device_configurations": [shared],
+    }
+
+
 # Code, the faulty model, the mended one: texts, or a text and edits.
 MENDED = {
     "order": ("M110", MAIN + "{ y = Neg (t) t = Relu (x) }", MAIN + "{ t = Relu (x) y = Neg (t) }"),
@@ -240,6 +253,11 @@ MENDED = {
         ((BRANCHES % "p = Add (s_1, x)").replace("(float[N] p) {", "(float[N] p) <float[1] s_1 = {2}> {"),
          {"graph.node[1].attribute[0].g.quantization_annotation": [{"tensor_name": "s_1",
              "quant_parameter_tensor_names": [{"key": "SCALE_TENSOR", "value": "s_1"}]}]}),
+    ),
+    "shadowing by a sparse constant that devices share": (
+        "G207",
+        (BRANCHES % "p = Neg (s)", shared_in_branch("s")),
+        (BRANCHES % "p = Neg (s_1)", shared_in_branch("s_1")),
     ),
     "scalar axes that inputs list": (
         "W302",
@@ -614,6 +632,10 @@ LOOP = (
     "y, z = Loop (%s, c, x, w) <body = b (int64 i, bool d, float p, float16 q) => (bool e, float r, float16 s)"
     " { e = Identity (d) r = Neg (p) s = Neg (q) }>"
 )
+NEVER = (
+    "y = If (k) <then_branch = a () => (float[2] o) { o = Neg (x) },"
+    " else_branch = b () => (float[2] q) { q = Add (h, x) }>"
+)
 # The opset, the outputs, the initializers, the nodes, and the nodes with Casts, None if none is plain.
 WITH_CASTS = {
     "two nodes": (
@@ -650,6 +672,10 @@ WITH_CASTS = {
         17, "float[1] z", "double[2] e = {1, 2}, float[2] w = {1, 2}",
         "d = Cast <to = 11> (x) y, z = LayerNormalization (d, e, w)",
         "d = Cast <to = 11> (x) w_double = Cast <to = 11> (w) y, z = LayerNormalization (d, e, w_double)",
+    ),
+    "a node behind a branch that is never run": (
+        17, "float[2] y, float[2] z", "bool k = {1}", NEVER + " z = Add (x, h)",
+        NEVER + " h_float = Cast <to = 1> (h) z = Add (x, h_float)",
     ),
     "two inputs of another type": (17, "float[2] y", "", "y = Sum (x, x, h, x, h)", None),
     "an input of an unknown type": (17, "float[2] y", "", "y = Sum (x, x, h, u)", None),

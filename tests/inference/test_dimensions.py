@@ -117,6 +117,7 @@ def substituted(size, values):
         ((4 * N + 3) // 2, "2*N + 1"),
         ((2 * N + 1) // 4, "floor(N/2)"),
         ((N + 4) // 2, "floor(N/2) + 2"),
+        ((M - 4 * N) // 2, "floor(M/2) - 2*N"),
         (3 * N // 2, "N + floor(N/2)"),
         (N // 2 // 3, "floor(N/6)"),
         ((N // 2 + 1) // 3, "floor((N + 2)/6)"),
@@ -268,6 +269,7 @@ def test_a_name_stands_in_quotes_only_inside_of_a_size():
     assert str(maximum(odd, 3)) == 'max(3, "batch-size")'
     assert str(odd // 2) == 'floor("batch-size"/2)'
     assert str(2 * variable("x.1")) == "2*x.1"
+    assert str(2 * variable('a"b""c')) == '2*"a""b""""c"'
     assert parse_size('N + 2*"batch-size"') == 2 * odd + N
     assert parse_size("floor") == variable("floor") and parse_size("N + 2*max") == 2 * variable("max") + N
 

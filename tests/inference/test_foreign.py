@@ -7,7 +7,8 @@ import pytest
 from onnx import TensorProto, helper
 
 import opset
-from opset.inference.engine.foreign import DOMAIN, ELEMENT_OF, EXTENSIONS, SAME
+from opset.inference.building.types import tensor
+from opset.inference.engine.foreign import DOMAIN, ELEMENT_OF, EXTENSIONS, SAME, foreign_type
 from opset.inference.engine.operators import find_schema
 from opset.model.elements import NUMBERS
 from opset.opsets.registry import default_registry
@@ -97,6 +98,21 @@ def test_the_type_is_that_of_the_runtime(name):
     shape = inferred.shape("y")
     assert shape is None or len(shape) == found.ndim
     assert all(size == real for size, real in zip(shape or (), found.shape, strict=False) if isinstance(size, int))
+
+
+@pytest.mark.parametrize("count", range(10))
+def test_what_follows_from_the_first_inputs_of_a_node_that_may_be_malformed(count):
+    given = [tensor("float", (2, 3)), tensor("float", (2, 3)), *[tensor("float", (3,))] * 8][:count]
+    shapes = {"CDist": (2, 2), "DequantizeLinear": (2, 3), "QuantizeLinear": (2, 3), "QLinearAveragePool": (2, None),
+              "QLinearGlobalAveragePool": (2, None), "QLinearAdd": (2, 3), "QLinearMul": (2, 3)}  # fmt: skip
+    least = {"CDist": 2, "QLinearAdd": 4, "QLinearMul": 4}
+    for name, index in ELEMENT_OF.items():
+        expected = tensor("float", shapes.get(name) if count >= least.get(name, 0) else None)
+        assert foreign_type((name, DOMAIN), given, ()) == (expected if count > index else None)
+        assert foreign_type((name, DOMAIN), [None, *given][:count], ()) in (None, tensor("float"))
+    for name in SAME:
+        assert foreign_type((name, DOMAIN), given, ()) == (given[0] if given else None)
+        assert foreign_type((name, DOMAIN), [tensor(None, (2,)), None][:count], ()) is None
 
 
 def test_every_operator_of_the_table_has_a_case():

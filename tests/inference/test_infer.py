@@ -322,6 +322,8 @@ def test_a_type_that_some_call_contradicts_goes_if_another_call_has_none(stated,
         ("Conv (x, w)", "float"), ("CenterCropPad (x, s)", "float[4, 5]"), ("CenterCropPad (x, r)", "float[?, ?]"),
         ("CenterCropPad <axes = [0, 1]> (x, s)", "float"), ("CenterCropPad (x, q)", "float"),
         ('Einsum <equation = "...i->..."> (x)', "float"), ('Einsum <equation = "i...,...->i"> (x, w)', "float"),
+        ('Einsum <equation = "ij,jk->jk"> (x, t)', "float[2, 1]"),
+        ('Einsum <equation = "ij,kj->jk"> (x, t)', "float[?, 2]"),
         ('NegativeLogLikelihoodLoss <reduction = "none"> (x, q)', "float"),
         ('NegativeLogLikelihoodLoss <reduction = "sum"> (x, q)', "float[]"),
         ("ScatterND (x, i, u)", "float[?, 7]"), ("ScatterND (x, i, v)", "float"), ("ScatterND (x, j, u)", "float"),
@@ -331,7 +333,7 @@ def test_a_type_that_some_call_contradicts_goes_if_another_call_has_none(stated,
     ],
 )  # fmt: skip
 def test_what_is_known_of_an_input_without_a_rank(node, expected):
-    more = "int64[2, 3, 1] i, int64[2, 3, 65] j, float[2, 3, 7] u, float[2] v"
+    more = "int64[2, 3, 1] i, int64[2, 3, 65] j, float[2, 3, 7] u, float[2] v, float[2, 1] t"
     head = f"main (float[] x, float[] w, int64[2] r, int64[] q, {more}) => (float[] y) <int64[2] s = {{4, 5}}>"
     assert re.sub(r"y_d\d", "?", str(infer(model(f"y = {node}", head, opset=18)).type("y"))) == expected
 
@@ -380,6 +382,17 @@ def test_variables_that_a_function_states_are_not_those_of_its_callers():
     head = "main (float[N, 3] x, float[M, 3] z) => (float[?, ?] y, float[?, ?] w)"
     found = infer(model("y = local.Hits (x)  w = local.Hits (z)", head, more=function))
     assert (shown(found, "y"), shown(found, "w")) == ("float[2, y_d1]", "float[2, w_d1]")
+
+
+def test_calls_that_differ_in_names_of_variables_alone_are_inferred_once():
+    function = """<domain: "local", opset_import: ["": 17]> F (a, b) => (c, d) {
+        c = Concat <axis = 0> (a, a, b)  d = Neg (b) }"""
+    head = "main (float[N, 3] x, float[M, 3] z) => (float[?, ?] y, float[?, ?] w)"
+    found = infer(model("y, q = local.F (x, z)  w, r = local.F (z, x)  u, v = local.F (x, z)", head, more=function))
+    assert [shown(found, name) for name in "yqwruv"] == [
+        "float[M + 2*N, 3]", "float[M, 3]", "float[2*M + N, 3]", "float[N, 3]", "float[M + 2*N, 3]", "float[M, 3]",
+    ]  # fmt: skip
+    assert len([*found._engine.calls.all_scopes()]) == 1
 
 
 def test_strict_mode_raises():
@@ -819,6 +832,8 @@ PLAIN = [
     *((version, """(float x, int64[K] n) => (float[] y) { z = Reshape(x, n)
         y = Attention<q_num_heads=2, kv_num_heads=2>(z, z, z) }""", told)
       for version, told in ((24, "float"), (25, "float[?, ?, ?]"))),
+    (23, """(float x, int64[K] n, float[1,2,3,4] f, float["M + 2",3] m) => (float[] y) { z = Reshape(x, n)
+        y = Attention(z, f, f, m) }""", "float[1, ?, M + 2, 4]"),
     (26, """(q, k) => (y) { y = ai.onnx.preview.FlexAttention <score_mod = g (s) => (a) { a = Cast<to=11>(s) }>
         (q, k, k) }""", "?[?, ?, ?, ?]"),
     (16, "(float[1,1,0,2] x, float[1,3,4,2] g) => (float[] y) { y = GridSample(x, g) }", "float[1, 1, 3, 4]"),

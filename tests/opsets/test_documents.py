@@ -264,6 +264,8 @@ def test_onnx_reads_the_message_and_its_functions(at_21):
     onnx.checker.check_model(model)
     carriers = [each for each in message.functions if each.overload]
     assert {each.overload for each in carriers} == {CARRIER}
+    texts = [text.value for each in carriers[:9] for text in each.metadata_props]
+    assert texts == [json.dumps(json.loads(text), separators=(",", ":")) for text in texts]
     assert not any(each.node or each.input or each.output for each in carriers)
     assert {each.name for each in carriers} - {each.op_type for each in message.operator} == {"Scatter", "Upsample"}
 
@@ -484,7 +486,7 @@ def test_texts_that_are_not_utf8_are_refused(foreign, old, why):
     assert (finding.code, finding.message) == ("S302", why)
 
 
-def test_a_document_has_bounds_on_nodes_and_on_faults(foreign, monkeypatch):
+def test_a_document_has_bounds_on_nodes_and_on_faults(foreign, monkeypatch, tmp_path):
     monkeypatch.setattr(reading, "MAX_FUNCTION_NODES", 5)
     assert load_operator_set(foreign).schemas[2].function
     monkeypatch.setattr(reading, "MAX_FUNCTION_NODES", 4)
@@ -499,6 +501,14 @@ def test_a_document_has_bounds_on_nodes_and_on_faults(foreign, monkeypatch):
     assert codes(foreign) == ["S105", "S105", "S302"]
     monkeypatch.setattr(reading, "MAX_FOLDER_FINDINGS", 1)
     assert codes(foreign) == ["S105", "S302"]
+    path = tmp_path / "own.yaml"
+    path.write_text(f"{TEXT}- 1\n- 2\n")
+    with pytest.raises(SchemaError) as caught:
+        load_operator_set(path)
+    one, last = caught.value.findings
+    assert (one.code, one.place) == ("S105", f"{path}:6:3")
+    assert (last.code, last.message) == ("S302", "not all of the document was read")
+    assert (last.why, last.place, last.file) == ("what was read has too many faults", "", str(path))
 
 
 def test_all_that_is_wrong_is_reported_at_once(foreign):
@@ -538,6 +548,11 @@ def carrier_edited(change):
         (lambda m: [m.functions.add(name=name, domain="com.example", overload=CARRIER).metadata_props.add(
             key="opset.type_sets", value=value) for name, value in (("A", '{"mine": ["int8"]}'),
                                                                     ("B", '{"mine": ["int16"]}'))], ["S306"]),
+        (lambda m: m.functions.add().MergeFromString(onnx.parser.parse_function(
+            '<opset_import: ["": 17], domain: "com.example"> Stretch (X, times) => (Y) { Y = Identity (X) }'
+        ).SerializeToString()), ["S306"]),  # which has no attribute
+        (lambda m: setattr(m.functions[0].metadata_props[0], "value", '{"operator": "Stretch", "family": "f", '
+                           '"versions": [{"since": 2, "deprecated": true, "doc": "d"}]}'), ["S306"]),
     ],
 )  # fmt: skip
 def test_a_message_that_contradicts_its_declarations_is_refused(change, expected):
@@ -712,7 +727,7 @@ def test_a_document_is_read_up_to_a_number_of_operators_and_levels(tmp_path, mon
         assert re.search(words, first.why or first.message)
     value = reduce(lambda inner, _: [inner], range(MAX_DEPTH - 1), 1)
     assert node_of(value, Findings("")).plain() == value
-    with pytest.raises(SchemaError, match="levels are nested"):
+    with pytest.raises(SchemaError, match=rf"S102\] more than {MAX_DEPTH} levels are nested here"):
         node_of([value], Findings(""))
 
 

@@ -319,6 +319,12 @@ def test_the_last_value_of_a_slice_is_its_own_derivative():
     assert results(graph, {"x": np.float32([1, 2]), "z": np.float32([3, 4])})[0].tolist() == [1, 1]
 
 
+def test_an_initializer_has_a_derivative():
+    graph = """g (float[2] x) => (float[2] dw) <float[2] w = {3, 4}> { y = Mul (x, w)
+        dw = ai.onnx.preview.training.Gradient <xs = ["w"], zs = ["x"], y = "y"> (w, x) }"""
+    assert results(graph, {"x": np.float32([1, 2])})[0].tolist() == [1, 2]
+
+
 def test_the_time_is_looked_at_for_each_tap_of_a_convolution(monkeypatch):
     looks, check_time = [], StepContext.check_time
     monkeypatch.setattr(StepContext, "check_time", lambda self: looks.append(0) or check_time(self))

@@ -407,6 +407,12 @@ def test_few_words_do_not_stand_for_many_elements(text, tmp_path):
     assert caught.value.code == "S102"
 
 
+@pytest.mark.parametrize(("count", "elements"), [("5..5", [5]), ("5..6", [5, 6]), ("-1..-1", [-1])])
+def test_a_count_may_end_where_it_begins(count, elements, tmp_path):
+    (example,) = load(tmp_path, value(f"{{int8: {count}}}")).examples
+    assert example.inputs == (tensor("int8", elements, len(elements)),)
+
+
 def test_elements_of_all_examples_are_counted(tmp_path):
     text = "".join(f"- {{name: a{n}, since: 3, inputs: [{{float: 0..65535}}], outputs: []}}\n" for n in range(17))
     with pytest.raises(SchemaError) as caught:

@@ -46,6 +46,14 @@ def test_the_difference_and_the_layout_are_written(tmp_path):
     assert fixes(folder_of_domains(tmp_path)).texts == {}
 
 
+def test_what_is_said_of_an_attribute_stays_where_its_signature_is_the_same(tmp_path):
+    kept = "mode: {values: {up: upwards}}"
+    text = RIGHT.replace("  attributes:\n", "  attributes:\n    mode: {type: string, default: up, doc: how}\n", 1)
+    right = text.replace("input: by}}\n", f"input: by}}, {kept}}}\n")
+    wrong = right.replace("added: int, default: 1, old: 0", "old: 0")
+    assert fixed_text(load_operator(write(tmp_path, wrong), SETS), SETS) == right
+
+
 def test_every_file_of_a_folder_is_fixed(tmp_path):
     paths = [
         write(tmp_path, text.replace("operator: Scale", f"operator: {name}"), name)

@@ -615,6 +615,7 @@ def test_files_that_cannot_be_read(tmp_path):
     [
         ("a: [float]\na: [bool]\n", "S106"),
         ("float: [double]\n", "S106"),
+        ("floats_ir9: [double]\n", "S106"),
         ("a: [b]\nb: [float]\n", "S107"),
         ("a: [a]\n", "S107"),
         ("- a\n", "S105"),
@@ -625,10 +626,10 @@ def test_files_that_cannot_be_read(tmp_path):
 def test_type_sets_that_are_refused(text, code, tmp_path):
     (tmp_path / "types.yaml").write_text(text)
     with pytest.raises(SchemaError) as caught:
-        load_sets(tmp_path / "types.yaml")
+        load_sets(tmp_path / "types.yaml", SETS)
     assert caught.value.code == code
     with pytest.raises(SchemaError) as again:
-        load_sets(tmp_path / "types.yaml", data=text.encode())
+        load_sets(tmp_path / "types.yaml", SETS, text.encode())
     assert again.value.findings == caught.value.findings
 
 
@@ -685,6 +686,14 @@ def test_what_is_too_much_is_left_out(tmp_path):
     assert [each.name for each in schema.inputs] == [f"X{n}" for n in range(MAX_ENTRIES)]
 
 
+def test_a_version_is_left_out_whose_types_may_be_those_of_a_broken_file(tmp_path):
+    path = write(tmp_path, f"{NEWER}  types: {{T: mine}}\n{OLD}  types: {{T: floats}}\n")
+    operator, findings = read_operator(path, SETS, complete=False)
+    assert findings == [] and not operator.whole
+    assert [each.since_version for each in operator.schemas] == [1]
+    assert [each.since_version for each in operator.damaged.schemas] == [2]
+
+
 def test_the_domain_is_the_folder_of_the_file(tmp_path, monkeypatch):
     (tmp_path / "com.acme" / "in").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "com.acme")
@@ -692,6 +701,11 @@ def test_the_domain_is_the_folder_of_the_file(tmp_path, monkeypatch):
     monkeypatch.chdir("in")
     assert domain_of(Path("../A.yaml")) == "com.acme"
     assert domain_of(Path("ai.onnx/A.yaml")) == ""
+    operator, findings = read_operator(write(tmp_path, ONE, domain="com.\x1bacme"), SETS)
+    assert operator.domain == "com.\x1bacme" and not operator.whole
+    assert [(each.code, each.message) for each in findings] == [
+        ("S215", "the name of the folder, which is the domain, has control characters")
+    ]
 
 
 def test_after_too_many_findings_no_more_files_are_read(tmp_path, monkeypatch):

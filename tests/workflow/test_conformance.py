@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import ml_dtypes
 import numpy as np
@@ -21,8 +22,8 @@ from opset.reference.comparison import Difference
 from opset.workflow.conformance import matrix
 from opset.workflow.conformance.expectations import compare_expectations, read_expectations
 from opset.workflow.conformance.matrix import RuntimeUnderTest
-from opset.workflow.conformance.results import Case, Result, read_corpus, run_corpus, shorten_reason
-from opset.workflow.conformance.runtimes import TestedRuntime
+from opset.workflow.conformance.results import Case, Result, _judge_answer, read_corpus, run_corpus, shorten_reason
+from opset.workflow.conformance.runtimes import Answer, TestedRuntime
 from opset.workflow.corpus import cases as corpus
 from tests.cli.commands import heed_interrupts, run, run_json
 from tests.docgen.accessibility import faults, parse
@@ -70,6 +71,20 @@ def test_cases_that_break_a_constraint_and_those_drawn_at_random(tmp_path):
     assert [each.result for each in found] == ["accepted", "pass", "wrong"]
     assert found[2].why == "output 0: it is tensor(float)[2], and tensor(float)[1] is expected"
     assert [each.result for each in results(tmp_path / "c", *cases, runtime=FAILS)] == ["rejected", "error", "error"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "why"),
+    [
+        (("seq(tensor(float))", None), ""),
+        (("tensor(float)", (1,)), "output 0: it is seq(tensor(float)), and tensor(float)[1] is expected"),
+        (("tensor(float)", None), "output 0: it is seq(tensor(float)), and tensor(float) is expected"),
+    ],
+)
+def test_a_sequence_drawn_at_random_has_no_shape(declared, why):
+    drawn = SimpleNamespace(kind="random", outputs=(declared,))
+    found = _judge_answer(drawn, Answer("done", ([F([1])],)), {})
+    assert (found.result, found.why) == ("wrong" if why else "pass", why)
 
 
 def test_a_case_that_is_not_complete_is_missing_and_the_others_are_run(tmp_path):

@@ -555,12 +555,12 @@ def test_outputs_of_a_cast_example_are_those_of_the_same_values(operator, output
         return [np.array(each, dtype if isinstance(each[0], float) else np.int64) for each in lists]
 
     def compute(schema, computed):
-        assert [each.type for each in computed.inputs] == ["tensor(float)", "tensor(int64)"]
+        assert [each and each.type for each in computed.inputs] == ["tensor(float)", "tensor(int64)", None]
         return arrays(outputs, np.float32)
 
     value, size = ExampleValue("tensor(float)", [1.0], (1,)), ExampleValue("tensor(int64)", [1], (1,))
-    example = Example("it", 13, inputs=(value, size), outputs=(value,))
-    other = example._replace(inputs=(value._replace(type="tensor(double)"), size))
+    example = Example("it", 13, inputs=(value, size, None), outputs=(value,))
+    other = example._replace(inputs=(value._replace(type="tensor(double)"), size, None))
     version = SimpleNamespace(schema=schema, runner=SimpleNamespace(outputs=compute))
     assert _compare_with_cast(version, example, other, arrays(cast, np.float64)) == why
     lenient = _compare_with_cast(version, example._replace(tolerance=1.0), other, arrays(cast, np.float64))

@@ -1,6 +1,7 @@
 """Reports on a run of a corpus: how answers are judged, how cases are counted and joined, what is worse than before."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -142,7 +143,8 @@ def test_all_tables_of_a_run():
     assert tables(run)[0].text == text
     page, marked = html_text(run), markdown_text(run)
     assert marked.startswith(f"# Conformance of npu 1.0\n\n{text}\n\n| result |") and "bad <b>" not in page
-    assert text in page and page.count("<table") == len(found)
+    assert text in page and re.findall("<h2[^>]*>([^<]*)<", page) == ["Results", *(title for title, *_ in found[1:])]
+    assert re.findall('aria-label="Table: ([^"]*)"', page) == ["Results", *(title for title, *_ in found[1:])]
 
 
 def test_a_run_without_faults_has_no_tables_of_them():

@@ -19,7 +19,8 @@ from opset.errors import Finding, SchemaError
 from opset.opsets.registry import default_registry, registry_with
 from opset.schemas.model import Example, ExampleValue
 from opset.version_converter.rewrite import Refusal
-from opset.version_converter.routes import Routes
+from opset.version_converter.routes import Routes, RouteStep
+from opset.version_converter.targets import Target
 from opset.workflow.examples.examination import examine_subject
 from opset.workflow.examples.outcomes import (
     RecordingRoutes,
@@ -246,6 +247,15 @@ def test_opsets_to_which_outcomes_are_recorded(name, version, expected):
     registry = default_registry()
     targets = _targets(Routes(registry), registry, registry.schema(name, version))
     assert [f"near {each.opsets['']}" if near else each.opsets[""] for each, near in targets] == expected
+
+
+def test_outcomes_of_a_lowering_are_recorded_of_an_operator_of_another_domain():
+    registry = default_registry()
+    schema = registry.schema("Scaler", 1, "ai.onnx.ml")
+    lowering = RouteStep(schema, schema, 0, None, lambda op, node: None, "", True, lowers=True)
+    routes = SimpleNamespace(step=lambda domain, name, version, final: None if final else lowering)
+    target = Target({}, lowered=frozenset({("Scaler", "ai.onnx.ml")}))
+    assert [*_targets(routes, registry, schema)] == [(target, True)]
 
 
 UNUSED = "the output `Mask` is used, which has no equal at version 7"

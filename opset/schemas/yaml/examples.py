@@ -447,8 +447,7 @@ class Examples(Likeness):
         """Return the elements of nested lists in row-major order, and the shape: (2, 3) for two lists of three.
 
         A node that is no list gives ([node], ()). If lists of one level have different lengths, or if something else
-        stands beside a list, a finding is added and the result is ([], (0,)), as for an empty list. Raises SchemaError
-        if the budget of work is too small for the elements.
+        stands beside a list, a finding is added and the result is ([], (0,)), as for an empty list.
         """
         level, shape = [node], list[int]()
         while level and isinstance(level[0].value, list):
@@ -459,7 +458,6 @@ class Examples(Likeness):
                     return [], (0,)
             shape.append(length)
             level = [inner for each in level for inner in each.value]
-        self.findings.charge(len(level), node)
         return level, tuple(shape)
 
     def read_count(self, node: YamlNode, element: str, first: int, last: int) -> list[Any]:

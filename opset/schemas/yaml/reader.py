@@ -21,7 +21,7 @@ MAX_SIZE = 2**20
 MAX_DEPTH = 32
 MAX_KEY = 256
 MAX_STEPS = 2**19
-"""Steps of reading the files of a folder: their values, and what a few words stand for. The standard takes 238,000.
+"""Steps of reading the files of a folder: their values, and what a few words stand for. The standard takes 222,000.
 
 It grows with each release and with notes about runtimes; a folder may hold twice as much.
 """

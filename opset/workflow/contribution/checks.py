@@ -450,7 +450,7 @@ def check_test_data(version: ReviewedVersion) -> Iterator[Evidence]:
     """
     schema = version.schema
     versions = version.registry.versions(schema.name, schema.domain)
-    picks = pick_cases(version.registry, [versions], True, {(schema.domain, schema.name): {version.since}})
+    picks = pick_cases(version.registry, [versions], wanted={(schema.domain, schema.name): {version.since}})
     corpus = build_corpus(version.registry, picks, budget=version.runner.budget)
     place = version.examples_place
     for each in corpus.findings:

@@ -70,7 +70,7 @@ class Corpus(NamedTuple):
 def pick_cases(
     registry: Registry,
     operators: Iterable[Sequence[OpSchema]],
-    every_version: bool,
+    every_version: bool = False,
     wanted: Mapping[Any, Set[int]] = {},
 ) -> list[Pick]:
     """Return the examples that become cases, each with the version at which it is run.

@@ -653,13 +653,23 @@ def test_the_numbers_of_new_opsets(added, gap, several):
         ] == expected
 
 
-def test_bodies_that_change_places_are_named():
+def test_bodies_that_came_went_changed_or_changed_places_are_named():
     (body,) = golden.state("B152", "old").operators["com.acme", "Thin"].versions[1].schema.function
     later = body._replace(opset=18)
-    old, new = (edited("B152", {"function": each}) for each in ((body, later), (later, body)))
-    (one,) = compare(old, new, rules=["B152"]).findings
-    assert one.message == "the function bodies are in another order"
-    assert not compare(old, old, rules=["B152"]).findings
+    other = body._replace(opset=19, nodes="Y = Neg (X)")
+    for before, after, *messages in (
+        ((body, later), (later, body), "the function bodies are in another order"),
+        ((body,), (body, other), "a function body of opset 19 was added"),
+        ((body, other), (body,), "the function body of opset 19 was removed"),
+        ((body,), (later,), f"opset of the function body of opset {body.opset} changed"),
+        ((body,), (other,), f"the function body of opset {body.opset} was removed",
+         "a function body of opset 19 was added"),
+        ((body, later), (body, later)),
+    ):  # fmt: skip
+        old, new = (edited("B152", {"function": each}) for each in (before, after))
+        place = new.operators["com.acme", "Thin"].place(1, "function")
+        found = [(each.message, each.place) for each in compare(old, new, rules=["B152"]).findings]
+        assert found == [(message, place) for message in messages]
 
 
 CLAIMS = """\
@@ -709,14 +719,16 @@ def test_only_claims_of_a_version_that_both_states_have_are_compared(tmp_path):
     state = folder_state(write(tmp_path, Thin=newer(THIN, CLAIMS)), "now")
     ((key, operator),) = state.operators.items()
     second = operator.versions[2]
-    third = replace(second, schema=replace(second.schema, since_version=3, change=CHANGE._replace(meaning="Else.")))
+    third = replace(
+        second, schema=replace(second.schema, since_version=3, change=CHANGE._replace(meaning="Else.", up="written"))
+    )
     bare = replace(second, schema=replace(second.schema, change=None))
     more, less = (
         replace(state, operators={key: replace(operator, versions={**operator.versions, each.since: each})})
         for each in (third, bare)
     )
     for pair in ((state, more), (state, less), (less, state)):
-        assert not compare(*pair, rules=["B162"]).findings
+        assert not compare(*pair, rules=["B161", "B162"]).findings
 
 
 def test_examples_of_every_version_are_compared(tmp_path):
