@@ -75,9 +75,7 @@ def test_inputs_after_one_of_unknown_rank_are_compared_with_the_target():
         inference.function_of_rules(schema)(call)
 
 
-@pytest.mark.parametrize(
-    "shapes", [((2, 3), (4, 5)), ((3,), (4,)), ((2, 3), (5,)), ((3,), (2, 3)), ((4, 2, 3), (2, 3))]
-)
+@pytest.mark.parametrize("shapes", [((2, 3), (4, 5)), ((3,), (4,)), ((2, 3), (5,)), ((9, 4, 3), (2, 3))])
 @pytest.mark.parametrize(("rule", "label"), [("matmul(A, B)", "C2"), ("matmul(A, B, B)", "C1")])
 def test_matrices_that_do_not_fit_are_told_where_no_constraint_is_declared(shapes, rule, label):
     call = SimpleNamespace(require_shape=shapes.__getitem__, shape=shapes.__getitem__, same=common_size)
