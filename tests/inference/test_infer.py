@@ -770,6 +770,10 @@ PLAIN = [
      "float[?, ?, ?]"),
     (13, "(float[4,N] x, int64 i) => (y) { q = SplitToSequence(x) y = SequenceAt(q, i) }", "float[1, N]"),
     (13, "(float[2,3] x, int64[] s) => (float[] y) { y = Slice(x, s, s) }", "float[?, ?]"),
+    *((24, f"(float[1,2,3,4] q, float[3,{keys}] m) => (float[] y) {{ y = Attention(q, q, q, m) }}", "float[1, 2, 3, 4]")
+      for keys in (2, 3)),
+    (13, """() => (float[] y) <float[1] a = {0}, int64[1] b = {0}> {
+        p = Pow(a, b) c = Cast<to=7>(p) y = ConstantOfShape(c) }""", "float[1]"),
     (13, "(float[2,3] x, int64[] s) => (float[] y) { y = Slice(x, s, s, s) }", "float[?, ?]"),
     (18, "(float[2,3] x, int64[2] p, int64[] a) => (float[] y) { y = Pad(x, p, , a) }", "float[?, ?]"),
     (20, "(float[4,5,1] x) => (float[] y) <int64 a = {0}> { y = DFT<onesided=1>(x, , a) }", "float[3, 5, 2]"),
@@ -1028,6 +1032,7 @@ def test_what_follows_of_nodes_with_several_outputs(version, graph, told):
     ("node", "why"),
     [
         ('y = Concat <axis = "a"> (x, x)', "the attribute axis is not of the type int"),
+        ("y = Constant <value = 3> ()", "the attribute value is not of the type tensor"),
         ("y = Conv <kernel_shape = [3, 3], strides = [1]> (z, z)",
          "its lists have different lengths: kernel_shape 2, strides 1"),
     ],
