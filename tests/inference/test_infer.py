@@ -769,6 +769,9 @@ PLAIN = [
     (13, "(float[2,3] x) => (float[] y) { q = SequenceConstruct(x) y = ConcatFromSequence<new_axis=1>(q) }",
      "float[?, ?, ?]"),
     (13, "(float[4,N] x, int64 i) => (y) { q = SplitToSequence(x) y = SequenceAt(q, i) }", "float[1, N]"),
+    (13, "(float x) => (float[] y) { y = Transpose<perm: ints = []>(x) }", "float[]"),
+    (15, """(float[N,N,3] x) => (float[] y) <int64[1] r = {-1}> {
+        n = Shape<end=1>(x) t = Concat<axis=0>(n, r) y = Reshape(x, t) }""", "float[N, 3*N]"),
     (13, "(float[2,3] x, int64[] s) => (float[] y) { y = Slice(x, s, s) }", "float[?, ?]"),
     *((24, f"(float[1,2,3,4] q, float[3,{keys}] m) => (float[] y) {{ y = Attention(q, q, q, m) }}", "float[1, 2, 3, 4]")
       for keys in (2, 3)),
