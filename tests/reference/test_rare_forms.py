@@ -69,6 +69,14 @@ def test_what_is_computed(operator, inputs, options, wanted):
         assert (have.dtype, have.shape) == (want.dtype, want.shape) and np.array_equal(have, want)
 
 
+@pytest.mark.parametrize(("kind", "fallback"), [(np.int64, -1), (np.float32, -0.0), (np.float64, -0.0)])
+def test_a_label_encoder_has_a_value_for_other_keys(kind, fallback):
+    keys = {"keys_int64s": [1, 7], "values_tensor": np.array([5, 6], kind)}
+    for given, rest in (({}, fallback), ({"default_tensor": np.array([9], kind)}, 9)):
+        (found,) = node_of_types("LabelEncoder", 4, [np.array([7, 2, 1])], 1, keys | given)
+        assert found.tobytes() == np.array([6, rest, 5], kind).tobytes()
+
+
 @pytest.mark.parametrize(("value", "keys"), [({5: 0.5}, "5 to 5"), ({-1: 0.5}, "-1 to -1"), ({7: 0.5, 1: 2}, "1 to 7")])
 def test_keys_of_a_sparse_map_are_below_its_size(value, keys):
     assert f"keys {keys}, max_map 5" in refused("R203", "CastMap", value, **SPARSE)

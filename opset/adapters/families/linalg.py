@@ -312,8 +312,8 @@ def _joined_size(op: Builder, operand: _Operand, axes: range) -> int | str:
         raise Refusal("C204", "a dimension that is joined to others has the size 0, which Reshape takes otherwise")
     if len(known_sizes) == len(axes):
         return math.prod(known_sizes)
-    sizes = op.Gather(op.Shape(operand.name), op.const(list(axes)), axis=0)
-    return sizes if len(axes) == 1 else op.ReduceProd(sizes, axes=[0], keepdims=1)
+    sizes = op.Gather(op.Shape(operand.name), op.const(list(axes)))
+    return sizes if len(axes) == 1 else op.ReduceProd(sizes, axes=[0])
 
 
 def _shape_of_parts(op: Builder, parts: Sequence[int | str]) -> str:

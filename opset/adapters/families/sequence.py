@@ -247,7 +247,7 @@ def _size_along(op: Builder, node: Node, x: str, axis: int) -> Size:
     """Return the size of a value along an axis."""
     shape = node.values.shape(x)
     size = shape[axis] if shape is not None else None
-    return size if isinstance(size, int) else op.Gather(op.Shape(x), op.const(axis), axis=0)
+    return size if isinstance(size, int) else op.Gather(op.Shape(x), op.const(axis))
 
 
 def _need_shape(node: Node, x: str) -> Shape:

@@ -151,7 +151,7 @@ def stated_dim_names(model: Model) -> set[str]:
     }
 
 
-def check_dim_names(names: Iterable[str], known: Iterable[str], stated: Iterable[str] = ()) -> None:
+def check_dim_names(names: Iterable[str], known: Iterable[str], stated: Iterable[str]) -> None:
     """Raise UsageError U103 if one of `names` is not in `known`, with a finding for each.
 
     The help of a finding lists the names in `known` and `stated`; names with a similar beginning come first. `stated`
