@@ -217,6 +217,17 @@ def test_an_older_operator_set_has_what_held_then(tmp_path):
     assert notes["acme"][1] == {**none, "examples": ["new"]} and [*notes] == ["acme", "onnxruntime"]
 
 
+def test_a_body_that_a_declaration_states_is_kept_though_it_is_none():
+    """Lint and conversions tell of it; without declarations, it is left out with a note."""
+    keys = "inputs: [{name: X, type: tensor(float), doc: x}], outputs: [{name: Y, type: tensor(float), doc: y}], "
+    found = load_operator_set(
+        TEXT.replace("doc: d", f"doc: d, {keys}function: [{{opset: 17, nodes: Y = Nonesuch (X)}}]").encode()
+    )
+    assert [each.nodes for each in found.schemas[0].function] == ["Y = Nonesuch (X)"]
+    assert found.notes == ("the document states no IR version",)
+    assert repr(found) == "<OperatorSet com.acme 1: 1 operators>"
+
+
 def test_the_newest_version_is_taken_and_others_are_refused():
     assert get_operator_set("ai.onnx.ml").version == default_registry().domains["ai.onnx.ml"]
     for domain, version in (("com.nowhere", None), ("", 0), ("", 10_000)):
@@ -580,6 +591,7 @@ TEXT = f"magic: ONNXOPSET\ndomain: com.acme\nopset_version: 1\noperators:\n{ONE}
             "type_sets: {own: [nothing], floats: [int8], more: [nothing]}\noperators:",
             ["S306", "S107", "S107"],
         ),
+        ("operators:", "type_sets: {floats: [nothing]}\noperators:", ["S107"]),
         ("operator: A", "operator: a b", ["S215"]),
         ("operator: A, ", "", ["S104"]),
         ("operator: A", "operator: 1", ["S105"]),
