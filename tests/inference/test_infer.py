@@ -755,6 +755,9 @@ GRAMS = (
 LOW, HIGH = -(2**63), 2**63 - 1
 OTHERS = '"ai.onnx.ml": 3, "ai.onnx.preview": 1'
 PLAIN = [
+    (13, "(x) => (y) { y = Identity(x) }", "None"),
+    (15, "(x) => (y) { y = OptionalGetElement(x) }", "None"),
+    (13, "(float a) => (float[] y) { s = Shape(a) t = ReduceProd<axes=[0]>(s) y = ConstantOfShape(t) }", "float[1]"),
     (13, """(float a, float[N,3] x) => (float[] y) { s = Shape(a) t = Shape(x) c = Concat<axis=0>(s, t)
         y = ConstantOfShape(c) }""", "float[N, 3]"),
     (15, "(optional(float[?,3]) o) => (y) { y = OptionalGetElement(o) }", "float[o_d0, 3]"),
