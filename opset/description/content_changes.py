@@ -64,7 +64,7 @@ class ContentChange(NamedTuple):
     after: str = ""
 
 
-def content_changes(old: Model, new: Model, *, same_interface: bool = True) -> Iterator[ContentChange]:
+def content_changes(old: Model, new: Model, *, same_interface: bool) -> Iterator[ContentChange]:
     """Yield what changed between two models beside their inputs and outputs, and beside their `model_version`.
 
     Large data is read only if nothing else changed. A mere renaming of dimension variables is no change.
