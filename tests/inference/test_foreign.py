@@ -115,6 +115,17 @@ def test_what_follows_from_the_first_inputs_of_a_node_that_may_be_malformed(coun
         assert foreign_type((name, DOMAIN), [tensor(None, (2,)), None][:count], ()) is None
 
 
+def test_shapes_that_are_known_in_part_give_what_follows():
+    whole, scale, open_ = tensor("float", (2, 3)), tensor("float", ()), tensor("float")
+    for name, given, shape in (
+        ("CDist", [open_, whole], (None, 2)), ("CDist", [whole, tensor("float", (2,))], (2, None)),
+        ("QLinearAdd", [open_, scale, scale, whole], None), ("QLinearAdd", [whole, scale, scale, open_], None),
+        ("QLinearMul", [whole, scale, scale, tensor("float", (5,))], None), ("QLinearAveragePool", [scale], None),
+        ("QLinearMul", [whole, scale, scale, tensor("float", (1, 3))], (2, 3)), ("QuantizeLinear", [open_] * 3, None),
+    ):  # fmt: skip
+        assert foreign_type((name, DOMAIN), given, ()) == tensor("float", shape)
+
+
 def test_every_operator_of_the_table_has_a_case():
     assert {*ELEMENT_OF, *SAME, "MurmurHash3", "Tokenizer"} == {name.split()[0] for name in CASES}
 

@@ -123,6 +123,14 @@ def test_quotients_and_powers(operator):
     differentiated(f"t = {operator} (a, b)", [(2, 3), (3,)], low=0.5)
 
 
+def test_a_power_of_zero_does_not_depend_on_its_exponent():
+    gradient = 'da, db = ai.onnx.preview.training.Gradient <xs = ["a", "b"], y = "y"> (a, b)'
+    model = model_of(f"""g (double[3] a, double[3] b) => (double[3] y, double[3] da, double[3] db) {{
+        y = Pow (a, b)  {gradient} }}""", 21)  # fmt: skip
+    found = ReferenceEvaluator(model).run(None, {"a": np.array([0.0, 2, 3]), "b": np.array([2.0, 0, 1])})
+    np.testing.assert_allclose(found, [[0, 1, 3], [0, 0, 1], [0, np.log(2), 3 * np.log(3)]])
+
+
 REDUCTIONS = "Sum Mean Max Min Prod L1 L2 LogSumExp SumSquare".split()
 
 

@@ -201,7 +201,7 @@ def _mask_element(node: Node) -> str:
 def _excluding_value(op: Builder, node: Node) -> str:
     """Return the scalar of the mask's type that excludes a key."""
     element = _mask_element(node)
-    return op.const(False, "bool") if element == "bool" else op.const(float("-inf"), element)
+    return op.const(False) if element == "bool" else op.const(float("-inf"), element)
 
 
 @lower("Attention", since=23)

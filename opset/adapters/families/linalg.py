@@ -66,7 +66,7 @@ def gemm_9_down(op: Builder, node: Node) -> Result:
         c = cast(op, c, element, "double")
         y = op.Mul(y, op.const(alpha, "double"))
         c = op.Mul(c, op.const(beta, "double"))
-        return cast(op, op.Add(y, c), "double", element)
+        return op.Cast(op.Add(y, c), to=NUMBERS[element])
     y = _multiply_modulo(op, y, alpha)
     c = _multiply_modulo(op, cast(op, c, element, "int64"), beta)
     return cast(op, op.Add(y, c), "int64", element)

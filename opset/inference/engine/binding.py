@@ -93,7 +93,7 @@ def _with_variables(dims: Mapping[str, int], known: Iterable[str]) -> dict[str, 
     for name in sorted(dims.keys() & set(known)):
         size, number = parse_size(name), dims[name]
         solved = _solve(size, number) if isinstance(size, Dim) else None
-        if solved is None or solved[0] == name:
+        if solved is None:
             continue
         variable, value = solved
         if value is None or values.setdefault(variable, value) != value:

@@ -213,6 +213,8 @@ BLOCKED = [
     ("a state of it holds the number", """(float[4,3] x) => (int64[2] y) <int64 m = {3}, bool on = {1}> { s = Shape(x)
         y = Loop (m, on, s) <body = b (int64 i, bool go, int64[2] h) => (bool c, int64[2] o) {
             c = Identity(go)  o = Neg(h) }> }"""),
+    ("the size of 'h' along the axis is not known", """(float[4,3] x) => (float[4,3] y) <int64 m = {3}, bool on = {1}> {
+        y = Loop (m, on, x) <body = b (int64 i, bool go, h) => (bool c, o) { c = Identity(go)  o = own.Op(h) }> }"""),
     ("an output of its graph holds the number", """(float[4,3] x, bool c) => (int64[2] y) {
         y = If (c) <then_branch = t () => (int64[2] a) { a = Shape(x) },
                     else_branch = e () => (int64[2] b) { b = Constant <value_ints = [4, 3]> () }> }"""),

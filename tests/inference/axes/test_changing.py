@@ -93,6 +93,7 @@ def test_a_variable_becomes_a_number_and_two_axes_change_one_after_the_other():
     text = f"{HEAD} g (float[batch,4,5] x) => (float[batch,4,5] y) {{ y = Relu(x) }}"
     resized = opset.change_sizes(opset.parse_model(text), {"batch": 3, "x.1": "M", "x.2": 6})
     assert sizes(resized.graph.input[0]) == [3, "M", 6] and sizes(resized.graph.output[0]) == [3, "M", 6]
+    assert sizes(opset.change_sizes(opset.parse_model(text), {"batch": 0}).graph.output[0]) == [0, 4, 5]
 
 
 def test_equal_numbers_of_one_input_are_different_axes():
