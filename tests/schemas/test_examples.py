@@ -211,6 +211,9 @@ BROKEN = {
         ["S107 1:53"],
     ),
     "tolerance": (example("outputs: [], tolerance: -1"), ["S105 1:47"]),
+    "tolerance as text": (example("outputs: [], tolerance: high"), ["S105 1:47"]),
+    "tolerance as a flag": (example("outputs: [], tolerance: true"), ["S105 1:47"]),
+    "tolerance without end": (example("outputs: [], tolerance: .inf"), ["S105 1:47"]),
     "tolerance of an error": (example("error: C1, tolerance: 1"), ["S103 1:34"]),
     "unknown attribute": (example("attributes: {sise: []}, outputs: []"), ["S107 1:36"]),
     "attribute of another version": (
