@@ -205,7 +205,7 @@ def _shorten(
     """
     found: dict[str, Any] = {key: each for key, each in own.items() if key in always}
     for key, each in own.items():
-        if key not in always and not (key in other and _is_same(each, other[key])):
+        if not (key in other and _is_same(each, other[key])):
             found[key] = _differing_part(each, other[key], depths.get(key, 0)) if key in other else each
     return found | {key: None for key in other if key not in own and key not in always}
 
