@@ -661,6 +661,7 @@ def test_the_numbers_of_new_opsets(added, gap, several):
         assert [
             (each.message, each.help, each.version) for each in compare(state, new, rules=[rule]).findings
         ] == expected
+        assert not compare(state, new, partial=True, rules=[rule]).findings
 
 
 def test_bodies_that_came_went_changed_or_changed_places_are_named():
