@@ -205,7 +205,7 @@ def check_times(registry: Registry, schema: OpSchema, labels: Iterable[str]) -> 
         examples = [each for each in registry.examples(schema.name, schema.domain) if each.error == label]
         examples = [each for each in examples if example_versions(each, [schema.since_version])]
         found = [_is_found_without_values(registry, schema.domain, schema.name, each.name) for each in examples]
-        times[label] = "static" if (all(found) if found else declared.get(label, False)) else "run time"
+        times[label] = "static" if (all(found) if found else declared.get(label)) else "run time"
     return times
 
 
@@ -441,12 +441,10 @@ def operator_set_difference(registry: Registry, domain: str, before: int, after:
     gone: list[Member] = []
     changed: list[ChangedOperator] = []
     for operator in registry.operators(name):
-        old, later = (registry.schema(operator, version, name) for version in (before, after))
-        here, there = (schema is not None and not schema.deprecated for schema in (old, later))
-        if old is None or later is None or not (here and there):
-            schema = later if there else old
-            if schema is not None and here != there:
-                (new if there else gone).append(Member(operator, schema.since_version, schema.family))
+        old, later = (_schema_in_use(registry, operator, version, name) for version in (before, after))
+        if old is None or later is None:
+            new += [] if later is None else [Member(operator, later.since_version, later.family)]
+            gone += [] if old is None else [Member(operator, old.since_version, old.family)]
         elif old != later:
             versions = registry.versions(operator, name)
             low, high = sorted((versions.index(old), versions.index(later)))
@@ -456,6 +454,12 @@ def operator_set_difference(registry: Registry, domain: str, before: int, after:
             work = worst_work([each.up if after > before else each.down for each in crossed])
             changed.append(ChangedOperator(operator, old.since_version, later.since_version, words, meaning, work))
     return OperatorSetDifference(domain_name(name), before, after, new, gone, changed)
+
+
+def _schema_in_use(registry: Registry, operator: str, version: int, domain: str) -> OpSchema | None:
+    """Return an operator at a version of its domain, None if there is none, or if it is withdrawn."""
+    schema = registry.schema(operator, version, domain)
+    return None if schema is None or schema.deprecated else schema
 
 
 def json_data(data: Any) -> Any:

@@ -39,7 +39,7 @@ def is_harmless(path: str) -> bool:
     )
 
 
-def unique_slugs(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
+def unique_slugs(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
     """Return a slug for each name.
 
     Returns:

@@ -119,7 +119,7 @@ class _Reader:
     @staticmethod
     def _follows(parts: list[str]) -> bool:
         """Whether the next part is multiplied by what stands before it, or is the argument of a function."""
-        before = "".join(parts[-2:]).rstrip(f" {_SPACE}")[-1:]
+        before = "".join(parts).rstrip(" ")[-1:]
         return before.isalnum() or before in (")", "∑", "∏")
 
     def _peek(self) -> str:
@@ -133,7 +133,7 @@ class _Reader:
             pass
         if token == "{":
             return self._until("}")
-        if token[:1] == "\\" and token:
+        if token.startswith("\\"):
             return self._command(token[1:])
         return token
 
@@ -180,6 +180,6 @@ def _script(text: str, mark: str) -> str:
     """Return an index or an exponent: in small characters if Unicode has them all."""
     text = text.strip()
     small = _DOWN if mark == "_" else _UP
-    if text and all(character in small for character in text) and not (text.isalpha() and len(text) > 2):
+    if all(character in small for character in text) and not (text.isalpha() and len(text) > 2):
         return "".join(small[character] for character in text)
     return f"{mark}{text}" if re.fullmatch(r"\w|[A-Za-z0-9._]+", text) else f"{mark}({text})"

@@ -116,6 +116,30 @@ def test_sparse_weights_count_as_they_are_stored():
     assert [tuple(each) for each in opset.info(model).weights] == [("sparse float", 1, 36, 3)]
 
 
+def test_nodes_of_an_operator_count_by_its_version_also_if_that_is_not_known():
+    text = """<ir_version: 9, opset_import: ["": 20, "f": 1]> m (float[2] x) => (float[2] y) {
+        a = f.G (x) y = Gelu (a) }
+        <domain: "f", opset_import: ["": 17]> G (a) => (b) { b = Gelu (a) }"""
+    used = described(text, "tract").operators
+    assert [tuple(each) for each in used] == [("ai.onnx", "Gelu", 20, 1), ("ai.onnx", "Gelu", None, 1)]
+
+
+@pytest.mark.parametrize("dims", [[-1, 2], [1 << 31, 1 << 32], [2] * 64])
+def test_a_weight_of_no_real_size_has_no_elements(dims):
+    model = helper.make_model(helper.make_graph([], "g", [], []), opset_imports=[helper.make_opsetid("", 17)])
+    model.graph.initializer.add(name="w", data_type=1, dims=dims, float_data=[1])
+    assert [tuple(each) for each in opset.info(model).weights] == [("float", 1, 0, 0)]
+
+
+def test_what_takes_too_much_work_is_left_out_with_a_note():
+    found = opset.info(parser.parse_model(MIXED), runtimes=["tract"], limits=opset.Limits(max_steps=1))
+    assert (found.nodes, found.lowest_ir_version, found.lowest_opsets, found.runtimes) == (4, 3, [], [])
+    assert found.notes == [
+        "com.other: nothing is known of its nodes, which count as taken",
+        "which versions and runtimes the model fits was not found: more than 1 step is needed",
+    ]
+
+
 def test_a_notebook_shows_a_table_for_each_part():
     shown = described(MIXED, "onnxruntime")._repr_html_()
     assert re.findall(r"<caption[^>]*>([^<]*)<", shown) == [
@@ -277,6 +301,14 @@ def test_external_data_is_listed_and_not_read(tmp_path):
     path.write_bytes(model.SerializeToString())
     found = opset.info(path, runtimes=["tensorrt"])
     assert found.runtimes == [] and "(M202)" in found.notes[-1] and found.nodes == 2
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "s.bin").write_bytes(bytes(16))
+    inside = tmp_path / "inside" / "m.onnx"
+    inside.parent.mkdir()
+    path.rename(inside)
+    (inside.parent / "s.bin").symlink_to(tmp_path / "data" / "s.bin")
+    assert "(M201)" in opset.info(inside, runtimes=["tensorrt"]).notes[-1]
+    assert opset.info(inside, runtimes=["tensorrt"], allow_external_roots=[tmp_path / "data"]).notes == []
 
 
 def test_weights_of_graphs_in_functions_are_counted():

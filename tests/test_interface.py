@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
+from google.protobuf.message import Message
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ import opset
 from opset.description import content_changes
 from opset.description.interface import KINDS, compare_interfaces, version_for, with_version
 from opset.description.type_changes import widens
-from opset.errors import KEPT, ModelError, VersionError
+from opset.errors import KEPT, Finding, ModelError, VersionError
 from opset.model.elements import ELEMENTS
 from opset.model.model_version import LEVELS, ModelVersion
 from opset.model.storage import external, source, wire
@@ -39,7 +40,7 @@ def model(text, body=BODY):
 def found(old, new):
     """Return the level of a change, and the kinds with their places, but those of nodes and weights."""
     compared = compare_interfaces(old, new)
-    assert all(each.level == KINDS[each.kind].level for each in compared.changes)
+    assert all((each.level, each.stated, each.why) == KINDS[each.kind] for each in compared.changes)
     shown = [(each.kind, each.place) for each in compared.changes if each.level in ("MAJOR", "MINOR")]
     return compared.level, shown
 
@@ -50,6 +51,17 @@ SIGNATURES = {
     "variables renamed": (SAME, "(float[batch, 3] x) => (float[batch, 3] y)", "NONE", []),
     "an expression renamed": (
         "(float[N, M] x) => (float[M_plus_N] y)", "(float[A, B] x) => (float[A_plus_B] y)", "NONE", [],
+    ),
+    "an expression of sizes of inputs renamed": (
+        "(float[N, M, M_plus_N] x) => (float[1] y)", "(float[A, B, A_plus_B] x) => (float[1] y)", "NONE", [],
+    ),
+    "an expression of sizes of inputs is any size": (
+        "(float[N, M, M_plus_N] x) => (float[1] y)", "(float[A, B, ?] x) => (float[1] y)", "MINOR",
+        [("input-widened", "input 'x', dimension 2")],
+    ),
+    "any size is an expression of sizes of inputs": (
+        "(float[N, M, ?] x) => (float[1] y)", "(float[A, B, A_plus_B] x) => (float[1] y)", "MAJOR",
+        [("input-narrowed", "input 'x', dimension 2")],
     ),
     "a free expression renamed": (
         "(float[two_times_N] x) => (float[1] y)", "(float[two_times_A] x) => (float[1] y)", "NONE", [],
@@ -294,7 +306,8 @@ def test_other_changes_need_a_patch():
     new.metadata_props.add(key="author")
     new.functions.add(name="f")
     new.training_info.add()
-    new.configuration.add(name="c")
+    for name in "cdef":
+        new.configuration.add(name=name)
     new.opset_import[0].version = 18
     new.opset_import.add(domain="com.example", version=2)
     compared = compare_interfaces(old, new)
@@ -311,7 +324,7 @@ def test_other_changes_need_a_patch():
         ("annotations", "graph.input: x", "", ""),
         ("nodes", "functions: f", "no functions", "1 function"),
         ("other", "training_info", "no training graphs", "1 training graph"),
-        ("other", "configuration: c", "no device configurations", "1 device configuration"),
+        ("other", "configuration: c, d, e and 1 more", "no device configurations", "4 device configurations"),
         ("documentation", "metadata_props", "no pairs", "1 pair"),
         ("documentation", "doc_string", "", ""),
         ("documentation", "producer_name", "", ""),
@@ -335,6 +348,7 @@ def test_denotations_and_formats_of_images_are_meaning():
             value.type.denotation = whole
             value.type.tensor_type.shape.dim[0].denotation = first
         message.metadata_props.add(key="Image.BitmapPixelFormat", value=pixels)
+    assert found(old, old) == found(new, new) == ("NONE", [])
     assert found(old, new) == ("MAJOR", [
         ("input-meaning", "input 'x'"), ("input-meaning", "input 'x', dimension 0"),
         ("output-meaning", "output 'y'"), ("output-meaning", "output 'y', dimension 0"),
@@ -395,6 +409,31 @@ def test_sizes_are_shown_as_the_models_write_them():
         assert (change.before, change.after) == states
 
 
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("an input is gone", [("input 'z'", "tensor(float)[]", "")]),
+        ("an input without a default", [("input 'z'", "", "tensor(float)[]")]),
+        ("an input becomes required", [("input 'z'", "", ""), ("graph.initializer: z", "1 tensor", "no tensors")]),
+        ("an input has another name", [("input 'z'", "'z'", "'w'")]),
+        ("inputs in another order", [("inputs", "x, z", "z, x")]),
+        ("an output is gone", [("output 'z'", "tensor(float)[]", "")]),
+        ("an output has another name", [("output 'z'", "'z'", "'w'")]),
+        ("an output before others", [("outputs", "y", "z, y"), ("output 'z'", "", "tensor(float)[]")]),
+        ("a rank is stated", [("input 'x'", "any rank", "rank 1"), ("output 'y'", "any rank", "rank 1")]),
+        ("another rank", [("input 'x'", "rank 1", "rank 2"), ("output 'y'", "rank 1", "rank 2")]),
+        ("keys of a map", [("input 'x'", "map(int64, float)", "map(string, float)")]),
+        ("a sparse tensor", [("input 'x'", "tensor(float)", "sparse_tensor(float)")]),
+        ("an input may be nothing", [("input 'x'", "tensor(float)", "optional(tensor(float))")]),
+        ("an incompatible type", [("input 'x'", "tensor(float)", "tensor(string)"),
+                                  ("output 'y'", "tensor(float)", "tensor(string)")]),
+    ],
+)  # fmt: skip
+def test_a_change_says_what_was_and_what_is(name, changes):
+    compared = compare_interfaces(*map(model, SIGNATURES[name][:2]))
+    assert [(each.place, each.before, each.after) for each in compared.changes] == changes
+
+
 def test_a_variable_is_renamed_everywhere_or_it_is_a_change():
     text = (
         HEAD
@@ -410,12 +449,43 @@ def test_a_variable_is_renamed_everywhere_or_it_is_a_change():
     assert compared.level == "PATCH" and {each.kind for each in compared.changes} == {"nodes", "annotations"}
 
 
+def dims_in(message):
+    """All dimensions in a message, whatever they are of."""
+    for field, value in message.ListFields():
+        for each in [value] if isinstance(value, Message) else value if field.message_type is not None else ():
+            yield from [each] if each.DESCRIPTOR.name == "Dimension" else dims_in(each)
+
+
+def test_a_variable_is_renamed_wherever_a_model_states_types():
+    whole = model(
+        HEAD.replace('"": 17', '"": 17, "f": 1')
+        + """(float[N, M] x, seq(float[N]) s, map(int64, float[M]) p) => (float[N] y, sparse_tensor(float[N]) z)
+        <float[N] a> { a = f.G (x)  y = Optional <type = float[M], u = b () => (float[N] o) <float[M] i> {}> (a) }
+        <domain: "f", opset_import: ["": 17]> G (c) => (d) <float[M] c, optional(float[N]) d> { d = Abs (c) }"""
+    )
+    for graph in ("initialization", "algorithm"):
+        shaped(getattr(whole.training_info.add(), graph).input.add(name="t"), 1, ["M"])
+    several = whole.graph.node[0].attribute.add(name="several", type=14).type_protos
+    for name in "NM":
+        several.add().tensor_type.shape.dim.add(dim_param=name)
+    new = type(whole)()
+    new.CopyFrom(whole)
+    for dim in dims_in(new):
+        dim.dim_param = f"other {dim.dim_param}"
+    assert len([*dims_in(new)]) == 16 and compare_interfaces(whole, new).level == "NONE"
+    for at, kept in enumerate(dims_in(whole)):
+        other = type(new)()
+        other.CopyFrom(new)
+        [*dims_in(other)][at].dim_param = kept.dim_param
+        assert compare_interfaces(whole, other).level != "NONE", at
+
+
 def test_the_first_thousand_changes_are_kept_and_those_that_matter_most():
     def outputs(count):
         return model(f"(float[2] x) => ({', '.join(f'float v{number}' for number in range(count))})")
 
     compared = compare_interfaces(outputs(2 * KEPT), model("(int64[2] x) => (float y)"))
-    assert len(compared.changes) == KEPT and compared.omitted > KEPT and compared.level == "MAJOR"
+    assert (len(compared.changes), compared.omitted, compared.level) == (KEPT, KEPT + 1, "MAJOR")
     old, new, few, fewer = map(outputs, (2 * KEPT, KEPT, 200, 100))
     with lines(200_000) as some:
         compare_interfaces(few, fewer)
@@ -434,12 +504,16 @@ def test_a_conversion_changes_nothing_for_callers(values):
     }
 
 
-def test_a_message_of_onnx_and_a_model_without_a_graph():
+def test_a_message_of_onnx_and_a_model_without_a_graph(tmp_path):
     given = onnx.load_model_from_string(model(SAME).SerializeToString())
     assert compare_interfaces(given, given).level == "NONE"
     with pytest.raises(ModelError) as caught:
         compare_interfaces(b"\x08\x08", given)
-    assert caught.value.code == "M109"
+    assert caught.value.findings == (Finding("M109", "the model has no graph"),)
+    (tmp_path / "m.onnx").write_bytes(b"\x08\x08")
+    with pytest.raises(ModelError) as caught:
+        compare_interfaces(given, tmp_path / "m.onnx")
+    assert caught.value.file == str(tmp_path / "m.onnx")
 
 
 def test_sizes_that_take_too_much_work():
@@ -455,6 +529,7 @@ def test_sizes_that_take_too_much_work():
         with pytest.raises(opset.InferenceError) as caught:
             compare(models("N", 20), models("M", 20), limits=opset.Limits(max_steps=50_000))
         assert (caught.value.code, caught.value.why) == ("I401", "more than 50,000 steps are needed")
+        assert (caught.value.place, caught.value.help.count("limits=")) == ("sizes of inputs and outputs", 1)
     work = []
     for count in (25, 100):
         with lines(20_000_000) as done:
@@ -672,8 +747,12 @@ def test_the_version_that_follows_is_higher_and_the_lowest(first, second, bits):
     assert (following > ModelVersion.of(bits)) == (compared.level != "NONE")
     if following.number & (1 << 64) - 1:
         below = ModelVersion.of((following.number & (1 << 64) - 1) - 1)
-        with pytest.raises(VersionError, match="V101"):
+        with pytest.raises(VersionError, match=f"{below} is too low for what changed") as caught:
             version_for(compared, below)
+        why = f"the old model has {ModelVersion.of(bits)}, and the change is {compared.level}"
+        assert (caught.value.code, caught.value.why) == ("V101", why)
+        assert caught.value.help.startswith(f"give {following} or a higher one")
+    assert version_for(compared, following) == following
     assert version_for(compared, ModelVersion.of(-1)) == ModelVersion.of(-1)
 
 
@@ -784,7 +863,9 @@ def test_external_data(tmp_path, read):
     assert change.place == "data that cannot be compared: an external data file cannot be opened"
     assert compare_interfaces(new, new).level == "NONE"  # data of one place is equal, even if it is not there
     assert compare_interfaces(new.read_bytes(), new.read_bytes()).level == "NONE"
-    assert compare_interfaces(new.read_bytes(), new).level == "PATCH"
+    for pair in ((new.read_bytes(), new), (new, new.read_bytes())):
+        (change,) = compare_interfaces(*pair).changes
+        assert change.place.startswith("data that cannot be compared: ")
     (new.parent / "weights").symlink_to(old.parent / "weights")
     assert compare_interfaces(old, new).level == "NONE"
 

@@ -51,6 +51,11 @@ from tests.cli.commands import run
         (r"\begin{cases} 1 & x > 0 \\ & \\ \end{cases} z", ["  1   if x > 0", "z"]),
         ("a\nb", ["a b"]),
         (r"\left( a \right) [ b ] \{ c \}", ["(a) [b] {c}"]),
+        (r"a x\frac{1}{b} + x\, \frac{a}{b} + x\quad\frac{a}{b}", ["a x(1/b) + x (a/b) + x a/b"]),
+        (r"x^\beta \sqrt\pi", ["x^β √π"]),
+        (r"x_{ij} + x_{ijk} + x_{i1j} + x_{}", ["xᵢⱼ + x_ijk + xᵢ₁ⱼ + x"]),
+        (r"\begin{cases} \end{cases} z", ["z"]),
+        (r"\begin{cases} 1 & \text{if } a \\ 2 & \text{else} \end{cases}", ["  1   if a", "  2   else"]),
         ("", []),
     ],
 )
@@ -84,6 +89,8 @@ def test_what_is_too_deep_or_too_long_stays_as_it_is():
 
     assert formula_lines(nested(DEEPEST - 1)) == ["x²"]
     assert formula_lines(nested(DEEPEST)) == [nested(DEEPEST)]
+    assert formula_lines("{a}" * DEEPEST + nested(DEEPEST - 1)) == ["a" * DEEPEST + "x²"]
+    assert formula_lines(deep := "{a}" * DEEPEST + nested(DEEPEST)) == [deep]
     most = "x^2".ljust(MOST_CHARACTERS)
     assert formula_lines(most) == ["x²"] and formula_lines(f"{most}\ny") == [most, "y"]
 

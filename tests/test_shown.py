@@ -131,6 +131,21 @@ def test_a_comparison_of_models_shows_changes_for_callers_and_of_the_structure()
     ]  # fmt: skip
 
 
+def test_an_inference_shows_findings_gaps_values_and_notes():
+    text = """<ir_version: 8, opset_import: ["": 20, "own": 1]> g (float[2] x) => (float[?] y) <float[3] z> {
+        a = own.What (x)  z = Neg (x)  y = Gelu <approximate = "none", odd = 1> (a) }"""
+    html = unescape(opset.infer(opset.parse_model(text))._repr_html_())
+    assert re.findall("<caption[^>]*>([^<]*)<", html) == ["findings", "gaps", "values", "notes"]
+    findings, gaps, values, notes = (re.findall("<t[hd][^>]*>([^<]*)<", table) for table in html.split("<table>")[1:])
+    nodes = [f"graph 'g', node number {number}" for number in ("0 (What)", "1 (Neg)", "2 (Gelu)")]
+    assert findings[5:7] == ["I101", nodes[1]]
+    assert gaps == ["value", "node", "known", "reason", "a", nodes[0], "type", "there are no schemas of the domain own"]
+    assert values == [
+        "value", "node", "type", "a", nodes[0], "float", "z", nodes[1], "float[2]", "y", nodes[2], "float[y_d0]",
+    ]  # fmt: skip
+    assert notes == [f"{nodes[2]}: there is no attribute 'odd': Gelu 20 has none of this name"]
+
+
 def test_the_lines_say_what_matters():
     given = model()
     assert "ai.onnx 11, IR version 6, 3 nodes" in repr(given) and "input x, output y" in repr(given)

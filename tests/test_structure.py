@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import os
 import random
 import re
 from html.parser import HTMLParser
@@ -231,6 +232,8 @@ CALLED = """m (float[2] x) => (float[2] y) { y = local.f (x, x) }
         # Inputs of the main graph are those of their names, inputs of a function those of their positions.
         # Two nodes compute the same: which of the two is read makes no difference.
         (TWICE, ("Sub (a, b)", "Sub (b, a)"), []),
+        (TWICE.replace("b = Abs (x)", "c = Neg (x)  b = Abs (c)").replace("a = Abs (x)", "d = Neg (x)  a = Abs (d)"),
+         ("Sub (a, b)", "Sub (b, a)"), []),
         (TWICE, (" b = Abs (x)  y = Sub (a, b)", " y = Sub (a, a)"), [("node number 1 (Abs)", [])]),
         (DIFFERENCE, ("float[2] a, float[2] b", "float[2] b, float[2] a"), []),
         (CALLED, ("(a, b) => (c) { c = Sub (a, b) }", "(u, v) => (w) { w = Sub (u, v) }"),
@@ -480,6 +483,14 @@ def test_external_data_is_digested_unless_it_is_one_place(tmp_path):
     assert compared(first, second).changes == []
     (tmp_path / "b" / "w.bin").write_bytes(b"y" * 37)
     assert [each.places for each in compared(first, second).changes] == [["weight 'w'"]]
+    data = b"x" * 36 + b"z" * 36
+    parts = [external(tmp_path / name, data, offset=offset) for name, offset in (("c", 0), ("d", 36), ("e", 0))]
+    for name in "de":  # the same file by another name, which is read for another part of it alone
+        (tmp_path / name / "w.bin").unlink()
+        os.link(tmp_path / "c" / "w.bin", tmp_path / name / "w.bin")
+    roots = {"allow_external_roots": [tmp_path]}
+    assert [each.places for each in compared(*parts[:2], **roots).changes] == [["weight 'w'"]]
+    assert "tensor 'b'" in compared(*parts[::2], weights=False, **roots).notes[0]  # w is not read
     copy = tmp_path / "a" / "n.onnx"
     copy.write_bytes(first.read_bytes())
     (tmp_path / "a" / "w.bin").unlink()
@@ -506,6 +517,46 @@ def test_folders_that_are_allowed_count_for_both_models(tmp_path):
     for pair in ((path, other), (other, path)):
         assert "outside" in compared(*pair).notes[0]
         assert compared(*pair, allow_external_roots=[tmp_path]).notes == []
+
+
+def test_weights_without_a_pair_are_told_apart_by_type_and_shape():
+    """Neither the nodes around nor names say which product is which: the shapes of the weights do."""
+    text = (
+        """<ir_version: 10, opset_import: ["": 21]> m (float[2, 2] x) => (float[2, 1] y, float[2, 2] z) <%s> { %s }"""
+    )
+    old = text % ("float[2, 1] w = {1, 2}, float[2, 2] v = {1, 2, 3, 4}",
+                  "a = MatMul (x, w)  b = MatMul (x, v)  y = Abs (a)  z = Exp (b)")  # fmt: skip
+    new = text % ("float[2, 2] s = {5, 6, 7, 8}, float[2, 1] t = {5, 6}",
+                  "b = MatMul (x, s)  a = MatMul (x, t)  y = Sin (a)  z = Cos (b)")  # fmt: skip
+    changes = found(old, new)
+    assert [(change, place, details[-1]) for change, _, place, details in changes] == [
+        ("changed", "weight 's'", "name: 'v' -> 's'"),
+        ("changed", "weight 't'", "name: 'w' -> 't'"),
+        ("changed", "node number 2 (Sin)", "operator: Abs -> Sin"),
+        ("changed", "node number 3 (Cos)", "operator: Exp -> Cos"),
+    ]
+
+
+def test_nodes_with_graphs_are_told_apart_by_what_the_graphs_read():
+    text = """<ir_version: 10, opset_import: ["": 21]> m (bool c, float[2] x) => (float[2] y, float[2] z) {{
+        p = Neg (x)  q = Exp (x)  {}  {}  y = {} (s)  z = {} (t) }}"""
+    nodes = [
+        f"{name} = If (c) <then_branch = g () => (float[2] a) {{ a = Abs ({read}) }}, "
+        "else_branch = h () => (float[2] b) { b = Abs (x) }>"
+        for name, read in (("s", "p"), ("t", "q"))
+    ]
+    changes = found(text.format(*nodes, "Sqrt", "Log"), text.format(*reversed(nodes), "Sin", "Cos"))
+    assert [(place, details) for _, _, place, details in changes] == [
+        ("node number 4 (Sin)", ["operator: Sqrt -> Sin"]),
+        ("node number 5 (Cos)", ["operator: Log -> Cos"]),
+    ]
+
+
+def test_several_changes_as_one_have_the_details_of_the_first():
+    text = '<ir_version: 10, opset_import: ["": 21]> m (float[2] x) => (float[2] y) <{}> {{ y = Neg (x) }}'
+    old = text.format("float[2] w0 = {1, 2}, float[3] w1 = {1, 2, 3}")
+    (change,) = compared(old, text.format("float[4] w0 = {1, 2, 3, 4}, float[1] w1 = {1}")).changes
+    assert (change.place, change.details) == ("weight 'w0', x 2: 0-1", [("type", "float[2]", "float[4]")])
 
 
 def test_large_weights_are_read_unless_that_is_not_wanted(tmp_path):

@@ -94,9 +94,7 @@ def repair(
     return repair_model(loaded, registry_with(schemas), options, select_codes(select, ignore), casts)
 
 
-def repair_model(
-    model: Model, registry: Registry, options: CheckOptions, codes: frozenset[str], casts: bool = False
-) -> Repair:
+def repair_model(model: Model, registry: Registry, options: CheckOptions, codes: frozenset[str], casts: bool) -> Repair:
     """Return a model with the findings of rules with these codes mended, and the findings that are left.
 
     The given model stays unchanged. Fixes run in rounds, at most ROUNDS, until nothing changes. With `casts`, Casts are

@@ -64,7 +64,7 @@ class Journal:
         self._lines: dict[str, _JournalLine] = {}
         self._started: dict[str, int] = {}
         try:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o666)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
             _lock(self._descriptor, path)
             self._end = self._read_lines()
         except OSError as error:

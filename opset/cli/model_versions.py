@@ -70,9 +70,7 @@ def names_models(old: str, new: str) -> bool:
     return not streams.isdisjoint(both) or any(os.path.lexists(each) or each.endswith(MODEL_SUFFIXES) for each in both)
 
 
-def diff_models(
-    old: str, new: str, writing: Writing, roots: tuple[Path, ...], form: str, *, weights: bool = True
-) -> int:
+def diff_models(old: str, new: str, writing: Writing, roots: tuple[Path, ...], form: str, *, weights: bool) -> int:
     """Show what changed between two models, write the new one with its version, and return the exit status.
 
     Without `weights`, their data is not read.

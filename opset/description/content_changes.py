@@ -17,9 +17,8 @@ from opset.model.graph.index import normalize_domain
 from opset.model.graph.walking import subgraphs
 from opset.model.storage.container import Model
 from opset.model.storage.encoding import tensor_label
-from opset.model.storage.external import is_external, reference, tensors
+from opset.model.storage.external import data_range, is_external, reference, tensors
 from opset.model.storage.source import CHUNK
-from opset.model.storage.tensor import data_range
 from opset.model.storage.wire import Segment
 from opset.plain_text import count_text
 from opset.schemas.names import domain_name
@@ -65,7 +64,7 @@ class ContentChange(NamedTuple):
     after: str = ""
 
 
-def content_changes(old: Model, new: Model, *, same_interface: bool = True) -> Iterator[ContentChange]:
+def content_changes(old: Model, new: Model, *, same_interface: bool) -> Iterator[ContentChange]:
     """Yield what changed between two models beside their inputs and outputs, and beside their `model_version`.
 
     Large data is read only if nothing else changed. A mere renaming of dimension variables is no change.
@@ -241,11 +240,11 @@ def _data_changes(old: Model, new: Model, before: list[Segment], after: list[Seg
         yield ContentChange("weights", f"data that cannot be compared: {error.message}")
 
 
-def _external_pairs(old: Model, new: Model) -> Iterator[tuple[str, Segment | None, Segment | None]]:
+def _external_pairs(old: Model, new: Model) -> Iterator[tuple[str, Segment, Segment]]:
     """Yield (place, old data, new data) for external data of the same tensor in two models, once for each place.
 
-    The tensors of both models are in the same order. Data in one file is left out without opening it. Data is None if
-    it has no file.
+    The tensors of both models are in the same order. Data in one file is left out without opening it. Raises ModelError
+    if data has no file.
     """
     seen: set[tuple[str, int, int]] = set()
     for tensor, other in zip(tensors(old.proto), tensors(new.proto), strict=True):
@@ -254,8 +253,8 @@ def _external_pairs(old: Model, new: Model) -> Iterator[tuple[str, Segment | Non
         location = reference(tensor).location
         if old.folder and new.folder and old.folder.real_path(location) == new.folder.real_path(location):
             continue
-        first, second = data_range(old, tensor), data_range(new, other)
-        if first is None or (key := (location, first.start, first.end)) in seen:
+        first, second = data_range(old.folder, tensor), data_range(new.folder, other)
+        if (key := (location, first.start, first.end)) in seen:
             continue
         seen.add(key)
         yield f"data of {tensor_label(tensor)}", first, second

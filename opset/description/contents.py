@@ -5,7 +5,6 @@ Strings of the model are escaped, and domains are named as people write them. We
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 from opset.errors import ModelError, escape_text, safe_text
 from opset.model.elements import element_name
 from opset.model.graph.index import ModelIndex
-from opset.model.storage.encoding import data_size
+from opset.model.storage.encoding import data_size, element_count
 from opset.model.storage.external import is_external, reference, tensors
 from opset.model.types import described_type
 from opset.opsets.registry import Registry
@@ -152,7 +151,10 @@ def weights_of(index: ModelIndex) -> Iterator[WeightsOfType]:
 
 def _elements_of(tensor: Any) -> int:
     """Return the number of elements of a tensor by its dims, 0 if these are not the sizes of any real tensor."""
-    return math.prod(tensor.dims) if all(0 <= size < 1 << 48 for size in tensor.dims) and len(tensor.dims) < 64 else 0
+    try:
+        return element_count(tensor)
+    except ModelError:
+        return 0
 
 
 def _size_of(tensor: Any) -> int:

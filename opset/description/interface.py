@@ -161,7 +161,7 @@ def compare_interfaces(
     return compare_loaded(load(old, allow_external_roots=roots), load(new, allow_external_roots=roots), limits)
 
 
-def compare_loaded(old: Model, new: Model, limits: Limits | None = None) -> InterfaceComparison:
+def compare_loaded(old: Model, new: Model, limits: Limits | None) -> InterfaceComparison:
     """Return the comparison of two models that were loaded, as `compare_interfaces` does.
 
     Raises ModelError (M109) if one has no graph, and InferenceError (I401) as `compare_interfaces` does.

@@ -96,7 +96,7 @@ def escape_invisible(text: str) -> str:
 
     `str.isprintable` decides, so a no-break space is escaped, too. Tabs become spaces, and CR LF becomes LF.
     """
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
     return "\n".join(escape_text(line) for line in text.expandtabs(4).replace("\r\n", "\n").split("\n"))
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from opset.errors import Finding, SchemaError, UsageError, brief_name, listing
 from opset.file_names import list_paths
 from opset.html_text import one_line
-from opset.opsets.releases import RELEASES
 from opset.options import checked_options
 from opset.schemas.index import (
     compile_operators,
@@ -116,9 +115,8 @@ class Registry:
     @cached_property
     def domains(self) -> dict[str, int]:
         """Domains with the newest version of their operator sets."""
-        newest = {"": RELEASES[-1].opset, "ai.onnx.ml": RELEASES[-1].ml}
         return {
-            domain: max(newest.get(domain, 1), *(source[0]["newest"][domain] for source in operators.values()))
+            domain: max(source[0]["newest"][domain] for source in operators.values())
             for domain, operators in sorted(self._sources.items())
         }
 

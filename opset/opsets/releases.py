@@ -124,5 +124,7 @@ def opset_beside(opsets: Mapping[str, int], ir_version: int = 0) -> int:
     has = [each for each in RELEASES if all(each.opset_of(domain) >= versions[domain] for domain in versions)]
     if not has:
         return RELEASES[-1].opset
-    highest = has[0].ir if versions else max(has[0].ir, ir_version)
+    highest = has[0].ir
+    if not versions:
+        highest = max(highest, ir_version)
     return max(each.opset for each in has if each.ir <= highest)

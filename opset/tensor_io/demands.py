@@ -117,7 +117,7 @@ class Use:
 
     def shape(self, position: int) -> tuple[Any, ...] | None:
         """Return the shape of the input at `position`; None if its rank is unknown or the node lacks the input."""
-        if self.scope is None or position >= len(self.inputs) or not self.inputs[position]:
+        if self.scope is None or position >= len(self.inputs):
             return None
         found = self.scope.type_of(self.inputs[position])
         return None if found is None else found.shape
@@ -389,18 +389,18 @@ def _numbers_around_float8(use: Use) -> Demand | None:
 
     The result is None if the node does not cast to such a type.
     """
-    kind = element_name(use.attribute("to", 0)) or ""
+    kind = element_name(use.attribute("to", 0))
     if use.operator == "CastLike" and use.scope is not None:
         found = use.scope.type_of(use.inputs[1])
-        kind = (found.element or "") if found is not None else ""
-    return Demand(0.01, 1e6, whole=False, spread=True) if kind.startswith("float8") else None
+        kind = found.element if found is not None else None
+    return Demand(0.01, 1e6, whole=False, spread=True) if str(kind).startswith("float8") else None
 
 
 def _numbers_around_16_bits(use: Use) -> Demand | None:
     """Return the demand for numbers within and beyond the range of 16 bits if QuantizeLinear gives such a type."""
     found = use.scope.type_of(use.inputs[2]) if use.scope is not None and len(use.inputs) > 2 else None
-    kind = (found.element if found is not None else element_name(use.attribute("output_dtype", 0))) or ""
-    return Demand(0.01, 1e5, whole=False, spread=True) if kind.endswith("int16") else None
+    kind = found.element if found is not None else element_name(use.attribute("output_dtype", 0))
+    return Demand(0.01, 1e5, whole=False, spread=True) if str(kind).endswith("int16") else None
 
 
 def _texts_with_delimiter(use: Use) -> Demand:
@@ -608,7 +608,7 @@ class _ValueFollower:
             handed = []
             for inner in body.inner_bodies_by_node.get(number, ()):
                 formal = inner.proto.input
-                at = position if operator == "Loop" else len(formal) - (len(body.reads[number]) - position)
+                at = len(formal) - (len(body.reads[number]) - position)
                 if position >= _CARRIES[operator] and 0 <= at < len(formal):
                     handed.append((inner, formal[at].name))
             return handed

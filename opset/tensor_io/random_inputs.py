@@ -254,7 +254,7 @@ def _count_from_end(numbers: Any, wraps: int, rng: np.random.Generator) -> Any:
 
     `wraps` is the rank, which is subtracted from these axes; 0 leaves all axes as they are.
     """
-    if not wraps or rng.random() < 0.5:
+    if rng.random() < 0.5:
         return numbers
     return np.where(rng.random(numbers.shape) < 0.5, numbers - wraps, numbers)
 
@@ -267,11 +267,11 @@ def _distinct_indices(shape: list[int], count: int, rng: np.random.Generator) ->
     size = math.prod(shape)
     if size <= count <= size + 1_000_000:
         return rng.permutation(count)[:size].reshape(shape)
-    if shape and max(shape) <= count:  # none twice along the longest axis
+    if shape:  # none twice along the longest axis, as far as there are enough
         axis = shape.index(max(shape))
         places = np.arange(shape[axis]) + int(rng.integers(count))
         return np.broadcast_to((places % count).reshape([-1 if at == axis else 1 for at in range(len(shape))]), shape)
-    return rng.integers(max(count, 1), size=shape)
+    return rng.integers(count, size=shape)
 
 
 def _index_tuples(shape: list[int], rng: np.random.Generator, demand: Demand) -> Any:

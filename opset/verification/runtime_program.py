@@ -55,7 +55,7 @@ def main(name: str, folder: str) -> None:
     """
     import numpy as np
 
-    answers = os.fdopen(int(os.environ.pop("OPSET_ANSWERS")), "w")
+    descriptor = int(os.environ.pop("OPSET_ANSWERS"))
     answer: dict[str, str] = {}
     stage = "absent"
     try:
@@ -72,8 +72,8 @@ def main(name: str, folder: str) -> None:
         np.savez(os.path.join(folder, "outputs.npz"), **named)
     except Exception as error:
         answer[stage] = " ".join(str(error).split())[:LONGEST] or type(error).__name__
-    answers.write(json.dumps(answer) + "\n")
-    answers.flush()
+    with os.fdopen(descriptor, "w") as answers:
+        answers.write(json.dumps(answer) + "\n")
 
 
 if __name__ == "__main__":

@@ -147,7 +147,7 @@ def _sum_length(scope: Scope, body: Body, number: int) -> int:
             return first[0]
         return first[-1] if first else _REPEATED
     outputs = [_known_shape(scope, name) for name in body.computes[number]]
-    if first and outputs and outputs[0] is not None:
+    if first and outputs[0] is not None:
         inside, outside = math.prod(first), math.prod(outputs[0])
         if operator.startswith("Reduce") or "Pool" in operator:
             return max(inside // max(outside, 1), 1)

@@ -172,7 +172,7 @@ class Availability:
         return judgement
 
     def count(self, judgement: Judgement, op_type: str, nodes: int = 1, accept_faulty: bool = False) -> bool:
-        """Return whether nodes of the converted model can run; add them to `counts` if the notes have to name them.
+        """Return whether nodes of the converted model run correctly; count them in `counts` if notes have to name them.
 
         The notes name nodes that the fallback runs, that the runtime computes wrongly, or that it may compute wrongly.
 
@@ -180,8 +180,7 @@ class Availability:
             judgement: The Judgement that the nodes share.
             op_type: The operator of the nodes.
             nodes: How many nodes there are.
-            accept_faulty: Whether nodes that the runtime computes wrongly are accepted. If not, the result for them is
-                False, and they are not counted.
+            accept_faulty: Whether nodes that the runtime computes wrongly are accepted. If not, they are not counted.
         """
         lack, is_elsewhere, doubt = judgement
         is_wrong = lack is not None and lack.is_wrong and accept_faulty
@@ -191,7 +190,7 @@ class Availability:
             self.counts[FAULTY, lack.why] += nodes
         elif doubt:
             self.counts[DOUBTFUL, doubt] += nodes
-        return lack is None or is_wrong
+        return lack is None
 
     def runs_all(self, op_type: str, domain: str, opset: int) -> bool:
         """Whether the runtime itself runs every node of an operator correctly, with any types, attributes and inputs.

@@ -230,7 +230,7 @@ class BodyConversion:
         """Return whether the target's runtime, or its fallback, runs the node at `index` as it is.
 
         A node that runs is counted for the notes on the runtime. With `accept_faulty`, a node that the runtime computes
-        wrongly counts as one that runs. `route` is the Route of the node's operator. The target must be a runtime.
+        wrongly is counted, too. `route` is the Route of the node's operator. The target must be a runtime.
         """
         assert self.availability is not None
         body, domain = self.body, route.change.domain

@@ -461,8 +461,9 @@ def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str],
     since = derived.target.since_version
     drop: list[str] = [name for name in derived.drop if node.has(name)]
     for name in derived.unsupported:
-        before, after = node.schema.attributes.get(name), derived.target.attributes.get(name)
-        is_needed = after is not None and (after.required or (before is not None and before.default != after.default))
+        after = derived.target.attributes.get(name)
+        # What the source version lacks is required.
+        is_needed = after is not None and (after.required or node.schema.attributes[name].default != after.default)
         if node.has(name) or is_needed:
             raise Refusal("C204", f"the attribute '{name}' has no equal at version {since}")
     for name, undefined in derived.undefined.items():

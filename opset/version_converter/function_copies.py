@@ -42,7 +42,7 @@ OPEN = Parameters()
 
 
 def specialize_functions(
-    index: ModelIndex, keeps: Keeps, budget: Budget, *, values: bool = False, graphs: Sequence[Scope] = ()
+    index: ModelIndex, keeps: Keeps, budget: Budget, *, values: bool, graphs: Sequence[Scope]
 ) -> tuple[Any, int]:
     """Return a copy of the ModelProto in which calls with different parameters call different copies of a function.
 

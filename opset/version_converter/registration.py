@@ -107,7 +107,7 @@ def stated_reasons(adapter: Adapter) -> tuple[tuple[str, str], ...]:
     return getattr(adapter, "reasons", ())
 
 
-def registered_adapters(families: Iterable[str], own: Table | None = None) -> frozenset[tuple[str, str, int, str]]:
+def registered_adapters(families: Iterable[str], own: Table | None) -> frozenset[tuple[str, str, int, str]]:
     """Return (domain, operator, since_version, direction) for each adapter that is registered.
 
     The direction is "up", "down" or "lower"; since_version is the newer version of the transition.

@@ -32,7 +32,7 @@ Progress = Callable[[int, int], None]
 
 
 def probe_runtime(
-    runtime: Runtime, registry: Registry, operator: str = "", progress: Progress | None = None
+    runtime: Runtime, registry: Registry, operator: str, progress: Progress | None = None
 ) -> dict[str, Any]:
     """Return the operators, versions and types that an installed runtime loads, as the content of a runtime's file.
 

@@ -194,6 +194,7 @@ def test_present_outputs_beside_padding_are_the_inputs(check, refused):
         (24, 25, values(), {"q_num_heads": HEADS}, "C207", {"Q": None}),
         (24, 25, values(past=True, nonpad=True), {}, "C204", {}),
         (24, 23, values(past=True, nonpad=True), {}, "C204", {}),
+        (24, 23, {**values(nonpad=True), "past_value": values(past=True)["past_value"]}, {}, "C103", {}),
         (24, 23, values(nonpad=True), {"is_causal": 2}, "C103", {}),
         (24, 23, {**values(), "mask": np.ones((QUERIES, 9), bool)}, {}, "C103", {}),
         (25, 24, values(), {"left_window_size": -2}, "C103", {}),
@@ -322,12 +323,15 @@ def test_scores_of_each_stage(check, own, mode, past):
 def test_types_of_attention(check, own, kinds, precision):
     feeds = values()
     feeds = {name: value.astype(kinds[name == "V"]) for name, value in feeds.items()}
-    made = node(feeds, softmax_precision=precision) if precision else node(feeds)
+    stated = {"softmax_precision": precision} if precision else {}
+    made = node(feeds, OUTPUTS, qk_matmul_output_mode=3, **stated)
     near = 1e-12 if kinds == ("f8", "f8") and precision in (None, TensorProto.DOUBLE) else 1e-6
     narrow = "f2" in kinds or precision == TensorProto.FLOAT16
     near = {"rtol": 2e-3, "atol": 2e-3} if narrow else {"rtol": near, "atol": near}
-    before = own(made, 23, feeds)
-    check(made, 23, LOW, feeds, outputs=["Y"], expect=before, **near)
+    of_queries, of_values = (helper.np_dtype_to_tensor_dtype(np.dtype(kind)) for kind in kinds)
+    types = {"kinds": {**dict.fromkeys(OUTPUTS, of_queries), "present_value": of_values}}
+    before = own(made, 23, feeds, **types)
+    check(made, 23, LOW, feeds, outputs=OUTPUTS, expect=before, **types, **near)
 
 
 @pytest.mark.parametrize("kind", ["bool", "float"])
@@ -429,7 +433,8 @@ def test_linear_attention_is_a_loop(check, own, rule, past, shared, kind):
     open_ = {name: ["b", "l", value.shape[2]] for name, value in feeds.items() if value.ndim == 3}
     expect = own(made, 27, feeds)
     for to, shapes in ((26, {}), (17, open_), (8, open_)):
-        check(made, 27, to, feeds, outputs=["Y", "present"], expect=expect, shapes=shapes, **near)
+        after = check(made, 27, to, feeds, outputs=["Y", "present"], expect=expect, shapes=shapes, **near)
+        assert ("Cast" in {each.op_type for each in after.graph.node}) == (kind is np.float16)
 
 
 def test_linear_attention_of_no_tokens(check):

@@ -454,6 +454,17 @@ REFUSED = [
     ),
     (9, 8, "C103", "C1: input -1", "(float x) => (float[] y) <int64[2] s = {2, -1}> { y = ConstantOfShape(s) }"),
     (9, 8, "C103", "no matrix", "(float[2,2,2] x) => (float[] y) { y = EyeLike(x) }"),
+    *(
+        (
+            11,
+            10,
+            "C103",
+            "C2: delta",
+            f"({kind} x) => ({kind}[] y) <{kind} a = {{1}}, {kind} b = {{5}}, {kind} d = {{0}}> {{ "
+            "y = Range(a, b, d) }",
+        )
+        for kind in ("int64", "float")
+    ),
 ]
 
 

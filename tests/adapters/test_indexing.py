@@ -80,7 +80,7 @@ COMBINE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minim
 @pytest.mark.parametrize("operator", ["ScatterElements", "ScatterND"])
 @pytest.mark.parametrize("reduction", COMBINE)
 @pytest.mark.parametrize("to", [17, 15, 12, 11, 10, 9, 8, 7])
-@pytest.mark.parametrize("kind", [np.float32, np.int64, np.float16])
+@pytest.mark.parametrize("kind", [np.float32, np.int64, np.float16, np.float64])
 def test_reductions_of_scattering(check, operator, reduction, to, kind):
     x = np.array([[1, -2], [np.nan if kind is np.float32 else 3, 4], [5, 6]], kind)
     u = np.array([[3, 2], [7, -8], [2, 2], [9, 1]], kind)
@@ -202,8 +202,10 @@ def test_slices_at_no_tuples_of_an_empty_axis_with_others_that_are_open(check, s
 def test_coordinates_before_non_zero(check, to):
     x = np.float32([[0, np.nan, 0], [-1, 0, 2]])
     for shapes in (None, {"x": ["a", "b"]}):
-        for each in (x, x[:, :0]):
-            check(make_node("NonZero", ["x"], ["y"]), 9, to, {"x": each}, shapes=shapes, kinds={"y": TensorProto.INT64})
+        for each in (x, x[:, :0], x[1]):
+            described = {"kinds": {"y": TensorProto.INT64}, "shapes": shapes and {"x": shapes["x"][: each.ndim]}}
+            after = check(make_node("NonZero", ["x"], ["y"]), 9, to, {"x": each}, **described)
+            assert each.ndim == 2 or after.graph.node[-1].op_type == "Unsqueeze"
         for axis in (None, 0, 1):
             node = make_node("Compress", ["x", "c"], ["y"], axis=axis)
             check(node, 9, to, {"x": x, "c": np.array([False, True])}, shapes=shapes)

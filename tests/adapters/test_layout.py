@@ -92,6 +92,11 @@ def test_a_part_of_a_shape(check, bounds):
         check(part, 15, 9, {"x": X}, kinds={"y": 7}, shapes={"x": shape})
 
 
+def test_a_shape_from_the_first_axis_on_is_whole(check):
+    after = check(node("Shape", ["x"], ["y"], start=0), 15, 13, {"x": X}, kinds={"y": 7}, operators=["Shape"])
+    assert not after.graph.node[0].attribute
+
+
 def test_tile_took_one_axis(check, refused):
     tile = node("Tile", ["x", "n", "a"], ["y"])
     constants = {"n": np.array(3, np.float32), "a": np.array(1, np.float32)}

@@ -231,6 +231,7 @@ def test_means_over_windows_with_gaps(check, padding, counted):
     for to in (18, 9, 7):
         check(gaps, 19, to, {"x": x}, rtol=1e-6, atol=1e-7)
     check(gaps, 19, 18, {"x": x}, rtol=1e-6, atol=1e-7, shapes={"x": ["N", 3, 8, 9]})
+    check(gaps, 19, 18, {"x": x[:, :, :5, :4]}, rtol=1e-6, atol=1e-7)  # one window, as large as the input
 
 
 def test_means_over_windows_with_gaps_that_are_refused(refused):
@@ -354,6 +355,9 @@ REFUSED = [
     (19, 18, "C204", "only padding",
      "(float[1,1,4] x) => (float[] y) { y = AveragePool<kernel_shape=[2], dilations=[2], strides=[4], "
      "pads=[0,3], ceil_mode=1>(x) }"),
+    *((22, 21, "C103", f"len({name}) = 1",
+       f"(float[1,1,8,8] x) => (float[] y) {{ y = AveragePool<kernel_shape=[2,2], {name}=[2], ceil_mode=1>(x) }}")
+      for name in ("strides", "dilations", "pads")),
     (10, 9, "C103", "len(dilations) = 1",
      "(float[1,1,8,8] x) => (float[] y) { y = MaxPool<kernel_shape=[2,2], dilations=[2]>(x) }"),
     (9, 8, "C103", "len(strides) = 1",

@@ -296,6 +296,7 @@ def test_running_sums_of_float16_are_rounded_once(check):
 
 REFUSED = [
     (11, 10, "C103", "no single number", "(float[3] x) => (float[] y) <int64[2] a = {0, 0}> { y = CumSum(x, a) }"),
+    (13, 12, "C205", "the input 'axes'", "(float x, int64[] a) => (float[] y) { z = my.F(x)  y = ReduceSum(z, a) }"),
     (18, 17, "C205", "the input 'axes'", "(int32[3] x, int64[2] a) => (int32[] y) { y = ReduceMax(x, a) }"),
     (18, 17, "C205", "the input 'axes'", "(int32[0,3] x, int64[1] a) => (int32[] y) { y = ReduceMean(x, a) }"),
 ]

@@ -107,6 +107,10 @@ def test_what_version_10_does_too(check, mode, coordinates, rounding, scales):
     assert [a.name for a in after.graph.node[-1].attribute] == ["mode"]
     if mode == "linear" and coordinates == "asymmetric":
         check(resize(["x", "r", "s"], **how), 11, 10, {"x": IMAGE, "s": scales}, {"r": NOTHING})
+    elif mode == "nearest" and coordinates != "tf_half_pixel_for_nn":
+        none = {"r": NOTHING, "z": ints(*IMAGE.shape[:3], 0)}
+        given = {"expect": [IMAGE[..., :0]], "operators": ["Gather"]}  # a scale of 0 is none of version 10
+        check(resize(["x", "r", "r", "z"], **how), 11, 10, {"x": IMAGE}, none, **given)
 
 
 @pytest.mark.parametrize(
@@ -862,6 +866,12 @@ REFUSED = [
     (11, 10, "C204", "is rounded to that before",
      '(float[1,3] x) => (float[] y) <float[0] r = {}, float[2] s = {1, 1.3}> { y = Resize<nearest_mode="floor">(x, '
      "r, s) }"),
+    (11, 10, "C204", "no elements to interpolate",
+     '(float[2,4] x) => (float[] y) <float[0] r = {}, int64[2] z = {2, 0}> { '
+     'y = Resize<mode="linear", coordinate_transformation_mode="asymmetric">(x, r, r, z) }'),
+    *((version, version - 1, "C203", "'c' is not known",
+       f"(float[2] x) => (float[] y) <float[4] s = {{1, 1, 2, 2}}> {{ c = my.F(x)  d = {graph}  y = my.G(d) }}")
+      for version, graph in ((7, "Upsample<scales=[1.0, 1.0, 2.0, 2.0]>(c)"), (13, "Resize(c, s, s)"))),
     (11, 10, "C205", "the input 'scales'",
      "(float[2,n] x, float[2] s) => (float[] y) <float[0] r = {}> { y = Resize(x, r, s) }"),
 ]  # fmt: skip

@@ -103,7 +103,9 @@ MADE = {
             helper.make_node("SequenceInsert", ["a", "x2", "zero"], ["b"]),
             helper.make_node("SequenceInsert", ["b", "x"], ["c"]),
             helper.make_node("SequenceErase", ["c", "one"], ["d"]),
-            helper.make_node("Identity", ["d"], ["s"]),
+            helper.make_node("SequenceInsert", ["d", "x2", "last"], ["e"]),
+            helper.make_node("SequenceErase", ["e", "before"], ["f"]),
+            helper.make_node("Identity", ["f"], ["s"]),
         ],
         2,
     ),
@@ -118,6 +120,7 @@ NUMBERS = {
     "four": np.array(4),
     "sizes": np.array([1, 3, 2]),
     "last": np.array(-1),
+    "before": np.array(-2),
 }
 
 

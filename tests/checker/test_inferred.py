@@ -129,3 +129,7 @@ def test_inference_that_was_stopped_is_told(steps, codes, monkeypatch):
     found = opset.check(model)
     assert [each.code for each in found] == codes
     assert all(each.why.startswith("the inference stopped at ") for each in found)
+    if steps == 1:
+        with pytest.raises(opset.InferenceError) as caught:
+            opset.check(model, limits=opset.Limits(max_steps=1))
+        assert caught.value.code == "I401"

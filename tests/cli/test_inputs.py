@@ -11,12 +11,14 @@ from opset.cli import inputs
 from opset.cli.inputs import (
     Input,
     Output,
+    Stamp,
     dims_option,
     expand_inputs,
     output_for,
     parse_input,
     refuse_output_as_input,
     refuse_report_as_model,
+    stamp_of,
     suffix_of,
 )
 from opset.cli.limits import parse_size
@@ -197,6 +199,19 @@ def test_where_results_go(tree, given, models, where):
 def test_results_that_cannot_go_anywhere(tree, given, in_place, models, said):
     with pytest.raises(UsageError, match=said):
         output_for(given, in_place, expand_inputs(models.split(), products=True))
+
+
+def test_an_input_with_absolute_paths(tree):
+    assert Input("a.onnx").absolute() == Input(str(tree / "a.onnx"))
+    found = Input("deep/a.onnx", True, "deep", "").absolute()
+    assert found == Input(str(tree / "deep/a.onnx"), True, str(tree / "deep"), "")
+    for each in Input("-"), Input("s3://a/b.onnx"):
+        assert each.absolute() == each
+
+
+def test_a_file_that_is_gone_has_another_state_than_any_file(tree):
+    assert stamp_of(Input("gone.onnx")) == Stamp(-1, 0) and stamp_of(Input("a\0b")) == Stamp(-1, 0)
+    assert stamp_of(Input("a.onnx")).size >= 0
 
 
 def test_a_place_with_absolute_paths(tree):

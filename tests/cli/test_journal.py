@@ -121,6 +121,8 @@ versions:
 """
 PYTHON = "# adapters\n"
 RUNTIME = "{runtime: npu, releases: [{release: '1', opset: [7, %d], ir: 8, how: documented}]}"
+CHIP = RUNTIME.replace("npu", "chip")
+TARGETED = "info a.onnxtxt --target chip.yaml --runtime chip"
 PROJECT = '[tool.opset]\nschemas = ["own"]\ntargets = ["npu.yaml"]\nignore = ["%s"]\n'
 JOINED = "merge a.onnxtxt b.onnxtxt --connect y=x -o c.onnxtxt"
 PART = "extract a.onnxtxt -o part.onnxtxt --outputs y"
@@ -144,6 +146,7 @@ VERIFIED = "convert a.onnxtxt --to 18 --verify --data values -o d.onnxtxt"
         ("check a.onnxtxt --schemas own", "check a.onnxtxt --schemas own", "own/com.acme/notes.txt", "x", True),
         ("check a.onnxtxt", "check a.onnxtxt", "own/com.acme/Twice.yaml", YAML % "int64", False),
         ("info a.onnxtxt --runtime npu", "info a.onnxtxt --runtime npu", "npu.yaml", RUNTIME % 13, False),
+        (TARGETED, TARGETED, "chip.yaml", CHIP % 13, False),
         ("check a.onnxtxt", "check a.onnxtxt", "pyproject.toml", PROJECT % "W103", False),
         (VERIFIED, VERIFIED, "values/input_0.pb", TensorProto(data_type=1, dims=[2], float_data=[1, -2]), False),
     ],
@@ -157,6 +160,7 @@ def test_a_model_is_passed_over_if_nothing_that_its_report_follows_from_changed(
         "b.onnxtxt": MODEL % "Abs",
         "own/com.acme/Twice.yaml": YAML % "float",
         "npu.yaml": RUNTIME % 17,
+        "chip.yaml": CHIP % 17,
         "pyproject.toml": PROJECT % "W101",
         "values/input_0.pb": TensorProto(data_type=1, dims=[2], float_data=[1, 2]),
     }

@@ -286,3 +286,7 @@ def test_a_process_that_gave_no_result_is_reported(folder, monkeypatch, verb, la
     result = run(verb, *ARGUMENTS[verb], "--timeout", "7")
     assert result.exit_code == expected
     assert said in result.stderr and bool(said) == bool(result.stderr)
+    if verb == "run" and said:
+        result = run(verb, *ARGUMENTS[verb], "--timeout", "7", "--format", "json")
+        (error,) = strict(result.stdout)["errors"]
+        assert said.rpartition("] ")[2] in f"{error['message']} {error['why']}"

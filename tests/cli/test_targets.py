@@ -66,7 +66,7 @@ def test_show_has_one_operator():
     assert last.split() == "Conv all float, float16, int8".split()
     data = run_json("targets", "show", "ort==1.31", "ai.onnx.ml.TreeEnsemble")
     assert [each["operator"] for each in data["operators"]] == ["TreeEnsemble"]
-    assert data["operators"][0]["domain"] == "ai.onnx.ml"
+    assert data["operators"][0]["domain"] == "ai.onnx.ml" and data["operators"][0]["kernels"]
 
 
 @pytest.mark.parametrize(
@@ -108,6 +108,8 @@ def test_a_file_of_a_further_runtime(folder):
     text = run("targets", "show", "npu==1.0", "--target", "npu.yaml").stdout
     assert "rank 2 or 4; slow" in text and "6 and later" in text
     assert "npu" in [each["runtime"] for each in run_json("targets", "list", "--target", "npu.yaml")["listed"]]
+    (row,) = (row for row in run("targets", "list", "--target", "npu.yaml").stdout.splitlines() if row[:4] == "npu ")
+    assert row.split()[:3] == ["npu", "1.0", "1"]
     (folder / "npu.yaml").write_text(NPU.replace("match: range", "match: rang").replace("slow", "''"))
     result = run("targets", "list", "--target", "npu.yaml")
     assert result.exit_code == 2

@@ -363,6 +363,15 @@ def test_a_node_with_a_graph_reads_the_types_around():
         onnx.defs.get_schema("If"), node, types, opset_imports=[onnx.helper.make_opsetid("", 21)]
     )
     assert found["y"].tensor_type.elem_type == 1 and len(found["y"].tensor_type.shape.dim) == 1
+    for branch in node.attribute:
+        text = f'{branch.g.output[0].name} = ai.onnx.ml.LabelEncoder <classes_strings = ["a"]> (x)'
+        branch.g.node[0].CopyFrom(onnx.parser.parse_node(text))
+        branch.g.output[0].ClearField("type")
+    types["x"] = tensor_type(8, (3,))
+    found = compat.shape_inference.infer_node_outputs(
+        onnx.defs.get_schema("If"), node, types, opset_imports=[onnx.helper.make_opsetid("ai.onnx.ml", 1)]
+    )
+    assert found == {"y": tensor_type(7, (3,))}
 
 
 def test_a_node_that_does_not_fit_is_refused():
@@ -519,6 +528,18 @@ def test_stated_shapes_are_compared_with_computed_ones():
             checking.run(None, feeds)
         assert checking.run(None, feeds, check_shape_annotations=False)[0].shape == (3,)
         assert checking.run(None, {**feeds, "k": np.array([1])})[0].shape == (1,)
+
+
+def test_a_variable_has_the_size_of_values_that_fit_and_an_unknown_size_is_any():
+    model = opset.parse_model("""<ir_version: 8, opset_import: ["": 14]>
+        g (float[?] x) => (float[N] y, float[?] w) <float[N, 2] z, float[?] v> {
+            z = Neg (x)  y = ReduceMax (x)  v = Abs (x)  w = Abs (y) }""")
+    with pytest.raises(opset.RunError) as caught:
+        evaluator = compat.reference.ReferenceEvaluator(model, check_shape_annotations=True)
+        evaluator.run(None, {"x": np.ones(3, np.float32)})
+    assert [(each.code, each.message) for each in caught.value.findings] == [
+        ("R103", "the value 'z' does not fit its declaration")
+    ]
 
 
 def test_outputs_that_are_left_out_are_no_values():
@@ -739,7 +760,7 @@ def test_models_are_merged_as_onnx_merges_them():
     assert {value.name for value in prefixed.graph.output} == {value.name for value in other.graph.output}
 
 
-def test_a_part_is_extracted_as_onnx_extracts_it(tmp_path):
+def test_a_part_is_extracted_as_onnx_extracts_it(tmp_path, monkeypatch):
     model = onnx.parser.parse_model(HALF % (13, "one", "a", "b", "c", "b", "a", "c", "b"))
     onnx.save(model, tmp_path / "m.onnx")
     for module, name in ((compat.utils, "ours.onnx"), (onnx.utils, "theirs.onnx")):
@@ -747,6 +768,11 @@ def test_a_part_is_extracted_as_onnx_extracts_it(tmp_path):
     ours, theirs = onnx.load(tmp_path / "ours.onnx"), onnx.load(tmp_path / "theirs.onnx")
     assert ours.graph.node == theirs.graph.node and ours.graph.output == theirs.graph.output
     assert [value.name for value in ours.graph.input] == [value.name for value in theirs.graph.input]
+    for checks, checked in ((False, []), (True, ["m.onnx", "ours.onnx"])):
+        seen = []
+        monkeypatch.setattr(compat.utils, "check", lambda path, seen=seen: seen.append(Path(path).name))
+        compat.utils.extract_model(tmp_path / "m.onnx", tmp_path / "ours.onnx", ["b"], ["c"], checks)
+        assert seen == checked
 
 
 def test_the_modules_of_the_package_are_listed():

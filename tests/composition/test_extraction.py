@@ -12,6 +12,7 @@ import opset
 from opset.composition import extraction
 from opset.composition.extraction import Wanted, extract_part
 from opset.errors import SHOWN
+from opset.inference.building import work
 from opset.opsets.registry import default_registry
 from tests.bounds import draws, lines
 from tests.cli.commands import run as command
@@ -345,6 +346,18 @@ def test_external_data_is_neither_read_nor_moved(tmp_path):
     part = opset.extract(tmp_path / "m.onnx", ["t"], ["p"])
     part.save(tmp_path / "part.onnx")
     assert onnx.load(tmp_path / "part.onnx", load_external_data=False).graph.initializer[0] == tensor
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "w.bin").write_bytes(bytes(12))
+    (tmp_path / "missing.bin").symlink_to(tmp_path / "data" / "w.bin")
+    other = tmp_path / "model"
+    other.mkdir()
+    for name in ("m.onnx", "missing.bin"):
+        (tmp_path / name).rename(other / name)
+    with pytest.raises(opset.ModelError, match="outside"):
+        opset.extract(other / "m.onnx", ["t"], ["p"]).save(tmp_path / "out.onnx")
+    part = opset.extract(other / "m.onnx", ["t"], ["p"], allow_external_roots=[tmp_path / "data"])
+    part.save(tmp_path / "out.onnx", external="inline")
+    assert onnx.load(tmp_path / "out.onnx").graph.initializer[0].raw_data == bytes(12)
 
 
 CHAIN = 400
@@ -482,10 +495,15 @@ def test_outputs_that_are_there_or_not_are_told():
         opset.extract(whole(), add_outputs=["a", "nope"])
 
 
-def test_the_inference_of_types_is_bounded():
+def test_the_inference_of_types_is_bounded(monkeypatch):
     with pytest.raises(opset.InferenceError, match="the inference was stopped") as caught:
         opset.extract(whole(), ["c", "b"], ["y"], limits=opset.Limits(max_steps=1))
     assert caught.value.code == "I401"
+    monkeypatch.setattr(work, "BASE_STEPS", 100)
+    monkeypatch.setattr(work, "STEPS_PER_BYTE", 0)
+    for limits in (None, opset.Limits()):  # what is not found within the bound of its own is not known
+        with pytest.raises(opset.ConversionError, match="the type of 'c' is not known"):
+            opset.extract(whole(), ["c", "b"], ["y"], limits=limits)
 
 
 INNER = """<ir_version: 8, opset_import: ["": 17]> m (bool c, float[2] x, float[2] w = {1, 2}) => (float[2] y)
@@ -586,3 +604,15 @@ def test_a_function_as_a_model_keeps_what_it_says_of_itself():
         graph = opset.extract(model, outputs="b", function="com.example.Scale").graph
         assert (graph.name, graph.doc_string) == ("Scale", text)
         assert [(each.key, each.value) for each in graph.metadata_props][-1] == ("by", text)
+
+
+def test_what_a_model_says_of_its_values_is_said_of_inputs_and_outputs():
+    model = whole(WHOLE.replace("float[3] w", "float[N, 3] a, float[3] w"))
+    for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
+        value.doc_string = f"about {value.name}"
+    part = opset.extract(model, ["x", "a", "b"], ["x", "a", "y", "c"])
+    said = [[(each.name, each.doc_string) for each in values] for values in (part.graph.input, part.graph.output)]
+    assert said == [
+        [(name, f"about {name}") for name in "xab"],
+        [*((name, f"about {name}") for name in "xay"), ("c", "")],
+    ]

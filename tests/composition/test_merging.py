@@ -197,11 +197,10 @@ def calls(inner, source, target, function):
 
 
 def test_functions_of_one_name_that_differ_are_two():
-    whole = opset.merge(
-        model(calls(SCALE % ("F", "Neg"), "x", "y", "F")), model(calls(SCALE % ("F", "Abs"), "u", "v", "F")), {"y": "u"}
-    )
+    second = calls(f"{SCALE % ('F', 'Abs')} {SCALE % ('G', 'Exp')}", "u", "v", "F")
+    whole = opset.merge(model(calls(SCALE % ("F", "Neg"), "x", "y", "F")), model(second), {"y": "u"})
     onnx.checker.check_model(whole)
-    assert [function.name for function in whole.functions] == ["F", "F_1"]
+    assert [function.name for function in whole.functions] == ["F", "F_1", "G"]
     np.testing.assert_array_equal(run(whole, {"x": X})[0], np.abs(X))
 
 
@@ -577,13 +576,17 @@ def test_a_size_that_cannot_be_said_is_left_open():
 
 
 @pytest.mark.parametrize("unknown", ["first", "second"])
-def test_a_type_that_one_side_does_not_know_is_noted(unknown):
+@pytest.mark.parametrize("is_partial", [False, True])
+def test_a_type_that_one_side_does_not_know_is_noted(unknown, is_partial):
     first = (
         '<ir_version: 8, opset_import: ["": 13, "o": 1]> g (float[2] x) => (float[2] y, z) { y = Neg (x) z = o.P (x) }'
     )
     second = '<ir_version: 8, opset_import: ["": 13, "o": 1]> h (double[2] u, v) => (double[2] w) { w = o.Q (u, v) }'
     pair = {"first": ("z", "u"), "second": ("y", "v")}[unknown]
-    found = merged(first, second, connect=[pair])
+    models = [model(first), model(second)]
+    for value in (models[0].graph.output[1], models[1].graph.input[1]) if is_partial else ():
+        value.type.tensor_type.SetInParent()
+    found = merge_models(*map(opset.load, models), Joint([pair]), default_registry())
     assert found.notes == [f"not known whether the type of '{pair[0]}' fits '{pair[1]}'"]
 
 

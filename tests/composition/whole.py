@@ -13,6 +13,7 @@ from opset.composition.merging import Joint, merge_models
 from opset.errors import OpsetError
 from opset.model.text.printing import to_text
 from opset.opsets.registry import default_registry
+from opset.version_converter import target_of
 from tests.composition.test_extraction import LOOP, WHOLE
 from tests.composition.test_merging import FIRST, NEW, OLD, SCALE, SECOND, calls
 
@@ -94,6 +95,12 @@ MERGED = {
         (ABSENT, {"graph.value_info[+]": {"type.tensor_type.elem_type": 1}}),
         (ABSENT, {"graph.value_info[+]": {"type.tensor_type.elem_type": 1}}), {"y": "x"}, {"prefixes": ("", "b/")}),
     "a type that is inferred": (UNTYPED, f"{HEAD} h (float[M, 2] x) => (float[M, 2] z) {{ z = Neg (x) }}", None, {}),
+    "a shape that is inferred": (
+        UNTYPED.replace("(y, x)", "(float[] y, float[] x)"),
+        f"{HEAD} h (float[M, K] x) => (float[M, K] z) {{ z = Neg (x) }}", {"x": "x"}, {}),
+    "for a runtime": (
+        OLD, PLAIN.replace("N, 2", "1, 2, N") % "h", {"y": "x"},
+        {"target": target_of(None, runtime="onnxruntime==1.5", registry=default_registry())}),
     "an inferred type that differs": (UNTYPED, PLAIN.replace("float", "double") % "h", {"y": "x"}, {}),
     "an inferred size that differs": (UNTYPED, PLAIN.replace("N, 2", "N, 3") % "h", {"y": "x"}, {}),
     "no such output": (FIRST, SECOND, {"yy": "x"}, {}),
@@ -109,6 +116,11 @@ SPLIT = f"{HEAD} main (float[4] x) => (float[2] y) {{ a, b = Split (x)  c = Neg 
 DEFAULT = f"{HEAD} main (float[2] x, float[2] w = {{1, 2}}) => (float[2] y) {{ a = Neg (x)  y = Mul (a, w) }}"
 CALLED = WHOLE.replace("z = Neg (c)", "z = com.example.Scale <k = 5.0> (c)")
 TRAINED = (WHOLE, {"training_info[+]": {"algorithm": {"name": "train"}}})
+DOMAINS = """<ir_version: 8, opset_import: ["": 13, "d": 1, "e": 2, "f": 3]>
+    m (float[2] x) => (float[2] y, float[2] z) { y = d.F (x)  z = f.H (y) }
+    <domain: "d", opset_import: ["": 13]> F (a) => (b) { b = e.G (a) }
+    <domain: "e", opset_import: ["": 13]> G (a) => (b) { b = Exp (a) }
+    <domain: "f", opset_import: ["": 13]> H (a) => (b) { b = Abs (a) }"""
 PARTS = {
     "from the middle": (WHOLE, {"inputs": ["c", "b"], "outputs": ["y"]}),
     "without inputs": (WHOLE, {"outputs": ["z", "t"]}),
@@ -120,6 +132,7 @@ PARTS = {
     "a body by its path": (WHOLE, {"inputs": ["q"], "outputs": ["p"], "graph": "node 'branch' (If), then_branch"}),
     "a function": (WHOLE, {"outputs": ["d"], "function": "com.example.Scale"}),
     "a part of a function": (WHOLE, {"inputs": ["c"], "outputs": ["b"], "function": "Scale"}),
+    "functions of several domains": (DOMAINS, {"outputs": "y"}),
     "a body of a loop": (LOOP, {"outputs": ["out"]}),
     "the loop": (LOOP, {"inputs": ["doubled", "count", "start"], "outputs": ["seen"]}),
     "a body of a scan": (SCAN, {"inputs": ["k"], "outputs": ["o"]}),

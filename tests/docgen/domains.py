@@ -43,6 +43,7 @@ HOSTILE = [
 ]
 NAMES = [
     "<b>",
+    "Contents",
     "|",
     "`",
     "..",

@@ -50,6 +50,12 @@ def test_a_version_in_a_command_has_one_color():
     assert "1.17 --to 21" in shown and '<span class="n">21</span>' in code.highlight("x = 21", "python")
 
 
+def test_a_tab_is_four_columns_and_a_long_text_has_no_colors(monkeypatch):
+    assert "<code>a   b   é</code>" in code.highlight("a\tb\té")
+    monkeypatch.setattr(code, "LONGEST", 6)  # with the line feed at its end
+    assert "<span" in code.highlight("x = 1", "python") and "<span" not in code.highlight("xy = 1", "python")
+
+
 def test_operators_are_links():
     shown = code.highlight("y = Add (a, b)", "onnx", {"Add": "Add.html?a&b", "a": "x"})
     assert '<a class="f" href="Add.html?a&amp;b">Add</a>' in shown and shown.count("<a ") == 1

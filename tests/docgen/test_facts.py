@@ -1,22 +1,26 @@
 """Facts of operators as text: values, sentences, works of adapters, sizes."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from opset.catalog import (
     body_conditions,
     brief_type,
+    changes,
     check_times,
     default_text,
     determinism_words,
     first_sentence,
     json_data,
+    operator_set_difference,
     value_text,
     worst_work,
 )
 from opset.opsets.registry import default_registry
 from opset.output_folder import size_text
+from opset.schemas.model import Condition
 from opset.schemas.yaml.keys import DETERMINISM
 
 
@@ -106,6 +110,38 @@ def test_a_constraint_is_static_if_the_examples_that_break_it_are_found_without_
     registry = default_registry()
     found = check_times(registry, registry.versions(operator, domain)[-1], times)
     assert found == times
+
+
+def test_without_an_example_a_constraint_is_static_if_it_is_on_an_attribute_or_on_no_values():
+    registry = default_registry()
+    schema = registry.versions("Gather")[-1]
+    conditions = [("C91", "values", "axis"), ("C92", "values", "indices"), ("C93", "distinct", "indices")]
+    conditions += [("C94", "rank", "indices"), ("C95", "distinct", "axis")]
+    schema = replace(schema, conditions=tuple(Condition(*each, "1") for each in conditions))
+    static, late = ["C91", "C94", "C95"], ["C92", "C93", "C96"]
+    assert check_times(registry, schema, [*static, *late]) == {
+        **dict.fromkeys(static, "static"), **dict.fromkeys(late, "run time"),
+    }  # fmt: skip
+
+
+def test_the_work_of_adapters_from_and_to_versions_that_are_withdrawn():
+    registry = default_registry()
+    works = [
+        (each.up, each.down)
+        for name, domain in (("Scatter", ""), ("TreeEnsembleRegressor", "ai.onnx.ml"), ("GroupNormalization", ""))
+        for each in changes(registry.versions(name, domain), registry.type_sets)[-1:]
+    ]
+    assert works == [
+        ("impossible: the operator is withdrawn there", "written"), ("written", "nothing to do"),
+        ("written", "written"),
+    ]  # fmt: skip
+
+
+def test_operators_that_one_of_two_versions_lacks_are_new_or_gone():
+    up, down = (operator_set_difference(default_registry(), "", *span) for span in ((8, 11), (11, 8)))
+    assert "Upsample" in {each.operator for each in up.gone} and "Scatter" not in {each.operator for each in up.new}
+    assert {each.operator: each.since for each in up.new}["ScatterND"] == 11 and up.gone == down.new
+    assert up.new == down.gone and "Clip" in {each.operator for each in up.changed}
 
 
 def served(*bodies):

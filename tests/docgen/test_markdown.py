@@ -3,6 +3,7 @@
 import itertools
 import re
 from random import Random
+from types import SimpleNamespace
 from urllib.parse import unquote
 
 import pytest
@@ -85,6 +86,7 @@ def test_hostile_domains_are_inert(hostile):
     for text in hostile.values():
         assert inert(text.decode())
     assert len([*headings(hostile["Com.Acme.md"].decode())]) == len(domains.NAMES) + 2  # title and contents
+    assert b"[Contents](Com.Acme.md#contents-1)" in hostile["changelog-Com.Acme.md"]
 
 
 def test_names_of_files_do_not_collide(hostile):
@@ -178,9 +180,15 @@ TRAINING, UNRELEASED = "ai.onnx.preview.training", "ai.onnx.preview"
 
 @pytest.mark.parametrize(("named", "found"), [([TRAINING], 1), ([TRAINING, UNRELEASED], 1), ([UNRELEASED], 0)])
 def test_runtimes_are_read_if_one_of_the_domains_is_released(named, found, monkeypatch):
-    read = []
-    monkeypatch.setattr(markdown, "facts_of_runtimes", read.append)
-    assert next(markdown.pages(default_registry(), named))[0] == "README.md" and len(read) == found
+    read, done = [], []
+    chip = SimpleNamespace(runs_of=lambda key: [(0, 0)], releases=["1.0"])
+    monkeypatch.setattr(markdown, "facts_of_runtimes", lambda registry: read.append(registry) or {"chip": chip})
+    files = dict(markdown.pages(default_registry(), named, lambda *numbers: done.append(numbers)))
+    operators = sum(len(default_registry().operators(each)) for each in named)
+    assert next(iter(files)) == "README.md" and len(read) == found
+    shown = files.get(f"{TRAINING}.md", b"").count(b"\n**Runtimes** that have it: chip")
+    assert shown == (len(default_registry().operators(TRAINING)) if found else 0)
+    assert done == [(number, operators) for number in range(1, operators + 1)]
 
 
 def test_a_changelog_names_the_releases_of_a_version(training):

@@ -64,7 +64,7 @@ DECIDED = {
         adapters/families/indexing._flat_positions adapters/building/interpolation._resize_axis
         adapters/families/linalg._as_matrices adapters/families/indexing.unique_lowered
         adapters/families/norm.along_channels adapters/building/positions.merge_first_axes
-        adapters/families/quantize._broadcast_parameter adapters/families/reduce._accumulation_loop
+        adapters/families/reduce._accumulation_loop
         adapters/families/reshape.squeeze_13_down adapters/families/indexing.gather_nd_12_down
         adapters/families/slicing.split_18_down adapters/families/slicing._split_at_run_time
         schemas/constraints/input_shapes._indices_of reference/engine/checks.check_inputs

@@ -106,6 +106,10 @@ def substituted(size, values):
         (N - N, "0"),
         ((H - 3) // 2 + 1, "floor((H - 3)/2) + 1"),
         ((H + 1) // 2 - 1, "floor((H - 3)/2) + 1"),
+        ((H + 1) // 2 + maximum(N, 3) - 1, "floor((H - 3)/2) + max(3, N) + 1"),
+        ((H + 1) // 2 + W // 2 - 1, "floor((H + 1)/2) + floor(W/2) - 1"),
+        (2 * (H // 2) - 1, "2*floor(H/2) - 1"),
+        (maximum(N, 3) - 1, "max(3, N) - 1"),
         (N // 2, "floor(N/2)"),
         (4 * N // 2, "2*N"),
         (((N + 1) * (M + 2)) // (N + 1), "M + 2"),
@@ -117,6 +121,7 @@ def substituted(size, values):
         ((4 * N + 3) // 2, "2*N + 1"),
         ((2 * N + 1) // 4, "floor(N/2)"),
         ((N + 4) // 2, "floor(N/2) + 2"),
+        ((M - 4 * N) // 2, "floor(M/2) - 2*N"),
         (3 * N // 2, "N + floor(N/2)"),
         (N // 2 // 3, "floor(N/6)"),
         ((N // 2 + 1) // 3, "floor((N + 2)/6)"),
@@ -210,6 +215,11 @@ def test_what_cannot_be_broadcast_is_told():
         substitute(broadcast(N, M), {"N": 2, "M": 3})
 
 
+@pytest.mark.parametrize("compare", [equal, at_most, less])
+def test_what_is_not_known_is_not_compared(compare):
+    assert [compare(*pair) for pair in ((None, N), (N, None), (None, 3), (3, None), (None, None))] == [None] * 5
+
+
 def test_numbers_that_are_no_sizes_do_not_mix_in():
     for operation in (lambda: N + 0.5, lambda: N * "a", lambda: N // 2.0, lambda: None - N):
         with pytest.raises(TypeError):
@@ -268,6 +278,8 @@ def test_a_name_stands_in_quotes_only_inside_of_a_size():
     assert str(maximum(odd, 3)) == 'max(3, "batch-size")'
     assert str(odd // 2) == 'floor("batch-size"/2)'
     assert str(2 * variable("x.1")) == "2*x.1"
+    assert str(2 * variable('a"b""c')) == '2*"a""b""""c"'
+    assert parse_size(str(2 * variable('"' * 1400))) == 2 * variable('"' * 1400)
     assert parse_size('N + 2*"batch-size"') == 2 * odd + N
     assert parse_size("floor") == variable("floor") and parse_size("N + 2*max") == 2 * variable("max") + N
 

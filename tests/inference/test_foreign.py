@@ -7,7 +7,8 @@ import pytest
 from onnx import TensorProto, helper
 
 import opset
-from opset.inference.engine.foreign import DOMAIN, ELEMENT_OF, EXTENSIONS, SAME
+from opset.inference.building.types import tensor
+from opset.inference.engine.foreign import DOMAIN, ELEMENT_OF, EXTENSIONS, SAME, foreign_type
 from opset.inference.engine.operators import find_schema
 from opset.model.elements import NUMBERS
 from opset.opsets.registry import default_registry
@@ -97,6 +98,32 @@ def test_the_type_is_that_of_the_runtime(name):
     shape = inferred.shape("y")
     assert shape is None or len(shape) == found.ndim
     assert all(size == real for size, real in zip(shape or (), found.shape, strict=False) if isinstance(size, int))
+
+
+@pytest.mark.parametrize("count", range(10))
+def test_what_follows_from_the_first_inputs_of_a_node_that_may_be_malformed(count):
+    given = [tensor("float", (2, 3)), tensor("float", (2, 3)), *[tensor("float", (3,))] * 8][:count]
+    shapes = {"CDist": (2, 2), "DequantizeLinear": (2, 3), "QuantizeLinear": (2, 3), "QLinearAveragePool": (2, None),
+              "QLinearGlobalAveragePool": (2, None), "QLinearAdd": (2, 3), "QLinearMul": (2, 3)}  # fmt: skip
+    least = {"CDist": 2, "QLinearAdd": 4, "QLinearMul": 4}
+    for name, index in ELEMENT_OF.items():
+        expected = tensor("float", shapes.get(name) if count >= least.get(name, 0) else None)
+        assert foreign_type((name, DOMAIN), given, ()) == (expected if count > index else None)
+        assert foreign_type((name, DOMAIN), [None, *given][:count], ()) in (None, tensor("float"))
+    for name in SAME:
+        assert foreign_type((name, DOMAIN), given, ()) == (given[0] if given else None)
+        assert foreign_type((name, DOMAIN), [tensor(None, (2,)), None][:count], ()) is None
+
+
+def test_shapes_that_are_known_in_part_give_what_follows():
+    whole, scale, open_ = tensor("float", (2, 3)), tensor("float", ()), tensor("float")
+    for name, given, shape in (
+        ("CDist", [open_, whole], (None, 2)), ("CDist", [whole, tensor("float", (2,))], (2, None)),
+        ("QLinearAdd", [open_, scale, scale, whole], None), ("QLinearAdd", [whole, scale, scale, open_], None),
+        ("QLinearMul", [whole, scale, scale, tensor("float", (5,))], None), ("QLinearAveragePool", [scale], None),
+        ("QLinearMul", [whole, scale, scale, tensor("float", (1, 3))], (2, 3)), ("QuantizeLinear", [open_] * 3, None),
+    ):  # fmt: skip
+        assert foreign_type((name, DOMAIN), given, ()) == tensor("float", shape)
 
 
 def test_every_operator_of_the_table_has_a_case():

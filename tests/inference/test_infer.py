@@ -140,6 +140,12 @@ def test_sizes_that_data_decides_have_names_in_branches_too():
     ]
 
 
+def test_values_whose_names_differ_in_signs_alone_have_sizes_of_other_names():
+    proto = model("a_b = NonZero (x)  c = NonZero (x)  y = Concat <axis = 1> (a_b, c)")
+    proto.graph.node[1].output[0] = proto.graph.node[2].input[1] = "a.b"
+    assert shown(infer(proto), "y") == "int64[2, a_b_d1 + a_b_d1_1]"
+
+
 def test_names_of_ours_are_none_of_the_models():
     proto = model("a = NonZero (x)  y = Cast <to = 1> (a)", "main (float[a_d1, 3] x) => (float[?, ?] y)")
     assert shown(infer(proto), "y") == "float[2, a_d1_1]"
@@ -322,16 +328,20 @@ def test_a_type_that_some_call_contradicts_goes_if_another_call_has_none(stated,
         ("Conv (x, w)", "float"), ("CenterCropPad (x, s)", "float[4, 5]"), ("CenterCropPad (x, r)", "float[?, ?]"),
         ("CenterCropPad <axes = [0, 1]> (x, s)", "float"), ("CenterCropPad (x, q)", "float"),
         ('Einsum <equation = "...i->..."> (x)', "float"), ('Einsum <equation = "i...,...->i"> (x, w)', "float"),
+        ('Einsum <equation = "ij,jk->jk"> (x, t)', "float[2, 1]"),
+        ('Einsum <equation = "ij,kj->jk"> (x, t)', "float[?, 2]"),
         ('NegativeLogLikelihoodLoss <reduction = "none"> (x, q)', "float"),
         ('NegativeLogLikelihoodLoss <reduction = "sum"> (x, q)', "float[]"),
         ("ScatterND (x, i, u)", "float[?, 7]"), ("ScatterND (x, i, v)", "float"), ("ScatterND (x, j, u)", "float"),
+        ("ScatterND (x, l, u)", "float"),
         ('Resize (x, , , s)', "float[4, 5]"), ('Resize (x, , , r)', "float[?, ?]"), ('Resize (x, , , q)', "float"),
         ('Resize <axes = [0, 1]> (x, , , s)', "float"), ('Resize (x, , v)', "float[?, ?]"),
         ("Pad (x, s)", "float[?]"), ("Pad (x, r)", "float[?]"), ("Pad (x, q)", "float"), ("Pad (x, s, , q)", "float"),
     ],
 )  # fmt: skip
 def test_what_is_known_of_an_input_without_a_rank(node, expected):
-    more = "int64[2, 3, 1] i, int64[2, 3, 65] j, float[2, 3, 7] u, float[2] v"
+    more = "int64[2, 3, 1] i, int64[2, 3, 65] j, float[2, 3, 7] u, float[2] v, float[2, 1] t"
+    more += f", int64[2, 3, {2**62}] l"
     head = f"main (float[] x, float[] w, int64[2] r, int64[] q, {more}) => (float[] y) <int64[2] s = {{4, 5}}>"
     assert re.sub(r"y_d\d", "?", str(infer(model(f"y = {node}", head, opset=18)).type("y"))) == expected
 
@@ -380,6 +390,17 @@ def test_variables_that_a_function_states_are_not_those_of_its_callers():
     head = "main (float[N, 3] x, float[M, 3] z) => (float[?, ?] y, float[?, ?] w)"
     found = infer(model("y = local.Hits (x)  w = local.Hits (z)", head, more=function))
     assert (shown(found, "y"), shown(found, "w")) == ("float[2, y_d1]", "float[2, w_d1]")
+
+
+def test_calls_that_differ_in_names_of_variables_alone_are_inferred_once():
+    function = """<domain: "local", opset_import: ["": 17]> F (a, b) => (c, d) {
+        c = Concat <axis = 0> (a, a, b)  d = Neg (b) }"""
+    head = "main (float[N, 3] x, float[M, 3] z) => (float[?, ?] y, float[?, ?] w)"
+    found = infer(model("y, q = local.F (x, z)  w, r = local.F (z, x)  u, v = local.F (x, z)", head, more=function))
+    assert [shown(found, name) for name in "yqwruv"] == [
+        "float[M + 2*N, 3]", "float[M, 3]", "float[2*M + N, 3]", "float[N, 3]", "float[M + 2*N, 3]", "float[M, 3]",
+    ]  # fmt: skip
+    assert len([*found._engine.calls.all_scopes()]) == 1
 
 
 def test_strict_mode_raises():
@@ -734,6 +755,34 @@ GRAMS = (
 LOW, HIGH = -(2**63), 2**63 - 1
 OTHERS = '"ai.onnx.ml": 3, "ai.onnx.preview": 1'
 PLAIN = [
+    (13, "(x) => (y) { y = Identity(x) }", "None"),
+    (15, "(x) => (y) { y = OptionalGetElement(x) }", "None"),
+    (13, "(float a) => (float[] y) { s = Shape(a) t = ReduceProd<axes=[0]>(s) y = ConstantOfShape(t) }", "float[1]"),
+    (13, """(float a, float[N,3] x) => (float[] y) { s = Shape(a) t = Shape(x) c = Concat<axis=0>(s, t)
+        y = ConstantOfShape(c) }""", "float[N, 3]"),
+    (15, "(optional(float[?,3]) o) => (y) { y = OptionalGetElement(o) }", "float[o_d0, 3]"),
+    (13, "(float[N,M] x) => (float[] y) { s = Shape(x) t = ReduceMean<axes=[0]>(s) y = ConstantOfShape(t) }",
+     "float[floor((M + N)/2)]"),
+    *((13, f"""(float[2,3] x, float[N] z) => (float[] y) <float[1] o = {{1}}, float[4] r = {{0, 0, 1, {end}}}> {{
+        s = Shape(z) f = Cast<to=1>(s) k = Concat<axis=0>(o, f)
+        y = Resize<coordinate_transformation_mode="tf_crop_and_resize">(x, r, k) }}""", f"float[2, {told}]")
+      for end, told in ((1, "3*N"), (0.5, "?"))),
+    (13, "(x, float[2] w) => (y) { q = SequenceConstruct(x) y = SequenceInsert(q, w) }", "seq(?)"),
+    (13, "(x, float[2] w) => (y) { q = SequenceConstruct(w) y = SequenceInsert(q, x) }", "seq(float)"),
+    (13, "(float[2,3] x) => (float[] y) { q = SequenceConstruct(x) y = ConcatFromSequence<new_axis=1>(q) }",
+     "float[?, ?, ?]"),
+    (13, "(float[4,N] x, int64 i) => (y) { q = SplitToSequence(x) y = SequenceAt(q, i) }", "float[1, N]"),
+    (13, "(float x) => (float[] y) { y = Transpose<perm: ints = []>(x) }", "float[]"),
+    (15, """(float[N,N,3] x) => (float[] y) <int64[1] r = {-1}> {
+        n = Shape<end=1>(x) t = Concat<axis=0>(n, r) y = Reshape(x, t) }""", "float[N, 3*N]"),
+    (13, "(float[2,3] x, int64[] s) => (float[] y) { y = Slice(x, s, s) }", "float[?, ?]"),
+    *((24, f"(float[1,2,3,4] q, float[3,{keys}] m) => (float[] y) {{ y = Attention(q, q, q, m) }}", "float[1, 2, 3, 4]")
+      for keys in (2, 3)),
+    (13, """() => (float[] y) <float[1] a = {0}, int64[1] b = {0}> {
+        p = Pow(a, b) c = Cast<to=7>(p) y = ConstantOfShape(c) }""", "float[1]"),
+    (13, "(float[2,3] x, int64[] s) => (float[] y) { y = Slice(x, s, s, s) }", "float[?, ?]"),
+    (18, "(float[2,3] x, int64[2] p, int64[] a) => (float[] y) { y = Pad(x, p, , a) }", "float[?, ?]"),
+    (20, "(float[4,5,1] x) => (float[] y) <int64 a = {0}> { y = DFT<onesided=1>(x, , a) }", "float[3, 5, 2]"),
     (18, CROPPED.format("", ", float[8] r = {0.0, 0.0, 0.0, 0.25, 1.0, 1.0, 1.0, 1.0}"), "float[1, 1, floor(N/2), 6]"),
     (18, CROPPED.format(", float[8] r", ""), "float[?, ?, ?, ?]"),
     (18, '(string[0,1] x) => (string[] y) <int64[2] s = {0, 1}> { y = Resize<mode="linear">(x, , , s) }',
@@ -819,6 +868,8 @@ PLAIN = [
     *((version, """(float x, int64[K] n) => (float[] y) { z = Reshape(x, n)
         y = Attention<q_num_heads=2, kv_num_heads=2>(z, z, z) }""", told)
       for version, told in ((24, "float"), (25, "float[?, ?, ?]"))),
+    (23, """(float x, int64[K] n, float[1,2,3,4] f, float["M + 2",3] m) => (float[] y) { z = Reshape(x, n)
+        y = Attention(z, f, f, m) }""", "float[1, ?, M + 2, 4]"),
     (26, """(q, k) => (y) { y = ai.onnx.preview.FlexAttention <score_mod = g (s) => (a) { a = Cast<to=11>(s) }>
         (q, k, k) }""", "?[?, ?, ?, ?]"),
     (16, "(float[1,1,0,2] x, float[1,3,4,2] g) => (float[] y) { y = GridSample(x, g) }", "float[1, 1, 3, 4]"),
@@ -987,6 +1038,7 @@ def test_what_follows_of_nodes_with_several_outputs(version, graph, told):
     ("node", "why"),
     [
         ('y = Concat <axis = "a"> (x, x)', "the attribute axis is not of the type int"),
+        ("y = Constant <value = 3> ()", "the attribute value is not of the type tensor"),
         ("y = Conv <kernel_shape = [3, 3], strides = [1]> (z, z)",
          "its lists have different lengths: kernel_shape 2, strides 1"),
     ],

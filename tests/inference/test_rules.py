@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from opset.inference import registration as inference
+from opset.inference.building.shapes import common_size
 from opset.opsets.registry import default_registry
 from opset.schemas.constraints.input_shapes import names_of, plan_of
 from opset.schemas.constraints.violation import Violation
@@ -72,6 +73,17 @@ def test_inputs_after_one_of_unknown_rank_are_compared_with_the_target():
     )
     with pytest.raises(Violation, match=re.escape("B of shape [1, 2, 3] does not")):
         inference.function_of_rules(schema)(call)
+
+
+@pytest.mark.parametrize("shapes", [((2, 3), (4, 5)), ((3,), (4,)), ((2, 3), (5,)), ((9, 4, 3), (2, 3))])
+@pytest.mark.parametrize(("rule", "label"), [("matmul(A, B)", "C2"), ("matmul(A, B, B)", "C1")])
+def test_matrices_that_do_not_fit_are_told_where_no_constraint_is_declared(shapes, rule, label):
+    call = SimpleNamespace(require_shape=shapes.__getitem__, shape=shapes.__getitem__, same=common_size)
+    with pytest.raises(Violation) as caught:
+        inference.function_of_rules(replace(REGISTRY.schema("MatMul", 13), shape=rule))(call)
+    left, right = shapes
+    why = f"with shapes {[*left]} and {[*right]}, the inner size is {left[-1]} and {right[-2:][0]}"
+    assert (caught.value.label, str(caught.value)) == (label, f"{label}: {why}")
 
 
 def test_every_version_says_how_its_outputs_are_inferred():

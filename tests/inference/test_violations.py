@@ -49,6 +49,13 @@ BROKEN = [
      "(float[1,5,4] x) => (float[] y) <int64[2] i = {3, 3}, int64[2] b = {2, 2}> { y = Col2Im(x, i, b) }"),
     (12, "C4: of dimensions of ellipses, 2 and 3 cannot be broadcast together",
      '(float[2,3] x, float[3,4] z) => (float[] y) { y = Einsum<equation="...,...->...">(x, z) }'),
+    (9, "C5: they begin at [1], 2 elements in all",
+     f"(int64[2] x) => (float[] y) {{ y = {GRAMS.replace('counts=[0]', 'counts=[1]')}, pool_int64s=[1, 2]>(x) }}"),
+    (24, "C5: shape(attn_mask) = [3, 4], and there are 3 keys",
+     "(float[1,2,3,4] q, float[3,4] m) => (float[] y) { y = Attention(q, q, q, m) }"),
+    (12, "C1: equation '......i->i'", '(float[2] x) => (float[] y) { y = Einsum<equation="......i->i">(x) }'),
+    (11, "C4: a size of X and output_shape is 1 and 2", """(float[1,1,1] x, int64[1,1,1] i) => (float[] y)
+        <int64[3] s = {1, 2, 4}> { y = MaxUnpool<kernel_shape=[1]>(x, i, s) }"""),
     (13, "C2: a window of 0", "(float[1,1,4] x, float[1,1,0] w) => (float[] y) { y = ConvTranspose(x, w) }"),
     (13, "C2: a window of 0, 2", "(float[1,1,4,4] x, float[1,1,0,2] w) => (float[] y) { y = ConvTranspose(x, w) }"),
     (13, "C2: value has the shape [1, 2]",

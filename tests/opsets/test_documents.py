@@ -217,6 +217,17 @@ def test_an_older_operator_set_has_what_held_then(tmp_path):
     assert notes["acme"][1] == {**none, "examples": ["new"]} and [*notes] == ["acme", "onnxruntime"]
 
 
+def test_a_body_that_a_declaration_states_is_kept_though_it_is_none():
+    """Lint and conversions tell of it; without declarations, it is left out with a note."""
+    keys = "inputs: [{name: X, type: tensor(float), doc: x}], outputs: [{name: Y, type: tensor(float), doc: y}], "
+    found = load_operator_set(
+        TEXT.replace("doc: d", f"doc: d, {keys}function: [{{opset: 17, nodes: Y = Nonesuch (X)}}]").encode()
+    )
+    assert [each.nodes for each in found.schemas[0].function] == ["Y = Nonesuch (X)"]
+    assert found.notes == ("the document states no IR version",)
+    assert repr(found) == "<OperatorSet com.acme 1: 1 operators>"
+
+
 def test_the_newest_version_is_taken_and_others_are_refused():
     assert get_operator_set("ai.onnx.ml").version == default_registry().domains["ai.onnx.ml"]
     for domain, version in (("com.nowhere", None), ("", 0), ("", 10_000)):
@@ -264,6 +275,8 @@ def test_onnx_reads_the_message_and_its_functions(at_21):
     onnx.checker.check_model(model)
     carriers = [each for each in message.functions if each.overload]
     assert {each.overload for each in carriers} == {CARRIER}
+    texts = [text.value for each in carriers[:9] for text in each.metadata_props]
+    assert texts == [json.dumps(json.loads(text), separators=(",", ":")) for text in texts]
     assert not any(each.node or each.input or each.output for each in carriers)
     assert {each.name for each in carriers} - {each.op_type for each in message.operator} == {"Scatter", "Upsample"}
 
@@ -484,7 +497,7 @@ def test_texts_that_are_not_utf8_are_refused(foreign, old, why):
     assert (finding.code, finding.message) == ("S302", why)
 
 
-def test_a_document_has_bounds_on_nodes_and_on_faults(foreign, monkeypatch):
+def test_a_document_has_bounds_on_nodes_and_on_faults(foreign, monkeypatch, tmp_path):
     monkeypatch.setattr(reading, "MAX_FUNCTION_NODES", 5)
     assert load_operator_set(foreign).schemas[2].function
     monkeypatch.setattr(reading, "MAX_FUNCTION_NODES", 4)
@@ -499,6 +512,14 @@ def test_a_document_has_bounds_on_nodes_and_on_faults(foreign, monkeypatch):
     assert codes(foreign) == ["S105", "S105", "S302"]
     monkeypatch.setattr(reading, "MAX_FOLDER_FINDINGS", 1)
     assert codes(foreign) == ["S105", "S302"]
+    path = tmp_path / "own.yaml"
+    path.write_text(f"{TEXT}- 1\n- 2\n")
+    with pytest.raises(SchemaError) as caught:
+        load_operator_set(path)
+    one, last = caught.value.findings
+    assert (one.code, one.place) == ("S105", f"{path}:6:3")
+    assert (last.code, last.message) == ("S302", "not all of the document was read")
+    assert (last.why, last.place, last.file) == ("what was read has too many faults", "", str(path))
 
 
 def test_all_that_is_wrong_is_reported_at_once(foreign):
@@ -538,6 +559,11 @@ def carrier_edited(change):
         (lambda m: [m.functions.add(name=name, domain="com.example", overload=CARRIER).metadata_props.add(
             key="opset.type_sets", value=value) for name, value in (("A", '{"mine": ["int8"]}'),
                                                                     ("B", '{"mine": ["int16"]}'))], ["S306"]),
+        (lambda m: m.functions.add().MergeFromString(onnx.parser.parse_function(
+            '<opset_import: ["": 17], domain: "com.example"> Stretch (X, times) => (Y) { Y = Identity (X) }'
+        ).SerializeToString()), ["S306"]),  # which has no attribute
+        (lambda m: setattr(m.functions[0].metadata_props[0], "value", '{"operator": "Stretch", "family": "f", '
+                           '"versions": [{"since": 2, "deprecated": true, "doc": "d"}]}'), ["S306"]),
     ],
 )  # fmt: skip
 def test_a_message_that_contradicts_its_declarations_is_refused(change, expected):
@@ -565,6 +591,7 @@ TEXT = f"magic: ONNXOPSET\ndomain: com.acme\nopset_version: 1\noperators:\n{ONE}
             "type_sets: {own: [nothing], floats: [int8], more: [nothing]}\noperators:",
             ["S306", "S107", "S107"],
         ),
+        ("operators:", "type_sets: {floats: [nothing]}\noperators:", ["S107"]),
         ("operator: A", "operator: a b", ["S215"]),
         ("operator: A, ", "", ["S104"]),
         ("operator: A", "operator: 1", ["S105"]),
@@ -712,7 +739,7 @@ def test_a_document_is_read_up_to_a_number_of_operators_and_levels(tmp_path, mon
         assert re.search(words, first.why or first.message)
     value = reduce(lambda inner, _: [inner], range(MAX_DEPTH - 1), 1)
     assert node_of(value, Findings("")).plain() == value
-    with pytest.raises(SchemaError, match="levels are nested"):
+    with pytest.raises(SchemaError, match=rf"S102\] more than {MAX_DEPTH} levels are nested here"):
         node_of([value], Findings(""))
 
 

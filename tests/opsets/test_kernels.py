@@ -46,6 +46,16 @@ def test_attention_came_with_two_types_and_its_newest_version_has_no_kernel():
     assert text("Attention", 23) == "1.23 to 1.31: T1: float, float16; T2: float, float16; U: float, bool, float16"
     assert text("Attention", 24).startswith("1.24 to 1.31: ")
     assert text("Attention", 25) == "by its function, if at all"
+    attention = kernels_data(schema("Attention", 23))
+    taken = {"releases": [["1.23", "1.31"]], "any": False}
+    floats = ["tensor(float)", "tensor(float16)"]
+    assert attention == {
+        "runtime": "onnxruntime", "provider": "CPUExecutionProvider", "known": ["1.16", NEWEST], "function": True,
+        "releases": taken["releases"],
+        "types": {"T1": [{"types": floats, **taken}], "T2": [{"types": floats, **taken}],
+                  "U": [{"types": ["tensor(float)", "tensor(bool)", "tensor(float16)"], **taken}]},
+        "text": "1.23 to 1.31: T1: float, float16; T2: float, float16; U: float, bool, float16",
+    }  # fmt: skip
 
 
 def test_types_that_came_later_are_named_with_their_releases():

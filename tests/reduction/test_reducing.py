@@ -13,6 +13,7 @@ from opset.opsets.registry import default_registry
 from opset.reduction.reducing import symptom_of_conversion
 from opset.reduction.search import minimize
 from opset.reduction.symptoms import Fails
+from opset.verification.verifying import verify_models
 from opset.version_converter import convert_model
 from tests.cli.commands import run, run_json
 
@@ -142,8 +143,17 @@ def test_a_difference_is_reduced_to_the_node_that_makes_it():
         m (float[N, 7] x) => (float[N, 7] y) <float[7] w = {1, 2, 3, 4, 5, 6, 7}> {
         a = Mul (x, w) b = Tanh (a) c = Abs (b) d = Sigmoid (c) y = Softmax (d) }"""
     model = opset.parse_model(text)
-    with pytest.raises(opset.UsageError, match="the converted model computes the same"):
-        opset.reduce(model, 17, differs=True)
+    seen = []
+
+    def verified(one, other, settings, registry):
+        seen.append((settings.dims, settings.seeds, settings.limits))
+        return verify_models(one, other, settings, registry)
+
+    with patch("opset.reduction.symptoms.verify_models", verified):
+        for dims in (None, {"N": 5, "M": 6}):
+            with pytest.raises(opset.UsageError, match="the converted model computes the same"):
+                opset.reduce(model, 17, differs=True, dims=dims, limits=Limits(max_steps=10**6, timeout=60))
+    assert seen == [({"N": size}, 2, Limits(max_steps=10**6)) for size in (2, 5)]
     with patch("opset.reduction.symptoms.convert_model", convert):
         small = opset.load(opset.reduce(model, 17, differs=True))
     assert operators(small) == ["Abs"]

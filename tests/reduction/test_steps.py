@@ -105,7 +105,7 @@ def test_the_time_is_that_of_the_whole_reduction(limits, complete):
         assert 400 < symptom.deadline - time.monotonic() < 480
 
 
-def test_weights_of_many_elements_become_zeros_if_they_are_none():
+def test_weights_of_many_elements_become_zeros_if_they_are_none(monkeypatch):
     kinds = {"few": (8, 1), "many": (9, 1), "flags": (9, 9), "half": (9, 10), "whole": (9, 7), "none": (9, 1)}
     model = loaded(CHAIN)
     for name, (count, kind) in kinds.items():
@@ -123,6 +123,9 @@ def test_weights_of_many_elements_become_zeros_if_they_are_none():
     elements = ", ".join(['"a"'] * 9)
     texts = loaded(f"(string[9] x) => (string[A] y) <string[9] w = {{{elements}}}> {{ y = Identity (x) }}")
     assert values._with_zeros(texts, 0) is None
+    monkeypatch.setattr(values, "_MOST_BYTES", 35)
+    with pytest.raises(opset.ModelError, match="no more than 35 were to be read"):
+        values._with_zeros(model, 1)
 
 
 def test_a_size_is_changed_in_inputs_weights_and_small_constants():

@@ -123,6 +123,14 @@ def test_quotients_and_powers(operator):
     differentiated(f"t = {operator} (a, b)", [(2, 3), (3,)], low=0.5)
 
 
+def test_a_power_of_zero_does_not_depend_on_its_exponent():
+    gradient = 'da, db = ai.onnx.preview.training.Gradient <xs = ["a", "b"], y = "y"> (a, b)'
+    model = model_of(f"""g (double[3] a, double[3] b) => (double[3] y, double[3] da, double[3] db) {{
+        y = Pow (a, b)  {gradient} }}""", 21)  # fmt: skip
+    found = ReferenceEvaluator(model).run(None, {"a": np.array([0.0, 2, 3]), "b": np.array([2.0, 0, 1])})
+    np.testing.assert_allclose(found, [[0, 1, 3], [0, 0, 1], [0, np.log(2), 3 * np.log(3)]])
+
+
 REDUCTIONS = "Sum Mean Max Min Prod L1 L2 LogSumExp SumSquare".split()
 
 
@@ -317,6 +325,12 @@ def test_images_that_a_derivative_pads_are_announced():
 def test_the_last_value_of_a_slice_is_its_own_derivative():
     graph = gradient_of("y = Neg (x)", '<xs = ["y"], y = "y"> (z)')
     assert results(graph, {"x": np.float32([1, 2]), "z": np.float32([3, 4])})[0].tolist() == [1, 1]
+
+
+def test_an_initializer_has_a_derivative():
+    graph = """g (float[2] x) => (float[2] dw) <float[2] w = {3, 4}> { y = Mul (x, w)
+        dw = ai.onnx.preview.training.Gradient <xs = ["w"], zs = ["x"], y = "y"> (w, x) }"""
+    assert results(graph, {"x": np.float32([1, 2])})[0].tolist() == [1, 2]
 
 
 def test_the_time_is_looked_at_for_each_tap_of_a_convolution(monkeypatch):

@@ -261,6 +261,12 @@ def test_a_file_that_went_is_told(tmp_path):
         ReferenceEvaluator(model(), schemas=registry).run(None, {"x": X})
 
 
+def test_annotations_of_a_file_are_what_it_writes(tmp_path):
+    source = f"{KERNELS}\ndef typed(x: int): pass\n\nassert typed.__annotations__ == {{'x': int}}\n"
+    found = ReferenceEvaluator(model(), schemas=[folder_of(tmp_path, source)]).run(None, {"x": X})
+    np.testing.assert_array_equal(found[0], 2 * X)
+
+
 def test_two_files_cannot_register_the_same_kernel(tmp_path):
     folders = [folder_of(tmp_path / "a"), folder_of(tmp_path / "b", schema="")]
     error = failure(folders)
@@ -268,6 +274,7 @@ def test_two_files_cannot_register_the_same_kernel(tmp_path):
     assert error.message == "two kernels are registered for Scale of com.example, from the first version on"
     assert error.place == f"{tmp_path}/b/com.example/kernels.py:3"
     assert error.why == f"the other is at {tmp_path}/a/com.example/kernels.py:3"
+    assert error.help == "keep one of them"
 
 
 @pytest.mark.parametrize("domain", ["", "ai.onnx", "ai.onnx.ml"])

@@ -40,6 +40,12 @@ LONG = np.array([[2**30 + 1, 0]])
          {"ignore_index": 5, "reduction": "sum"}, [np.float32(0)]),
         ("GridSample", [np.zeros((1, 2, 0, 3), np.float32), np.zeros((1, 1, 1, 2), np.float32)], {},
          [np.zeros((1, 2, 1, 1), np.float32)]),
+        ("GridSample", [np.array([[[[3, 2**53 + 1]]]]), floats([[[0.5, 0]]])], {"mode": "nearest"},
+         [np.array([[[[2**53 + 1]]]])]),
+        ("MaxPool", [floats([[1, 3, 2]])], {"kernel_shape": [4], "strides": [2], "ceil_mode": 1}, [floats([[3]])]),
+        ("Reshape", [floats(5), np.ones(64, np.int64)], {}, [np.full((1,) * 64, 5, np.float32)]),
+        ("RoiAlign", [np.zeros((1, 0, 4, 3), np.float32), floats([0, 0, 1, 1]), np.array([0])],
+         {"output_height": 2, "output_width": 3}, [np.zeros((1, 0, 2, 3), np.float32)]),
         ("MatMul", [LONG, LONG.T], {}, [np.array([[(2**30 + 1) ** 2]])]),
         ("MaxPool", [np.array([[[1, 3, 2]]], np.float16)], {"kernel_shape": [2], "outputs": 2},
          [np.array([[[3, 3]]], np.float16), np.array([[[1, 1]]])]),
@@ -67,6 +73,15 @@ def test_what_is_computed(operator, inputs, options, wanted):
     assert len(found) == len(wanted)
     for have, want in zip(found, wanted, strict=True):
         assert (have.dtype, have.shape) == (want.dtype, want.shape) and np.array_equal(have, want)
+
+
+@pytest.mark.parametrize(("kind", "fallback"), [(np.int64, -1), (np.float32, -0.0), (np.float64, -0.0)])
+def test_a_label_encoder_has_a_value_for_other_keys(kind, fallback):
+    keys = {"keys_int64s": [1, 7], "values_tensor": np.array([5, 6], kind)}
+    keys["keys_tensor"] = np.zeros(0, np.int64)  # it is as good as none
+    for given, rest in (({}, fallback), ({"default_tensor": np.array([9], kind)}, 9)):
+        (found,) = node_of_types("LabelEncoder", 4, [np.array([7, 2, 1])], 1, keys | given)
+        assert found.tobytes() == np.array([6, rest, 5], kind).tobytes()
 
 
 @pytest.mark.parametrize(("value", "keys"), [({5: 0.5}, "5 to 5"), ({-1: 0.5}, "-1 to -1"), ({7: 0.5, 1: 2}, "1 to 7")])

@@ -33,6 +33,8 @@ MACHINE = {
     "vectors_per_class": [2, 1],
 }
 SUM = parser.parse_graph("b (float s, float x) => (float t, float u) { t = Add (s, x)  u = Identity (t) }")
+ALONE = parser.parse_graph("b () => (float y) { y = Constant <value = float {1.0}> () }")
+TAKING = parser.parse_graph("b (float x) => (float y) { y = Identity (x) }")
 STATE, BATCH = np.zeros(1, np.float32), np.ones((1, 2), np.float32)
 NO_TENSOR = parser.parse_graph("b (int64 i, bool c) => (bool d, seq(float) u) { d = Not (c)  u = SequenceEmpty () }")
 
@@ -110,6 +112,17 @@ def nan(count):
              prob_a=[1.0] * a, prob_b=[1.0] * b) for a, b in ((1, 2), (3, 2), (2, 3))),
         of("SVMClassifier", 1, "C2", "3 coefficients for 2 classes of 2 features", ROWS, classlabels_ints=[0, 1],
            coefficients=[1.0, 2.0, 3.0]),
+        *(
+            of("If", 21, "C3", f"they have {taken} and {1 - taken}", np.array(True),
+               then_branch=[ALONE, TAKING][taken], else_branch=[TAKING, ALONE][taken])
+            for taken in (0, 1)
+        ),
+        of("MaxPool", 22, "C4", "a window of 4 over 3", np.zeros((1, 1, 3), np.float32), kernel_shape=[4], strides=[2]),
+        of("MaxPool", 22, "C4", "a window of 5 over 3", np.zeros((1, 1, 3), np.float32), kernel_shape=[5],
+           strides=[2], ceil_mode=1),
+        of("Reshape", 21, "", "there are 65 sizes", np.ones(1, np.float32), np.ones(65, np.int64)),
+        of("Scan", 10, "C2", "axis is negative", np.zeros(2, np.float32), np.ones((2, 2), np.float32),
+           num_scan_inputs=1, body=SUM, outputs=2, scan_output_axes=[-1]),
         of("Scan", 10, "C2", "an axis is negative", np.zeros(2, np.float32), np.ones((2, 2), np.float32),
            num_scan_inputs=1, body=SUM, outputs=2, scan_input_axes=[-1], scan_output_axes=[0]),
         of("Scan", 8, "C3", "[1, 0] for 1", None, np.zeros(1, np.float32), BATCH, num_scan_inputs=1, body=SUM,

@@ -63,7 +63,9 @@ def test_two_demands_are_met_together_if_they_can_be(one, other, met):
          Demand(0, 4, distinct=True)),
         ('(float[5] d, int64[3] i, float[3] u) => (float[A] y) { y = ScatterElements <reduction = "add"> (d, i, u) }',
          "i", Demand(0, 4)),
+        ("(float[0, 7] d, int64[3] i) => (float[A, B] y) { y = Gather (d, i) }", "i", Demand(-3, 2)),
         ("(float[5, 7] d, int64[3, 2] i) => (float[A] y) { y = GatherND (d, i) }", "i", Demand(bounds=(4, 6))),
+        ("(float[5, 7, 2] d, int64[3, 2] i) => (float[A, B] y) { y = GatherND (d, i) }", "i", Demand(bounds=(4, 6))),
         ("(float[5, 7] d, int64[5, 1] i) => (float[A] y) { y = GatherND <batch_dims = 1> (d, i) }", "i", Demand(0, 6)),
         ("(float[5, 7] d, int64[3, 1] i, float[3, 7] u) => (float[A, B] y) { y = ScatterND (d, i, u) }", "i",
          Demand(0, 4, distinct=True)),
@@ -72,6 +74,11 @@ def test_two_demands_are_met_together_if_they_can_be(one, other, met):
         ("(float[2, 9] x, int64[1] k) => (float[A, B] y, int64[A, B] i) { y, i = TopK (x, k) }", "k", Demand(1, 3)),
         ("(float[2, 9] x, int64[1] k) => (float[A, B] y, int64[A, B] i) { y, i = TopK <axis = 0> (x, k) }", "k",
          Demand(1, 2)),
+        ("(float[2, 9] x, int64[1] k) => (float[A, B] y) { y = f.G <axis = 0> (x, k) } "
+         '<domain: "f", opset_import: ["": 17]> G <axis> (x, k) => (y) { y, i = TopK <axis: int = @axis> (x, k) }', "k",
+         Demand(1, 3)),  # nothing is known of an attribute of the call
+        ("(float[P, 4] x, int64[2] s) => (float[A, B] y) { y = Expand (x, s) }", "s",
+         Demand(fixed=(3, 4), others=((3, 1),))),
         ("(float[1, 4] x, int64[3] s) => (float[A, B, C] y) { y = Expand (x, s) }", "s", 
          Demand(fixed=(3, 3, 4), others=((3, 3, 1),))),
         ("(float[1, 4] x, int64[2] s) => (float[A, B] y) { y = Expand (x, s) }", "s",
@@ -79,6 +86,9 @@ def test_two_demands_are_met_together_if_they_can_be(one, other, met):
         ("(float[2, 4] x, int64[1] s) => (float[A, B] y) { y = Expand (x, s) }", "s", Demand(1, 1)),
         ("(float[2, 3, 4] x, int64[2] s) => (float[A, B] y) { y = Reshape (x, s) }", "s",
          Demand(fixed=(-1, 4), others=((2, -1),))),
+        ("(float[2, P, 3] x, int64[3] s) => (float[A, B, C] y) { y = Reshape (x, s) }", "s",
+         Demand(fixed=(3, -1, 2), others=((2, -1, 3), (0, -1, 1)))),
+        ("(float[P, 2, 3] x, int64[2] s) => (float[A, B] y) { y = Reshape (x, s) }", "s", Demand(fixed=(-1, 3))),
         ("(float[2, 4] x, int64[4] s) => (float[A, B, C, D] y) { y = Reshape (x, s) }", "s",
          Demand(fixed=(1, 1, 4, 2), others=((2, 4, 1, 1), (0, -1, 1, 1)))),
         ("(float[2, 4] x, int64[2] s) => (float[A, B] y) { y = Reshape <allowzero = 1> (x, s) }", "s",
@@ -138,12 +148,18 @@ def test_two_demands_are_met_together_if_they_can_be(one, other, met):
          Demand(choices=("a b c", " d  e f  g", "h", "", "i   "))),
         ("(float[2, 4, 8] q, float[2, 6, 8] k, float[2, 6, 8] v, float[4, 6] m) => (float[A, B, C] y) "
          "{ y = Attention <q_num_heads = 2, kv_num_heads = 2> (q, k, v, m) }", "m", Demand(mask=True)),
+        *((f"(float[2, {old}, 4] c, float[2, {new}, 4] u, int64[2] n) => (float[A, B, C] y) "
+           f"{{ y = TensorScatter {mode} (c, u, n) }}", "n", Demand(0, most))
+          for old, new, mode, most in ((6, 2, "", 4), (6, "P", "", 5), ("P", 2, "", 0), (6, 2, "<axis = 2>", 0),
+                                       (6, 2, '<mode = "circular">', 5))),
         ("(float[4] x) => (float[A] y) { y = Sqrt (x) }", "x", Demand(0.1, 3, whole=False)),
     ],
 )  # fmt: skip
 def test_an_operator_demands_what_suits_it(text, name, demand):
-    is_new = any(each in text for each in ("CenterCrop", "AffineGrid", "float8", "StringSplit", "Attention", "int16"))
-    assert demanded(text, 23 if is_new else 17)[name] == demand
+    is_new = any(
+        each in text for each in ("CenterCrop", "AffineGrid", "float8", "StringSplit", "Attention", "int16", "TensorS")
+    )
+    assert demanded(text, 24 if is_new else 17)[name] == demand
 
 
 @pytest.mark.parametrize(
@@ -155,6 +171,7 @@ def test_an_operator_demands_what_suits_it(text, name, demand):
         ("(float[4, 3] x, int64 n) => (bool[A] y) { s = Shape (x) y = Less (s, n) }", 17, "n"),
         ("(int64[2] m, int64[2] n) => (bool[A] y) { y = Less (m, n) }", 17, "n"),
         ("(float[4] x, float s, uint8 z) => (uint8[A] y) { y = QuantizeLinear (x, s, z) }", 17, "x"),
+        ("(float[4] x, seq(float) l) => (float[A] y) { y = CastLike (x, l) }", 17, "x"),
         ("(float[4] x, float s) => (uint8[A] y) { y = QuantizeLinear (x, s) }", 17, "x"),
         ("(float[4, 3] x, int64[2] m, int64[2] n) => (int64[A] y) { s = Shape (x) y = Max (n, s, m) }", 17, "n"),
         ("(float[3] a, float[3] b) => (float[A] y) { y = Div (a, b) }", 17, "b"),
@@ -433,6 +450,7 @@ def test_indices_are_distinct_as_far_as_there_are_enough():
         (Demand(choices=("a",)), "int64", (40,), {0, 1, 2, 3}),
         (Demand(choices=(1, 2)), "string", (90,), {"one", "two", "three", "four", "five", "six"}),
         (Demand(choices=(0.5,)), "int64", (40,), {0, 1, 2, 3}),
+        (Demand(choices=(300, -200)), "int8", (40,), {0}),
         (Demand(choices=(b"a", "b")), "string", (40,), {"a", "b"}),
         (Demand(1, 1), "bool", (9,), {True}),
         (Demand(0, 1), "bool", (40,), {True, False}),

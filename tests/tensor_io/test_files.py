@@ -150,6 +150,10 @@ def test_a_message_is_for_the_name_that_is_said_its_number_or_its_own(tmp_path):
     assert same(read(tmp_path / "any.pb", *inputs), {"s": [X]})
     assert same(read(tmp_path / "other.pb", *inputs, name="a"), {"a": X})
     assert same(read(tmp_path / "other.pb", inputs[0]), {"a": X})
+    assert same(
+        read(tmp_path / "other.pb", *inputs, name="c"), {"c": X}
+    )  # the caller tells that there is no such input
+    assert same(read(tmp_path / "other.pb", ValueInfo("b")), {"b": X})
     assert refused(tmp_path / "other.pb", *inputs) == "it names no input"
     with pytest.raises(RunError) as caught:
         read(tmp_path / "other.pb", *inputs)
@@ -164,6 +168,8 @@ def test_a_message_of_another_type_is_told(tmp_path):
     why = refused(tmp_path / "x.pb", ValueInfo("x", "seq(map(int64, float))", None))
     assert why == "it holds tensor_value, and seq(map(int64, float)) is declared"
     assert "no message holds opaque(a)" in refused(tmp_path / "x.pb", ValueInfo("x", "opaque(a)", None))
+    (tmp_path / "x.pb").write_bytes(pb.TensorProto(data_type=1, data_location=1).SerializeToString())
+    assert refused(tmp_path / "x.pb") == "external data has no location"
 
 
 def test_a_folder_tells_all_that_is_wrong_in_it(tmp_path):
@@ -734,6 +740,11 @@ def test_json_of_every_kind_of_element(data, kind, expected):
     [
         ({"shape": [0] * 33, "data": []}, "tensor(float)", "its shape is no list of sizes"),
         ({"shape": [1 << 62], "data": []}, "tensor(float)", "its shape is no list of sizes"),
+        (
+            {"shape": [(1 << 62) - 1], "data": []},
+            "tensor(float)",
+            "there are 0 values, and dims ask for 461168601842738",
+        ),
         ({"shape": [True], "data": [1]}, "tensor(float)", "its shape is no list of sizes"),
         ({"shape": 1, "data": [1]}, "tensor(float)", "a tensor is nested lists"),
         ({"shape": [1], "data": [1], "more": []}, "tensor(float)", "a tensor is nested lists"),

@@ -30,8 +30,9 @@ def test_sizes_differ_from_each_other_and_from_run_to_run():
     assert next(drawing(NAMED, N=7).sizes_for(0)) == {"M": 2}
     unnamed = next(drawing("(float[?, ?] x, float[?, ?] z) => (float[A, B] y) { y = MatMul (x, z) }").sizes_for(0))
     assert unnamed == {"x.0": 2, "x.1": 3, "z.0": 2, "z.1": 3}  # the same along the same axis
-    numbered = next(drawing('(float["1", N] x) => (float[A, B] y) { y = Neg (x) }').sizes_for(0))
-    assert numbered == {"1": 2, "N": 3}  # a name of its own, and no axis
+    text = '(float["1", N, "a.b", "x.100"] x) => (float[A, B, C, D] y) { y = Neg (x) }'
+    numbered = next(drawing(text).sizes_for(0))
+    assert numbered == {"1": 2, "N": 3, "a.b": 4, "x.100": 5}  # names of their own, and no axes
 
 
 OMITTING = '<domain: "d", opset_import: ["": 17]> F (a, omitted) => (b) { b = Clip (a, omitted) }'
@@ -102,6 +103,7 @@ def test_floats_differ_in_kind_from_seed_to_seed():
     assert all(np.abs(drawn("float", seed, "250")).max() < 20 for seed in (0, 2))
     assert {float(each) for each in near if each > 200} == {np.float32(250 * share) for share in (0.95, 1, 1.05)}
     assert max(np.abs(drawn("float", seed)).max() for seed in range(20)) > 400
+    assert all({*np.sign(drawn("float", seed)).tolist()} >= {-1, 1} for seed in (0, 1, 2, 4, 6, 8))
     signs = {seed: {*np.sign(drawn("float", seed)).tolist()} - {0} for seed in range(5, 40, 4)}
     assert {seed: {-1: "below", 1: "above", 0: "both"}[sum(each)] for seed, each in signs.items()} == {
         5: "below", 9: "both", 13: "above", 17: "below", 21: "below", 25: "both", 29: "above", 33: "below", 37: "below",
@@ -125,12 +127,12 @@ def test_integers_differ_in_kind_from_seed_to_seed():
 
 
 def test_numbers_beyond_the_plain_ones_are_drawn_for_odd_seeds_and_while_nothing_fails():
-    pads = drawing("(float[3] x, int64[2] p) => (float[A] y) { y = Pad (x, p) }")
+    pads = drawing("(float[3, 3, 3, 3] x, int64[8] p) => (float[A, B, C, D] y) { y = Pad (x, p) }")
     beyond = [
         [seed for seed in range(16) if not {*pads.draw({}, seed, attempt).feeds["p"].tolist()} <= {0, 1}]
         for attempt in (0, 1, 3)
     ]
-    assert beyond == [[3, 5, 7, 9, 11, 15], [3, 5, 7, 9, 11, 15], []]
+    assert beyond == [[3, 5, 7, 9, 11, 13, 15], [3, 5, 7, 9, 11, 13, 15], []]
 
 
 def test_later_attempts_draw_more_carefully():

@@ -55,7 +55,10 @@ def test_a_difference_is_measured_and_located():
     assert found.first_difference.value == "b"
     assert "(Add)" in found.first_difference.before and "(Mul)" in found.first_difference.after
     assert found.outputs[0].absolute > 0.01 and found.outputs[0].ulps > 1000
-    assert [each.code for each in found.errors] == ["C701"]
+    assert [(each.code, each.message, each.place, each.why, each.help) for each in found.errors] == [
+        ("C701", "the output 'y' differs", found.first_difference.after, found.outputs[0].why,
+         "to accept the difference: --rtol, --atol")
+    ]  # fmt: skip
     assert len({tuple(run.sizes.items()) for run in found.runs}) == 3
 
 
@@ -225,7 +228,7 @@ def test_more_inputs_are_drawn_if_a_weight_differs():
     one, other = (model(HEAD + text.format(each)) for each in ("1.5", "1.50001"))
     found = opset.verify(one, other)
     assert found.same and len(found.runs) == 150 and "the weight w differs, and no output does" in found.notes
-    assert len(opset.verify(one, one).runs) == 20
+    assert len(opset.verify(one, one).runs) == len(opset.verify(one, other, seeds=20).runs) == 20
     shaped = model(HEAD + text.replace("float[1] w", "float w").format("2.5"))
     assert len(opset.verify(one, shaped).runs) == 20  # an adapter may write a weight otherwise
 
@@ -328,6 +331,9 @@ def test_a_model_without_outputs_has_no_note_that_little_was_compared():
     nothing = model(HEAD + "(float[2] x) => () { y = Neg (x) }")
     found = opset.verify(nothing, nothing, seeds=1)
     assert (found.verdict, found.notes, found.outputs, found.errors) == ("same", [], [], [])
+    little = model(HEAD + "() => (float[1] y) <float[1] n = {-1}> { y = Sqrt (n) }")
+    (note,) = opset.verify(little, little, seeds=1).notes  # there are no inputs to give
+    assert note.startswith("y: ")
 
 
 def test_sizes_with_which_a_model_does_not_run_are_passed_over_and_noted():
@@ -352,6 +358,8 @@ def test_the_second_model_alone_failing_is_a_difference():
     )
     found = opset.verify(one, other)
     assert found.verdict == "different" and "does not run" in found.errors[0].why
+    assert (found.errors[0].code, found.errors[0].message) == ("C701", "the outputs differ: one model does not run")
+    assert found.errors[0].help == "opset run MODEL shows more; give inputs on which both run: --data"
 
 
 def test_an_installed_runtime_runs_both():
@@ -470,6 +478,8 @@ def test_what_differs_for_few_numbers_is_found_in_a_small_model(kind):
 def test_numbers_that_are_given_are_the_number_of_runs():
     one = model(LINEAR.format("Add", 1))
     assert [len(opset.verify(one, one, seeds=each).runs) for each in (2, None)] == [2, 20]
+    large = model(HEAD + "(float[50001] x) => (float[50001] y) { y = Neg (x) }")
+    assert len(opset.verify(large, large).runs) == 3
 
 
 EMPTY = (
@@ -543,7 +553,7 @@ def test_values_that_are_given_are_matched_and_others_drawn():
 
 def test_one_input_may_be_given_alone(tmp_path):
     one = model(HEAD + "(float[2] a) => (float[2] y) { y = Neg (a) }")
-    np.savez(tmp_path / "a.npz", a=np.float32([1, 2]))
+    np.savez(tmp_path / "a.npz", **{"input/a": np.float32([1, 2]), "output/y": np.float32([3, 4])})
     for data in {"a": np.float32([1, 2])}, tmp_path / "a.npz", str(tmp_path / "a.npz"):
         found = opset.verify(one, one, data=data)
         assert [(run.seed, run.verdict) for run in found.runs] == [(None, "same")]

@@ -535,6 +535,21 @@ def test_the_body_of_a_scan_states_shapes_for_a_runtime(tmp_path):
     (body,) = (each.g for each in scan.attribute if each.name == "body")
     assert [[dim.dim_value for dim in each.type.tensor_type.shape.dim] for each in body.output] == [[2], [2]]
     assert_equal(before, after)
+    # Of a value whose element type nothing states, no shape is stated.
+    (body,) = (each.g for each in before.graph.node[0].attribute if each.name == "body")
+    for value in (*before.graph.input, *body.input, *body.output):
+        value.type.tensor_type.elem_type = 0
+    body.node[0].CopyFrom(parser.parse_node("o = Identity (s)"))
+    after = opset.convert(before, runtime="npu==1.0", targets=[runtime_file(tmp_path, takes("Scan"))])
+    (body,) = (each.g for each in after.graph.node[0].attribute if each.name == "body")
+    assert not any(each.type.tensor_type.HasField("shape") for each in body.output)
+
+
+def test_a_model_without_an_import_of_ai_onnx_is_refused_with_its_nodes(tmp_path):
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["ai.onnx.ml": 3]>
+        m (float[2] x) => (float[2] y) { y = ai.onnx.ml.Binarizer (x) }""")
+    why = "npu 1.0 has no Binarizer; there is no lowering of Binarizer; no other type helps"
+    assert refusal(model, runtime_file(tmp_path, takes())) == why
 
 
 def test_given_nodes_in_a_subgraph_are_no_new_ones(tmp_path):
@@ -864,6 +879,16 @@ def test_limits_in_words_are_told_of_each_kernel_that_runs_a_node(tmp_path):
     assert plan_for(before, file).notes == [f"limits of npu 1.0 that are not checked: {told}"]
 
 
+def test_many_limits_in_words_are_told(tmp_path):
+    names = ["Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Cos", "Cosh", "Elu", "Erf", "Exp",
+             "Floor", "HardSwish", "Log", "Neg", "Relu", "Round", "Sigmoid", "Sign", "Sin"]  # fmt: skip
+    file = runtime_file(tmp_path, takes(**{name: [{"notes": ["slow"]}] for name in names}), opset=(7, 15))
+    nodes = " ".join(f"{'y' if name == 'Abs' else name} = {name} (x)" for name in names)
+    told = ", ".join(f"{name}: slow" for name in names)
+    (note,) = plan_for(model_of(nodes), file).notes
+    assert note == f"limits of npu 1.0 that are not checked: {told}"
+
+
 def test_every_way_that_was_tried_is_a_reason(tmp_path):
     file = runtime_file(tmp_path, takes())
     model = model_of("y = Det (x)", given="float[2,2] x", made="float y")
@@ -893,10 +918,11 @@ def test_faults_of_a_file_that_is_not_needed_are_a_note(tmp_path, text, fault):
 
 def test_a_note_tells_of_nodes_that_are_kept_and_not_valid(tmp_path):
     """Whether the runtime has kernels of both types, or another node is expressed otherwise."""
-    model = model_of("s = Add (x, i)  r = Add (x, i)  y = HardSwish (x)", "float[2] x, int64[2] i", "float[2] y")
+    nodes = "s = Add (x, i)  r = Add (x, i)  q = Sub (i, x)  y = HardSwish (x)"
+    model = model_of(nodes, "float[2] x, int64[2] i", "float[2] y")
     note = (
         "the model is not valid: graph 'm', node number 0 (Add): the input 'B' is tensor(int64), and 'A' is "
-        "tensor(float) (both have the type T), I202, and 1 more; opset check shows all"
+        "tensor(float) (both have the type T), I202, and 2 more; opset check shows all"
     )
     plain = ("HardSigmoid", "Max", "Min", "Constant")
     for kernels, lowered in ((plain, 1), ((*plain, "HardSwish"), 0)):

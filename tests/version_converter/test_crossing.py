@@ -55,6 +55,12 @@ POINT = "k = Constant <value_float = 1.0> () y = Clip (x, k)"
         (takes("Clip"), fault("Clip", scalars=["min"]), POINT, (), ["Clip 13 with vectors"], []),
         (takes("Elu"), fault("Elu", attributes={"alpha": 1.0}, states={"alpha": "X.0"}), ELU, (),
          ["Elu 6 with alpha"], []),
+        *[(takes("Elu"), fault("Elu", attributes={"alpha": 1.0}, states={"alpha": f"{parameter}.{axis}"}), ELU,
+           (f"{x} x", "float[m] y"), [],
+           ["kernels with faults, as npu 1.0 computes otherwise than the standard: Elu 6: nonsense (1)"])
+          for parameter, axis, x in [
+              ("X", 0, "float[]"), ("X", 0, "float[n]"), ("X", 0, "float"), ("X", 1, "float[2]"), ("B", 0, "float[2]")
+          ]],  # of a size that is not known
         (takes(Squeeze=[{"versions": [1, 12]}]), {}, "k = Constant <value_ints = [0]> () y = Squeeze (x, k)",
          ("float[1, 4] x", "float[4] y"), ["Squeeze 13 -> 11"], []),
         (takes("Tanh", "Softplus"), {}, "y = Mish (x)", (), ["Mish 18 lowered"], []),

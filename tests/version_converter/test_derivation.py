@@ -271,6 +271,7 @@ versions:
     gone: {type: string, doc: a name}
     kept: {type: int, doc: nothing}
     only: null
+    turn: {type: int, range: ">= 0", constraint: C1, doc: axis}
     way: {type: string}
   types: null
 """
@@ -316,6 +317,15 @@ def test_an_attribute_of_other_types_is_left_out_where_an_input_is_absent(tmp_pa
     model = picking(tmp_path, 2, "y = com.acme.Pick <only = 0> (x, one, , one)")
     (node,) = opset.convert(model, {"com.acme": 1}, schemas=[tmp_path]).graph.node
     assert sorted(each.name for each in node.attribute) == ["count", "few"]
+
+
+@pytest.mark.parametrize(("at", "turn"), [(-1, -1), (0, -1), (-1, 0), (0, 0)])
+def test_axes_are_counted_from_the_front_where_the_older_version_has_no_others(tmp_path, at, turn):
+    """Whether the older version says so of the attribute, as of turn, or leaves it open, as of at."""
+    model = picking(tmp_path, 2, f"y = com.acme.Pick <at = {at}, turn = {turn}> (x, one, , one)")
+    (node,) = opset.convert(model, {"com.acme": 1}, schemas=[tmp_path]).graph.node
+    found = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+    assert found == {"at": 0, "turn": 0, "count": 1, "few": [1]}
 
 
 TYPED = """\
@@ -427,6 +437,25 @@ def test_what_an_absent_attribute_means_is_stated_though_nothing_else_changes(tm
             continue
         (node,) = opset.convert(model, {"com.acme": 3 - version}, schemas=[tmp_path]).graph.node
         assert {each.name: each.i for each in node.attribute} == expected
+
+
+def test_a_change_of_an_attribute_that_no_version_has_changes_nothing(tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    text = ALONE.replace("CHANGE", "b: {renamed: a}, c: {renamed: d}, e: {old: 1}").replace("NEWER", "")
+    (tmp_path / "com.acme" / "Alone.yaml").write_text(text.replace("OLDER", "a: {type: int, doc: a}"))
+    older, newer = registry_with([tmp_path]).versions("Alone", "com.acme")
+    for source, target, unsupported in ((older, newer, ("a",)), (newer, older, ())):
+        derived = derive_adapter(source, target, newer.change)
+        assert (derived.unsupported, derived.rewrite, derived.set_defaults) == (unsupported, (), ())
+
+
+def test_standard_operators_that_a_model_needs_are_of_the_newest_opset_of_its_ir_version(tmp_path):
+    model = picking(tmp_path, 1, "y = com.acme.Pick <few = [1], count = 1> (x)")
+    del model.opset_import[0]
+    for ir_version, opset_version in ((4, 9), (8, 18), (10, 22)):
+        model.ir_version = ir_version
+        after = opset.convert(model, {"com.acme": 2}, schemas=[tmp_path])
+        assert {each.domain: each.version for each in after.opset_import} == {"com.acme": 2, "": opset_version}
 
 
 def test_an_absent_attribute_that_is_required_with_another_type_has_no_equal(tmp_path):

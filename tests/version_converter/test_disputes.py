@@ -9,7 +9,7 @@ import pytest
 import opset
 from judges.conformance import judge
 from judges.conformance.disputes import DISPUTES
-from judges.conformance.exported import graph_cases
+from judges.conformance.exported import SKETCHES
 from judges.conformance.judge import SOURCE, Case, Judge
 from judges.conformance.matrix import node_cases
 
@@ -68,7 +68,8 @@ def test_what_neither_runtime_nor_onnx_runs_the_own_evaluator_judges(
 
 
 def test_each_decision_names_a_judge_and_cases() -> None:
-    known = [*(case.name for case in node_cases()), *(f"exported/{case.name}" for case in graph_cases())]
+    known = [case.name for case in node_cases()]
+    known += [f"exported/{exporter}/{sketch.name}" for exporter, found in SKETCHES.items() for sketch in found]
     for pattern, right, why in DISPUTES:
         assert right in ("onnxruntime", "evaluator", "own evaluator")
         assert why

@@ -144,6 +144,8 @@ def test_a_tensor_is_that_of_a_constant_by_its_name():
         "y": (1, 2), "other": None, "both": (3, 4), "number": None, "sum": None, "held": (5, 6), "nobody": None,
     }  # fmt: skip
     assert values.stored_constant("y", 1) is None
+    for tensor in (TensorProto(data_type=1, dims=[-1]), TensorProto(data_type=99, dims=[0])):
+        assert values.elements(tensor) is None
 
 
 def test_a_constant_with_an_attribute_of_the_function_around_is_not_known_where_nothing_calls_it():

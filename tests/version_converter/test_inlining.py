@@ -182,6 +182,8 @@ def test_functions_of_other_versions_are_converted_first():
     before = model("{ t = d.Old (x)  y = d.Back (t) }", old, back)
     after = same(before, native=False)  # the others take functions of the model's own version alone
     assert len(after.graph.node[-1].input) == 2
+    notes = inlining.inline_model(opset.load(before), None, (), inlining.registry_with(())).notes
+    assert notes == ["functions were converted to the versions that the model imports"]
 
 
 def test_functions_whose_operators_are_the_same_need_no_conversion():

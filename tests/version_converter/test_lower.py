@@ -439,6 +439,10 @@ def test_an_attribute_that_is_an_input_by_now_becomes_a_constant_behind_those_th
         ),
         (lambda op, node: op.Abs(node.input(0), domain="my"), "it needs Abs of my, which the model does not import"),
         (lambda op, node: op.copy(node, op_type="Nope"), "it needs Nope, which does not exist at version 1"),
+        (
+            lambda op, node: op.Upsample(node.input(0), node.input(0), domain=""),
+            "it needs Upsample, which does not exist at version 17",
+        ),
     ],
 )
 def test_a_lowering_that_makes_what_the_target_lacks_is_refused(own, adapter, why):
@@ -457,6 +461,14 @@ def test_attributes_of_what_a_lowering_makes_are_checked_before_they_are_convert
     ) as caught:
         opset.convert(scaled(2), {"com.example": 1, "": 10}, schemas=[own])
     assert caught.value.code == "C105"
+
+
+def test_a_lowering_may_make_an_operator_that_comes_on_the_way_to_the_target(own):
+    lower("Scale", since=2, domain="com.example")(lambda op, node: op.Gelu(node.input(0), domain=""))
+    made = opset.convert(scaled(2), {"com.example": 1, "": 21}, schemas=[own])
+    assert operators(made) == {"Gelu"} and made.opset_import[0].version == 21
+    with pytest.raises(ConversionError, match="it needs Gelu, which does not exist at version 17"):
+        opset.convert(scaled(2), {"com.example": 1, "": 19}, schemas=[own])
 
 
 def test_a_graph_in_a_graph_that_a_lowering_makes_reads_values_of_all_around(own):

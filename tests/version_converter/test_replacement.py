@@ -6,7 +6,15 @@ import pytest
 
 import opset
 from opset.model import proto as pb
-from opset.version_converter.replacement import bind_outputs, drop_imports, remove_unused, replace_nodes, set_imports
+from opset.model.graph.index import index_model
+from opset.version_converter.replacement import (
+    bind_outputs,
+    drop_imports,
+    remove_unused,
+    replace_nodes,
+    set_imports,
+    unused_after,
+)
 from opset.version_converter.rewrite import Refusal
 
 
@@ -97,6 +105,35 @@ def test_what_nothing_uses_is_removed(function):
     assert [*replaced] == [0, 2, 1]
     names = ["".join(each.name for each in entries) for entries in (made.initializer, made.input, made.value_info)]
     assert names == (["wv", "xw", "b"] if function else ["v", "x", "b"])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "elsewhere", "unused", "dead"),
+    [
+        ("p = Neg (v)  q = Add (p, v)  s = Abs (q)", "", "pqsv", {0, 1, 2}),
+        ("p = Neg (v)  q = Add (p, v)  s = Abs (q)", "q", "s", {2}),
+        ("p = Neg (v)  s = Abs (p)  z = Abs (p)", "", "s", {1}),
+        ("p = Neg (v)  s, q = Split (p)", "", "s", set()),
+        ("p = Neg (v)  s, q = Split (p)  r = Abs (q)", "", "s", set()),
+        ("p = Neg (x)  q = Neg (w)  s = Add (p, q)", "", "pqs", {0, 1, 2}),
+        ("p = Neg (v)  s = d.F (p)", "", "s", set()),
+        ("p = Neg (v)  s = ai.onnx.Abs (p)", "", "psv", {0, 1}),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("annotated", ["", "s", "v"])
+def test_what_nothing_reads_any_more(nodes, elsewhere, unused, dead, annotated):
+    """The node of y is replaced, and does not read s any more; what a node without outputs reads stays."""
+    proto = opset.parse_model(f"""<ir_version: 8, opset_import: ["": 13, "d": 1]> m (float[2] x, float[2] w)
+        => (float[2] y) <float[2] v = {{1, 2}}, float[2] k = {{1, 2}}> {{ {nodes}  y = Reshape (x, s) }}""")
+    if annotated:
+        entry = proto.graph.quantization_annotation.add(tensor_name="y").quant_parameter_tensor_names.add()
+        entry.key, entry.value = "SCALE_TENSOR", annotated
+    at = len(proto.graph.node) - 1
+    for _ in range(2):
+        body = index_model(proto, {}).main
+        found = unused_after(body, proto.graph, {at: [node("Relu", "x", "y")]}, {"s"}, elsewhere)
+        assert found == ((set(), set()) if annotated == "s" else ({*unused} - {annotated}, dead))
+        proto.graph.node.append(node("Abs", "k", [""]))
 
 
 def test_imports_are_set_added_and_dropped():

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from opset.opsets.registry import default_registry
+from opset.opsets.releases import RELEASES
 from opset.version_converter.adapter_calls import AdapterCall, call_adapter
 from opset.version_converter.availability import faults_at
 from opset.version_converter.rewrite import Refusal
@@ -24,6 +25,39 @@ def test_nodes_of_a_domain_that_is_not_imported_are_refused():
     why = "the model does not import the domain 'ai.onnx.ml' that the node uses"
     assert (found.verdict, found.change) == (Verdict.REFUSE, VersionChange("ai.onnx.ml", "Scaler", 0, 0))
     assert isinstance(found.refusal, Refusal) and (found.refusal.code, found.refusal.why) == ("C102", why)
+
+
+WITH_IT = "it is no operator of the standard; onnxruntime has it in that domain up to version 9"
+
+
+@pytest.mark.parametrize(
+    ("operator", "domain", "version", "final", "found"),
+    [
+        ("Scalr", "ai.onnx.ml", 3, 3, ("C101", "there is no operator Scalr in ai.onnx.ml", "did you mean Scaler?")),
+        ("Scaler", "", 3, 3, ("C101", "there is no operator Scaler in ai.onnx", "Scaler is an operator of ai.onnx.ml")),
+        ("Gelu", "", 19, 20, ("C102", "it came with version 20, and the model imports 19",
+                              "import the version for which the exporter wrote the nodes")),
+        ("ScaledTanh", "", 9, 10, ("C101", WITH_IT, "")),
+        ("ScaledTanh", "", 10, 9, ("C101", "there is no operator ScaledTanh in ai.onnx", "")),
+        ("ScaledTanh", "", 9, 9, "experimental"),
+        ("LayerNormalization", "", 16, 17, "com.microsoft"), ("LayerNormalization", "", 16, 16, "com.microsoft"),
+        ("ParametricSoftplus", "ai.onnx.ml", 3, 3,
+         ("C101", "there is no operator ParametricSoftplus in ai.onnx.ml", "")),
+    ],
+)  # fmt: skip
+def test_operators_that_a_version_does_not_have(operator, domain, version, final, found):
+    route = ROUTES.route(operator, domain, {domain: version}, {domain: final})
+    if isinstance(found, str):  # where runtimes have it
+        assert route == Route(Verdict.PASS, VersionChange(found, operator, 0, 0))
+        return
+    assert route == Route(Verdict.REFUSE, VersionChange(domain, operator, 0, 0), route.refusal)
+    assert (route.refusal.code, route.refusal.why, route.refusal.help) == found
+
+
+@pytest.mark.parametrize(("release", "until"), [("1.20.0", 24), (RELEASES[-1].name, 25)])
+def test_a_version_that_a_release_lacks_is_not_reached(release, until):
+    route = Routes(default_registry(), release).route("Attention", "", {"": 24}, {"": 25})
+    assert route.change == VersionChange("", "Attention", 24, until)
 
 
 def test_routes_are_found_once_for_each_operator_and_its_versions():

@@ -5,10 +5,12 @@ import pytest
 
 import opset
 from opset.errors import UsageError
+from opset.model.graph.index import index_model
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import RELEASES
 from opset.opsets.runtimes.names import find_runtime
 from opset.version_converter import target_of
+from opset.version_converter.conversion import has_target
 from opset.version_converter.targets import (
     Target,
     fix_versions,
@@ -44,6 +46,32 @@ def refused(made, *arguments, **named):
 )  # fmt: skip
 def test_versions(to, opsets):
     assert target_of_version(to, REGISTRY, 8) == Target(opsets, 8)
+
+
+@pytest.mark.parametrize(
+    ("target", "has"),
+    [
+        (Target({"": 17}), True), (Target({}), True), (Target({"": 18}), False), (Target({"": 17, "other": 2}), True),
+        (Target({"": 17, "d": 2}), False), (Target({"": 17, "d": 1}), True), (Target({"": 17}, 8), True),
+        (Target({"": 17}, 9), False), (Target({"": 17}, max_ir=8), True), (Target({"": 17}, max_ir=9), True),
+        (Target({"": 17}, max_ir=7), False), (Target({"": 17}, 8, max_ir=7), False),
+        (Target({"": 17}, lowered=frozenset({("Mish", "")})), True),
+        (Target({"": 17}, lowered=frozenset({("Elu", ""), ("Mish", "")})), False),
+        (Target({"": 17}, lowered=frozenset({("Elu", "d")})), True),
+        (Target({"": 17}, release=RELEASES[-1].name), True), (Target({"": 17}, release="1.13.0"), True),
+        (Target({"": 17}, release="1.12.0"), True),
+    ],
+)  # fmt: skip
+def test_whether_a_model_is_at_a_target_already(target, has):
+    model = opset.parse_model("""<ir_version: 8, opset_import: ["": 17, "d": 1]>
+        g (float[2] x) => (float[2] y) { a = Elu (x)  y = d.F (a) }
+        <domain: "d", opset_import: ["": 17]> F (a) => (b) { b = Relu (a) }""")
+    assert has_target(index_model(model, REGISTRY.domains), target) is has
+    if target.release == "1.12.0":  # later releases changed Erf
+        model.graph.node[1].op_type = model.functions[0].name = "Erf"
+        assert has_target(index_model(model, REGISTRY.domains), target)
+        model.functions[0].node[0].op_type = "Erf"
+        assert not has_target(index_model(model, REGISTRY.domains), target)
 
 
 def test_versions_that_there_are_not():

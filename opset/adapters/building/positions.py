@@ -29,7 +29,7 @@ def sizes_of(op: Builder, node: Node, index: int, axes: Sequence[int] | None = N
         axes = [positive_axis(axis, node.need_rank(index)) for axis in axes]
     sizes = [(axis, shape[axis] if shape is not None else None) for axis in axes]
     whole = "" if all(isinstance(size, int) for _, size in sizes) else op.Shape(node.input(index))
-    return [size if isinstance(size, int) else op.Gather(whole, op.const(axis), axis=0) for axis, size in sizes]
+    return [size if isinstance(size, int) else op.Gather(whole, op.const(axis)) for axis, size in sizes]
 
 
 def size_along(op: Builder, node: Node, index: int, axis: int) -> Size:
@@ -105,7 +105,7 @@ def integers_of(op: Builder, node: Node, index: int, count: int) -> list[Size]:
     if constant is not None and len(constant.values) == count:
         return [int(value) for value in constant.values]
     wide = cast(op, as_vector(op, node, node.input(index)), node.element(index), "int64")
-    return [op.Gather(wide, op.const(position), axis=0) for position in range(count)]
+    return [op.Gather(wide, op.const(position)) for position in range(count)]
 
 
 def numbers_of_axes(op: Builder, node: Node, index: int, rank: int) -> str:
@@ -121,7 +121,7 @@ def numbers_of_axes(op: Builder, node: Node, index: int, rank: int) -> str:
 
 def spread_over_axes(op: Builder, values: str, numbers: str) -> str:
     """Return values for some axes as values for all axes, by `numbers_of_axes`; they are 0 for the others."""
-    return op.Gather(op.Concat(op.const([0]), values, axis=0), numbers, axis=0)
+    return op.Gather(op.Concat(op.const([0]), values, axis=0), numbers)
 
 
 def strides_of(op: Builder, sizes: Sequence[Size]) -> list[Size]:
@@ -166,7 +166,7 @@ def true_positions(op: Builder, mask: str) -> str:
     body = LoopBody(op, "positions")
     positions = body.input("int64", [None])
     position = body.node("Reshape", body.turn, op.const([1]))
-    added = body.node("Tile", position, body.node("Gather", kept, position, axis=0))
+    added = body.node("Tile", position, body.node("Gather", kept, position))
     body.output(body.going, "bool", [])
     body.output(body.node("Concat", positions, added, axis=0), "int64", [None])
     return add_loop(op, op.Size(mask), [op.const([])], body)[0]

@@ -122,7 +122,7 @@ def _heads_of_dimensions(node: Node) -> list[str]:
 
 def _check_no_cache_with_padding(node: Node) -> None:
     """Raise Refusal C204 if there are both a cache and `nonpad_kv_seqlen`."""
-    if node.input(PAST_KEY) or node.input(PAST_VALUE):
+    if node.input(PAST_KEY):  # then the past value is given, too
         why = "'nonpad_kv_seqlen' is used together with a cache, which the standard does not define"
         raise Refusal("C204", why, "use one of the two")
 
@@ -201,7 +201,7 @@ def _mask_element(node: Node) -> str:
 def _excluding_value(op: Builder, node: Node) -> str:
     """Return the scalar of the mask's type that excludes a key."""
     element = _mask_element(node)
-    return op.const(False, "bool") if element == "bool" else op.const(float("-inf"), element)
+    return op.const(False) if element == "bool" else op.const(float("-inf"), element)
 
 
 @lower("Attention", since=23)
@@ -237,7 +237,7 @@ def attention_lowered(op: Builder, node: Node) -> Result:
     if stages[2] != stages[1]:
         # A query that may attend to nothing gets zeros; Softmax makes NaN of such rows.
         lowest = op.const(LOWEST[wide], wide)
-        excluded = op.Less(op.ReduceMax(stages[2], op.const([3]), keepdims=1), lowest)
+        excluded = op.Less(op.ReduceMax(stages[2], op.const([3])), lowest)
         weights = op.Where(excluded, op.const(0.0, wide), weights)
     stages.append(weights)
     stage = cast(op, stages[node.attr("qk_matmul_output_mode")], wide, element) if node.output(3) else ""
@@ -381,7 +381,7 @@ def rotary_embedding_lowered(op: Builder, node: Node) -> Result:
         x = op.Gather(x, op.const([*range(0, rotated, 2), *range(1, rotated, 2)]), axis=3)
     axis = op.const([2 if flat else 1])
     cos, sin = (
-        cast(op, op.Unsqueeze(op.Gather(cache, node.input(3), axis=0) if node.input(3) else cache, axis), element, wide)
+        cast(op, op.Unsqueeze(op.Gather(cache, node.input(3)) if node.input(3) else cache, axis), element, wide)
         for cache in node.inputs[1:3]
     )
     a, b = op.Split(x, op.const([half, half]), axis=3, outputs=2)
@@ -459,7 +459,7 @@ def linear_attention_lowered(op: Builder, node: Node) -> Result:
     before = body.input("float", (None, heads, size, value_size))
 
     def of_token(name: str) -> str:
-        return body.node("Gather", name, body.turn, axis=0)
+        return body.node("Gather", name, body.turn)
 
     kept = before
     new = of_token(value)

@@ -243,7 +243,7 @@ def bit_shift_28_down(op: Builder, node: Node) -> Result:
             x = op.Where(negative, op.Sub(minus_one, x), x)
         x, y = op.Cast(x, to=NUMBERS[unsigned]), op.Cast(y, to=NUMBERS[unsigned])
     bits = op.const(width, unsigned)
-    z = op.copy(node, inputs=[x, y if small else op.Mod(y, bits, fmod=0)], outputs=[op.fresh("shifted")])
+    z = op.copy(node, inputs=[x, y if small else op.Mod(y, bits)], outputs=[op.fresh("shifted")])
     if not small:
         z = op.Where(op.Less(y, bits), z, op.const(0, unsigned))
     if signed:
@@ -408,7 +408,7 @@ def where_lowered(op: Builder, node: Node) -> Result:
     second = op.Add(second, op.Size(x))
     number = op.Add(second, op.Mul(op.Cast(condition, to=NUMBERS["int64"]), op.Sub(first, second)))
     row = op.const([-1])
-    return op.Gather(op.Concat(op.Reshape(x, row), op.Reshape(y, row), axis=0), number, axis=0)
+    return op.Gather(op.Concat(op.Reshape(x, row), op.Reshape(y, row), axis=0), number)
 
 
 def _element_numbers(op: Builder, node: Node, index: int) -> str:
@@ -507,7 +507,7 @@ def bit_shift_lowered(op: Builder, node: Node) -> Result:
     else:
         # FLOAT keeps every number below 64, and Min takes it always.
         places = op.Min(op.Cast(node.input(1), to=NUMBERS["float"]), op.const(63.0, "float"))
-        power = op.Gather(op.const(powers, wide), op.Cast(places, to=NUMBERS["int64"]), axis=0)
+        power = op.Gather(op.const(powers, wide), op.Cast(places, to=NUMBERS["int64"]))
     shifted = (op.Mul if left else op.Div)(cast(op, node.input(0), element, wide), power)
     return cast(op, shifted, wide, element)
 
@@ -533,7 +533,7 @@ def bitwise_lowered(op: Builder, node: Node) -> Result:
     index = op.Add(op.Mul(left, op.const(16)), right)
     if offset:
         index = op.Add(index, op.const([*[0] * (count - 1), 256]))
-    digits = op.Cast(op.Gather(op.const(table), index, axis=0), to=NUMBERS["double"])
+    digits = op.Cast(op.Gather(op.const(table), index), to=NUMBERS["double"])
 
     def weighted_sum(digit_weights: list[int]) -> str:
         # DOUBLE holds 32 bits. A product of empty tensors has the right shape in all runtimes, a sum does not.

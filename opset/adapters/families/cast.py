@@ -59,7 +59,7 @@ def _float_of_bits(op: Builder, node: Node, element: str) -> str:
     exponent = op.Div(rest, one)
     fraction = op.Sub(rest, op.Mul(exponent, one))
     powers = [2.0 ** (max(power, 1) - largest // 2 - digits) for power in range(largest)]
-    scale = op.Gather(op.const([*powers, math.inf], number), op.Cast(exponent, to=NUMBERS["int64"]), axis=0)
+    scale = op.Gather(op.const([*powers, math.inf], number), op.Cast(exponent, to=NUMBERS["int64"]))
     normal = op.Cast(exponent, to=NUMBERS["bool"])
     significand = op.Where(normal, op.Add(fraction, one), fraction)
     value = op.Mul(op.Cast(significand, to=NUMBERS[number]), scale)

@@ -170,7 +170,7 @@ def scan_lowered(op: Builder, node: Node) -> Result:
     inputs = node.inputs[1:]
     (states, scans) = _count_inputs(node, 1)
     sizes = op.Shape(inputs[states])
-    batch, length = (op.Gather(sizes, op.const(axis), axis=0) for axis in (0, 1))
+    batch, length = (op.Gather(sizes, op.const(axis)) for axis in (0, 1))
     last = op.Sub(length, op.const(1))
     unused = op.const(0.0, "float")
     inner, position = _loop_body(op, source)

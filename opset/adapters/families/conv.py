@@ -235,7 +235,7 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
         index = op.Add(op.Mul(index, size_name(op, lengths[axis])), number)
         weight = op.Mul(weight, part) if weight else part
         inside = op.And(inside, is_inside) if inside else is_inside
-    values = op.Gather(rows, index, axis=0)
+    values = op.Gather(rows, index)
     values = op.Where(unsqueeze(op, inside, [rank + 3]), values, fill_value(op, wide))
     columns = op.Mul(values, unsqueeze(op, weight, [rank + 3]))
     for _ in range(rank):

@@ -200,14 +200,14 @@ def _top_of_64_bits(op: Builder, node: Node, element: str) -> Result:
     position = op.Mul(indices, size_name(op, strides[axis]))
     rows = offsets_of(op, counts, [0 if other_axis == axis else stride for other_axis, stride in enumerate(strides)])
     flat = op.Reshape(x, op.const([-1]))
-    return op.Gather(flat, position if rows is None else op.Add(position, rows), axis=0), indices
+    return op.Gather(flat, position if rows is None else op.Add(position, rows)), indices
 
 
 @lower("GatherElements", since=11)
 def gather_elements_lowered(op: Builder, node: Node) -> Result:
     """Gather elements of the data as one row, at their positions in it."""
     flat, position, _ = _flat_positions(op, node)
-    return op.Gather(flat, position, axis=0)
+    return op.Gather(flat, position)
 
 
 def _flat_positions(op: Builder, node: Node) -> tuple[str, str, list[Size] | None]:
@@ -250,7 +250,7 @@ def _flat_positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
     body = LoopBody(op, "coordinates")
     left, total, stride = (body.input("int64", shape) for shape in ([None], [None], []))
     current_axis = body.node("Sub", last, body.turn)
-    extent = body.node("Gather", counts, current_axis, axis=0)
+    extent = body.node("Gather", counts, current_axis)
     above = body.node("Div", left, extent)
     coordinate = body.node("Sub", left, body.node("Mul", above, extent))
     other = body.node("Cast", body.node("Not", body.node("Equal", current_axis, picked)), to=NUMBERS["int64"])
@@ -258,10 +258,10 @@ def _flat_positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
     body.output(body.going, "bool", [])
     body.output(above, "int64", [None])
     body.output(body.node("Add", total, step), "int64", [None])
-    body.output(body.node("Mul", stride, body.node("Gather", sizes, current_axis, axis=0)), "int64", [])
+    body.output(body.node("Mul", stride, body.node("Gather", sizes, current_axis)), "int64", [])
     others = add_loop(op, rank, [numbers, op.Sub(numbers, numbers), one], body)[1]
 
-    position = indices_from_front(op, node, 1, [op.Gather(sizes, picked, axis=0)])
+    position = indices_from_front(op, node, 1, [op.Gather(sizes, picked)])
     if axis != -1:
         position = op.Mul(position, product_from(op, sizes, axis + 1))
     return op.Reshape(x, op.const([-1])), op.Add(position, op.Reshape(others, counts))
@@ -272,7 +272,7 @@ def _flat_positions_of_any_rank(op: Builder, node: Node) -> tuple[str, str]:
 def gather_nd_lowered(op: Builder, node: Node) -> Result:
     """Gather slices by one index instead of a tuple, from the data with the axes of the tuple merged."""
     depth = _need_depth(node)
-    return op.Gather(merge_first_axes(op, node, 0, depth), _merge_index_tuples(op, node, depth), axis=0)
+    return op.Gather(merge_first_axes(op, node, 0, depth), _merge_index_tuples(op, node, depth))
 
 
 def _need_depth(node: Node) -> int:
@@ -317,7 +317,7 @@ def scatter_elements_lowered(op: Builder, node: Node) -> Result:
         front = indices_from_front(op, node, 1, [size_along(op, node, 0, axis)])
         return op.Scatter(node.input(0), front, node.input(2), axis=axis)
     x, positions, updates, sizes = _elements_along_axis(op, node)
-    return reshape_vector(op, op.Scatter(x, positions, updates, axis=0), sizes, op.Shape(node.input(0)))
+    return reshape_vector(op, op.Scatter(x, positions, updates), sizes, op.Shape(node.input(0)))
 
 
 def _elements_along_axis(op: Builder, node: Node) -> tuple[str, str, str, list[Size] | None]:
@@ -332,7 +332,7 @@ def _elements_along_axis(op: Builder, node: Node) -> tuple[str, str, str, list[S
 def scatter_nd_lowered(op: Builder, node: Node) -> Result:
     """Write single elements of the data as one row."""
     x, positions, updates, sizes = _elements_of_slices(op, node)
-    return reshape_vector(op, op.Scatter(x, positions, updates, axis=0), sizes, op.Shape(node.input(0)))
+    return reshape_vector(op, op.Scatter(x, positions, updates), sizes, op.Shape(node.input(0)))
 
 
 @lower("Scatter", since=9)
@@ -342,7 +342,7 @@ def scatter_lowered(op: Builder, node: Node) -> Result:
     size = op.Size(x)
     numbers = integers_below(op, size)
     sources = last_written(op, numbers, numbers, size, positions)
-    y = op.Gather(op.Concat(x, updates, axis=0), sources, axis=0)
+    y = op.Gather(op.Concat(x, updates, axis=0), sources)
     return reshape_vector(op, y, sizes, op.Shape(node.input(0)))
 
 
@@ -358,7 +358,7 @@ def last_written(op: Builder, numbers: str, initial: str, first: str, positions:
     """
     body = LoopBody(op, "write")
     sources = body.input("int64", [None])
-    position = body.node("Gather", positions, body.node("Reshape", body.turn, op.const([1])), axis=0)
+    position = body.node("Gather", positions, body.node("Reshape", body.turn, op.const([1])))
     chosen_here = body.node("Cast", body.node("Equal", numbers, position), to=NUMBERS["int64"])
     change = body.node("Mul", chosen_here, body.node("Sub", body.node("Add", first, body.turn), sources))
     body.output(body.going, "bool", [])
@@ -429,18 +429,18 @@ def _combine_at_once(op: Builder, node: Node, x: str, positions: str, updates: s
     begins = op.Not(op.Equal(ordered, before))
     group = op.Sub(op.CumSum(op.Cast(begins, to=NUMBERS["int64"]), op.const(0)), op.const(1))
     starts = squeeze(op, op.NonZero(begins), [0])
-    turns = op.Sub(integers_below(op, count), op.Gather(starts, group, axis=0))
+    turns = op.Sub(integers_below(op, count), op.Gather(starts, group))
     minus_one = op.const([-1])
     last = op.ReduceMax(op.Concat(turns, minus_one, axis=0), keepdims=0)
-    updates = op.Gather(updates, order, axis=0)
+    updates = op.Gather(updates, order)
     body = LoopBody(op, "combine")
     data = body.input(element, [None])
     now = body.node("Reshape", body.node("NonZero", body.node("Equal", turns, body.turn)), minus_one)
-    targets, more = (body.node("Gather", vector, now, axis=0) for vector in (ordered, updates))
-    new = _combine(op, body, node, body.node("Gather", data, targets, axis=0), more, element)
+    targets, more = (body.node("Gather", vector, now) for vector in (ordered, updates))
+    new = _combine(op, body, node, body.node("Gather", data, targets), more, element)
     body.output(body.going, "bool", [])
     if op.offers("ScatterElements"):
-        data = body.node("ScatterElements", data, targets, new, axis=0)
+        data = body.node("ScatterElements", data, targets, new)
     else:
         data = body.node("ScatterND", data, body.node("Reshape", targets, op.const([-1, 1])), new)
     body.output(data, element, [None])
@@ -455,14 +455,14 @@ def _combine_one_by_one(op: Builder, node: Node, x: str, positions: str, updates
     body = LoopBody(op, "combine")
     data = body.input(element, [None])
     now = body.node("Reshape", body.turn, one)
-    targets, more = (body.node("Gather", vector, now, axis=0) for vector in (positions, updates))
-    new = _combine(op, body, node, body.node("Gather", data, targets, axis=0), more, element)
+    targets, more = (body.node("Gather", vector, now) for vector in (positions, updates))
+    new = _combine(op, body, node, body.node("Gather", data, targets), more, element)
     if scatters:
-        data = body.node("Scatter", data, targets, new, axis=0)
+        data = body.node("Scatter", data, targets, new)
     else:
         chosen_here = body.node("Cast", body.node("Equal", numbers, targets), to=NUMBERS["int64"])
         sources = body.node("Add", numbers, body.node("Mul", chosen_here, body.node("Sub", size, numbers)))
-        data = body.node("Gather", body.node("Concat", data, new, axis=0), sources, axis=0)
+        data = body.node("Gather", body.node("Concat", data, new, axis=0), sources)
     body.output(body.going, "bool", [])
     body.output(data, element, [None])
     return add_loop(op, op.Size(positions), [x], body)[0]
@@ -526,7 +526,7 @@ def one_hot_lowered(op: Builder, node: Node) -> Result:
     indices, depth = (op.Cast(name, to=NUMBERS["int64"]) for name in node.inputs[:2])
     classes = vector_along(op, integers_below(op, op.Reshape(depth, op.const([]))), axis, rank + 1)
     same = op.Equal(unsqueeze(op, indices, [axis]), classes)
-    return op.Gather(node.input(2), op.Cast(same, to=NUMBERS["int64"]), axis=0)
+    return op.Gather(node.input(2), op.Cast(same, to=NUMBERS["int64"]))
 
 
 @lower("Unique", since=11)
@@ -565,10 +565,10 @@ def unique_lowered(op: Builder, node: Node) -> Result:
     ahead = op.Mul(op.Cast(less, to=number), op.Reshape(op.Cast(is_first, to=number), row))
     inverse = op.Cast(sum_along(op, ahead, [1]), to=NUMBERS["int64"])
     matches = op.And(op.Equal(op.Reshape(inverse, row), op.Reshape(places, column)), op.Reshape(is_first, row))
-    first = op.Gather(op.NonZero(matches), op.const(1), axis=0)
+    first = op.Gather(op.NonZero(matches), op.const(1))
     results = [op.Gather(x, first, axis=axis), first, inverse]
     if node.output(3):
-        results.append(op.Gather(op.Cast(sum_along(op, same, [1]), to=NUMBERS["int64"]), first, axis=0))
+        results.append(op.Gather(op.Cast(sum_along(op, same, [1]), to=NUMBERS["int64"]), first))
     return results[: len(node.outputs)]
 
 

@@ -71,7 +71,7 @@ def shape_15_down(op: Builder, node: Node) -> Result:
             op.release(node.input(0))
             return op.const(selected)
         shape = op.copy(node, outputs=[op.fresh("shape")], drop=["start", "end"])
-        return op.Gather(shape, op.const(list(axes)), axis=0)
+        return op.Gather(shape, op.const(list(axes)))
     shape = op.copy(node, outputs=[op.fresh("shape")], drop=["start", "end"])
     return op.Slice(shape, op.const([start]), op.const([2**63 - 1 if end is None else end]), op.const([0]))
 
@@ -188,4 +188,4 @@ def reverse_sequence_lowered(op: Builder, node: Node) -> Result:
     order = op.Where(op.Less(steps, lengths), op.Sub(op.Sub(lengths, op.const(1)), steps), steps)
     sequences = vector_along(op, integers_below(op, sizes[batch]), batch, 2)
     first, second = (order, sequences) if time == 0 else (sequences, order)
-    return op.Gather(merge_first_axes(op, node, 0, 2), op.Add(op.Mul(first, size_name(op, sizes[1])), second), axis=0)
+    return op.Gather(merge_first_axes(op, node, 0, 2), op.Add(op.Mul(first, size_name(op, sizes[1])), second))

@@ -66,7 +66,7 @@ def gemm_9_down(op: Builder, node: Node) -> Result:
         c = cast(op, c, element, "double")
         y = op.Mul(y, op.const(alpha, "double"))
         c = op.Mul(c, op.const(beta, "double"))
-        return cast(op, op.Add(y, c), "double", element)
+        return op.Cast(op.Add(y, c), to=NUMBERS[element])
     y = _multiply_modulo(op, y, alpha)
     c = _multiply_modulo(op, cast(op, c, element, "int64"), beta)
     return cast(op, op.Add(y, c), "int64", element)
@@ -312,8 +312,8 @@ def _joined_size(op: Builder, operand: _Operand, axes: range) -> int | str:
         raise Refusal("C204", "a dimension that is joined to others has the size 0, which Reshape takes otherwise")
     if len(known_sizes) == len(axes):
         return math.prod(known_sizes)
-    sizes = op.Gather(op.Shape(operand.name), op.const(list(axes)), axis=0)
-    return sizes if len(axes) == 1 else op.ReduceProd(sizes, axes=[0], keepdims=1)
+    sizes = op.Gather(op.Shape(operand.name), op.const(list(axes)))
+    return sizes if len(axes) == 1 else op.ReduceProd(sizes, axes=[0])
 
 
 def _shape_of_parts(op: Builder, parts: Sequence[int | str]) -> str:

@@ -49,7 +49,7 @@ def _likelihood_loss(op: Builder, node: Node, scores: str, wide: str) -> str:
     loss = op.Neg(op.Squeeze(picked, axes=[1]))
     weights = ""
     if node.input(WEIGHT):
-        weights = op.Gather(cast(op, node.input(WEIGHT), node.need_element(WEIGHT), wide), target, axis=0)
+        weights = op.Gather(cast(op, node.input(WEIGHT), node.need_element(WEIGHT), wide), target)
         loss = op.Mul(loss, weights)
     loss = unless_ignored(loss)
     if reduction == "none":

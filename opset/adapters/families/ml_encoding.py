@@ -97,7 +97,7 @@ def label_encoder_4_down(op: Builder, node: Node) -> Result:
         y = op.const(default, value)
     if missing:
         y = op.Where(op.IsNaN(x, domain=""), op.const(missing[0], value), y, domain="")
-    return op.Gather(constants, y, axis=0, domain="") if constants else y
+    return op.Gather(constants, y, domain="") if constants else y
 
 
 def _read_table(node: Node) -> tuple[str, str, Pairs]:

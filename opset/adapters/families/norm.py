@@ -77,7 +77,7 @@ def batch_normalization_9_up(op: Builder, node: Node) -> Result:
         return op.copy(node, drop=["spatial"])
     flat = op.const([-1])
     parameters = [op.Reshape(name, flat) for name in node.inputs[1:]]
-    inputs = [op.Flatten(x, axis=1), *parameters]
+    inputs = [op.Flatten(x), *parameters]
     y = op.copy(node, inputs=inputs, outputs=[op.fresh("rows")], drop=["spatial"])
     return op.Reshape(y, op.Shape(x))
 
@@ -342,8 +342,8 @@ def _split_into_groups(op: Builder, node: Node, x: str, groups: int) -> str:
     sizes = _image_sizes(node)
     if sizes is not None:
         return str(op.Reshape(x, op.const([0, groups, prod(sizes) // groups])))
-    inner = op.ReduceProd(op.Shape(node.input(0), start=1), keepdims=1)
-    images = op.Shape(node.input(0), start=0, end=1)
+    inner = op.ReduceProd(op.Shape(node.input(0), start=1))
+    images = op.Shape(node.input(0), end=1)
     shape = op.Concat(images, op.const([groups]), op.Div(inner, op.const([groups])), axis=0)
     return reshape_exactly(op, x, shape, 3)
 

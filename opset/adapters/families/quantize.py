@@ -391,8 +391,7 @@ def _broadcast_parameter(op: Builder, node: Node, index: int) -> str:
     rank = node.need_rank(SCALE)
     if rank == 0:
         return _scalar(op, value) if node.shape(index) else value
-    shape = node.shape(SCALE)
-    if op.version < 10 and not (shape is not None and len(shape) == 1 and isinstance(shape[0], int) and shape[0] > 1):
+    if op.version < 10 and (rank > 1 or (known_size(node, SCALE, 0) or 0) <= 1):
         return _scalar(op, value)
     if _is_blocked(node):
         axis = positive_axis(node.attr("axis"), node.need_rank(X))

@@ -85,14 +85,14 @@ def _reduce_along_computed_axes(op: Builder, node: Node, count: int) -> Result:
         numbers = op.Mul(numbers, op.const([(2 * rank) ** step for step in reversed(range(count))]))
     row = op.ReduceSum(numbers, keepdims=0)
     kept = [_reduced_shape(shape, axes, node.attr("keepdims")) for axes in rows]
-    result = op.Gather(op.const([dim for dims in kept for dim in dims], dims=[len(rows), len(kept[0])]), row, axis=0)
+    result = op.Gather(op.const([dim for dims in kept for dim in dims], dims=[len(rows), len(kept[0])]), row)
     if 0 in shape:
         return op.ConstantOfShape(result, value=make_tensor("", NUMBERS[element], [1], [identity]))
     wide = "float" if count > 1 and element in ("float16", "bfloat16") else element
     x = cast(op, node.input(0), element, wide)
     for step, operator in enumerate(_single_axis_steps(node.op_type, count)):
         sizes = [size for axes in rows for size in _sizes_around(_reduced_shape(shape, axes[:step], True), axes[step])]
-        x = op.Reshape(x, op.Gather(op.const(sizes, dims=[len(rows), 3]), row, axis=0))
+        x = op.Reshape(x, op.Gather(op.const(sizes, dims=[len(rows), 3]), row))
         if operator == "ReduceSum" and op.version >= 13:
             x = op.ReduceSum(x, op.const([1]))
         else:
@@ -226,10 +226,8 @@ def _accumulate(op: Builder, node: Node, combine: str, first: float) -> str:
         shape = vector_of(op, sizes)
         numbers = op.const(list(range(rank)))
         before, after = negative_mask(op, op.Sub(numbers, axes)), negative_mask(op, op.Sub(axes, numbers))
-        outer, inner = (
-            op.ReduceProd(op.Add(op.Mul(shape, mask), op.Sub(one, mask)), keepdims=1) for mask in (before, after)
-        )
-        length = op.Gather(shape, axes, axis=0)
+        outer, inner = (op.ReduceProd(op.Add(op.Mul(shape, mask), op.Sub(one, mask))) for mask in (before, after))
+        length = op.Gather(shape, axes)
         inside = op.Concat(outer, inner, axis=0)
         along = 1
         x = reshape_exactly(op, node.input(0), op.Concat(outer, length, inner, axis=0), 3)
@@ -256,5 +254,5 @@ def _accumulation_loop(
     body.output(body.node("Identity", state if node.attr("exclusive") else new), element, [None] * (rank - 1))
     y = add_loop(op, length, [first], body)[1]
     if node.attr("reverse"):
-        y = op.Gather(y, op.Sub(op.Sub(length, op.const(1)), integers_below(op, length)), axis=0)
+        y = op.Gather(y, op.Sub(op.Sub(length, op.const(1)), integers_below(op, length)))
     return y if axis == 0 else op.Transpose(y, perm=[*range(1, axis + 1), 0, *range(axis + 1, rank)])

@@ -38,8 +38,8 @@ def non_max_suppression_lowered(op: Builder, node: Node) -> Result:
     best, taken = (op.Transpose(op.Squeeze(stack, axes=[3]), perm=[1, 2, 0]) for stack in (best, taken))
     taken = op.Cast(taken, to=NUMBERS["bool"])
     row = op.const([-1])
-    batch_and_class = op.Gather(op.NonZero(taken), op.const([0, 1]), axis=0)
-    boxes = op.Gather(op.Reshape(best, row), op.NonZero(op.Reshape(taken, row)), axis=0)
+    batch_and_class = op.Gather(op.NonZero(taken), op.const([0, 1]))
+    boxes = op.Gather(op.Reshape(best, row), op.NonZero(op.Reshape(taken, row)))
     return op.Transpose(op.Concat(batch_and_class, boxes, axis=0), perm=[1, 0])
 
 
@@ -66,11 +66,11 @@ def _suppression_body(op: Builder, node: Node) -> LoopBody:
     # 1 and 0 become plus and minus infinity: a box that is not left is below every score.
     bounds = body.node("Div", body.node("Sub", left, half), zero)
     open_scores = body.node("Min", scores, bounds)
-    greatest = body.node("ReduceMax", open_scores, axes=[2], keepdims=1)
+    greatest = body.node("ReduceMax", open_scores, axes=[2])
     equal = body.node("Cast", body.node("Not", body.node("Less", open_scores, greatest)), to=number)
-    best = body.node("ArgMax", body.node("Mul", left, equal), axis=2, keepdims=1)
+    best = body.node("ArgMax", body.node("Mul", left, equal), axis=2)
     position = body.node("Add", best, begins)
-    best_low, best_high, best_area = (body.node("Gather", rows, position, axis=0) for rows in flat)
+    best_low, best_high, best_area = (body.node("Gather", rows, position) for rows in flat)
     if zeros:
         best_low, best_high = (body.node("Add", corner, zeros) for corner in (best_low, best_high))
     sides = body.node("Sub", body.node("Min", high, best_high), body.node("Max", low, best_low))
@@ -83,7 +83,7 @@ def _suppression_body(op: Builder, node: Node) -> LoopBody:
     body.output(body.node("Cast", some, to=NUMBERS["bool"]), "bool", [])
     body.output(remaining, "float", [None] * 3)
     body.output(best, "int64", [None, None, 1])
-    body.output(body.node("ReduceMax", left, axes=[2], keepdims=1), "float", [None, None, 1])
+    body.output(body.node("ReduceMax", left, axes=[2]), "float", [None, None, 1])
     return body
 
 
@@ -148,7 +148,7 @@ def _sample_regions(op: Builder, node: Node) -> Result:
         start = op.Add(first, op.Mul(row, size_name(op, image[1])))
         for column, column_weight in ((columns.low, columns.low_weight), (columns.high, columns.high_weight)):
             weight = op.Unsqueeze(op.Mul(row_weight, column_weight), axes=[3])
-            part = op.Mul(op.Gather(x, op.Add(start, column), axis=0), weight)
+            part = op.Mul(op.Gather(x, op.Add(start, column)), weight)
             total = (op.Add if mean else op.Max)(total, part) if total else part
     total = op.Reshape(total, vector_of(op, [0, cells[0], count, cells[1], count, channels]))
     y = (op.ReduceSum if mean else op.ReduceMax)(total, axes=[2, 4], keepdims=0)

@@ -80,7 +80,7 @@ def unsqueeze_13_down(op: Builder, node: Node) -> Result:
         return None
     stays, earlier = _masks_of_other_axes(op, node, rank + count)
     one = op.const([1])
-    sizes = op.Gather(op.Concat(_shape_of_input(op, node), one, axis=0), earlier, axis=0)
+    sizes = op.Gather(op.Concat(_shape_of_input(op, node), one, axis=0), earlier)
     return _reshape_to(op, node, op.Add(op.Mul(stays, sizes), op.Sub(one, stays)), rank + count)
 
 
@@ -140,7 +140,7 @@ def _reshape_at_run_time(op: Builder, node: Node) -> Result:
     zero = op.Cast(op.Equal(shape, zeros), to=NUMBERS["int64"])
     first = op.Mul(zero, op.Cast(op.Equal(op.CumSum(zero, op.const(0)), one), to=NUMBERS["int64"]))
     # The shape of a scalar is empty and has no maximum; with an appended 0 it has one.
-    empty = op.Cast(op.ReduceMax(op.Concat(zero, zeros, axis=0), axes=[0], keepdims=1), to=NUMBERS["bool"])
+    empty = op.Cast(op.ReduceMax(op.Concat(zero, zeros, axis=0), axes=[0]), to=NUMBERS["bool"])
     over_zero = op.Where(empty, op.Sub(one, op.Add(first, first)), shape)
     outputs = [op.fresh("reshaped")]
     y = op.copy(node, inputs=[node.input(0), over_zero], outputs=outputs, drop=["allowzero"])
@@ -180,5 +180,5 @@ def _flatten_at_run_time(op: Builder, x: str, axis: int) -> str:
     one = op.const([1])
     halves = [op.Slice(sizes, starts=[0], ends=[axis]), op.Slice(sizes, starts=[axis], ends=[2**31 - 1])]
     # No engine has to agree on the product of no sizes.
-    counts = [op.ReduceProd(op.Concat(one, half, axis=0), axes=[0], keepdims=1) for half in halves]
+    counts = [op.ReduceProd(op.Concat(one, half, axis=0), axes=[0]) for half in halves]
     return reshape_exactly(op, x, op.Concat(*counts, axis=0), 2)

@@ -363,7 +363,7 @@ def _target_size(op: Builder, node: Node, number: int, position: int, count: int
     if isinstance(inferred_size, int):
         return inferred_size
     wide = op.Cast(as_vector(op, node, node.input(SIZES)), to=NUMBERS["int64"])
-    return str(op.Gather(wide, op.const(position), axis=0))
+    return str(op.Gather(wide, op.const(position)))
 
 
 def _size_and_scale(
@@ -384,7 +384,7 @@ def _size_and_scale(
             return _output_size(size, Fraction(scale)), scale
         if scale == 1:
             return size, scale
-    factor = "" if scales is not None else op.Gather(as_vector(op, node, node.input(index)), op.const(position), axis=0)
+    factor = "" if scales is not None else op.Gather(as_vector(op, node, node.input(index)), op.const(position))
     length = op.Mul(op.Cast(size_name(op, size), to=NUMBERS["float"]), factor or op.const(scale, "float"))
     return op.Cast(op.Floor(length), to=NUMBERS["int64"]), factor or scale
 
@@ -657,7 +657,7 @@ def _reorder(op: Builder, node: Node, name: str, element: str, rest: list[Any], 
             return op.const(picked, element)
     stated = all(isinstance(value, (int, float)) for value in rest)
     others = op.const(rest, element) if stated else op.Shape(node.input(X))
-    return op.Gather(op.Concat(as_vector(op, node, name), others, axis=0), op.const(order), axis=0)
+    return op.Gather(op.Concat(as_vector(op, node, name), others, axis=0), op.const(order))
 
 
 @down("Resize", since=19)

@@ -90,7 +90,7 @@ def _sample(op: Builder, node: Node) -> Result:
         if axis.weight:
             factor = op.Reshape(axis.weight, dims)
             weight = op.Mul(weight, factor) if weight else factor
-    values = op.Gather(rows, index, axis=0)
+    values = op.Gather(rows, index)
     if inside:
         nothing = fill_value(op, wide if taps > 1 else element)
         values = op.Where(unsqueeze(op, inside, [rank + 2]), values, nothing)
@@ -212,7 +212,7 @@ def affine_grid_lowered(op: Builder, node: Node) -> Result:
         size: Size = (
             int(constant.values[number])
             if constant is not None
-            else op.Gather(op.Cast(node.input(1), to=NUMBERS["int64"]), op.const(number), axis=0)
+            else op.Gather(op.Cast(node.input(1), to=NUMBERS["int64"]), op.const(number))
         )
         dims = [-1 if at == number - 2 else 1 for at in range(rank)] + [1]
         at = op.Reshape(_even_coordinates(op, size, node.attr("align_corners"), wide), op.const(dims))

@@ -23,8 +23,8 @@ NO_SEQUENCES = "before version 11 there are no sequences"
 def optional_has_element_18_down(op: Builder, node: Node) -> Result:
     """Replace by a constant if the input is not optional: whether there is an element is known at conversion."""
     if not node.input(0):
-        return op.const(False, "bool")
-    return None if _is_optional(node) else op.const(True, "bool")
+        return op.const(False)
+    return None if _is_optional(node) else op.const(True)
 
 
 @down("OptionalGetElement", since=18)
@@ -247,7 +247,7 @@ def _size_along(op: Builder, node: Node, x: str, axis: int) -> Size:
     """Return the size of a value along an axis."""
     shape = node.values.shape(x)
     size = shape[axis] if shape is not None else None
-    return size if isinstance(size, int) else op.Gather(op.Shape(x), op.const(axis), axis=0)
+    return size if isinstance(size, int) else op.Gather(op.Shape(x), op.const(axis))
 
 
 def _need_shape(node: Node, x: str) -> Shape:

@@ -48,7 +48,7 @@ def dft_20_down(op: Builder, node: Node) -> Result:
     def read_row(table: list[list[int]]) -> str:
         width = len(table[0])
         numbers = [size for sizes_of_row in 2 * [*table, [1] * width] for size in sizes_of_row]
-        return op.Reshape(op.Gather(op.const(numbers, "int64", [2 * rank, width]), row, axis=0), op.const([-1]))
+        return op.Reshape(op.Gather(op.const(numbers, "int64", [2 * rank, width]), row), op.const([-1]))
 
     around, back = read_row(rows), read_row(backs)
     x = op.Cast(node.input(0), to=NUMBERS["double"])
@@ -56,7 +56,7 @@ def dft_20_down(op: Builder, node: Node) -> Result:
         op.Transpose(op.Reshape(op.Gather(x, op.const(part), axis=rank - 1), around), perm=[0, 2, 1])
         for part in range(count)
     ]
-    spectrum = _transform(op, node, signal, 2, op.Gather(around, op.const(1), axis=0))
+    spectrum = _transform(op, node, signal, 2, op.Gather(around, op.const(1)))
     return _join_parts(op, [op.Reshape(op.Transpose(part, perm=[0, 2, 1]), back) for part in spectrum], node)
 
 
@@ -131,7 +131,7 @@ def _spectrum(
     bins = half if onesided and not inverse else length
     angle_steps = op.Mul(op.Reshape(integers_below(op, rows), op.const([-1, 1])), integers_below(op, bins))
     angle_steps = op.Mod(angle_steps, size_name(op, length))
-    cosines, sines = (op.Gather(table, angle_steps, axis=0) for table in _cosines_and_sines(op, length))
+    cosines, sines = (op.Gather(table, angle_steps) for table in _cosines_and_sines(op, length))
     if onesided and not inverse:
         signal = signal[:1]
     if inverse and onesided:

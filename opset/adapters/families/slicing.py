@@ -146,7 +146,7 @@ def pad_18_down(op: Builder, node: Node) -> Result:
     order = [indices.get(axis, zero) for axis in range(rank)]
     order += [indices[axis] + len(axes) if axis in indices else zero for axis in range(rank)]
     if node.constant(1) is None:
-        pads = op.Gather(op.Concat(node.input(1), op.const([0]), axis=0), op.const(order), axis=0)
+        pads = op.Gather(op.Concat(node.input(1), op.const([0]), axis=0), op.const(order))
     else:
         pads_of_axes = constant_ints(node, 1)
         if len(pads_of_axes) != zero:
@@ -159,9 +159,7 @@ def _pads_of_all_axes(op: Builder, node: Node, rank: int) -> str:
     """Return the pads of all axes, if the axes of the stated pads are computed at run time."""
     numbers = numbers_of_axes(op, node, 3, rank)
     halves = op.Reshape(node.input(1), op.const([2, -1]))
-    return op.Concat(
-        *[spread_over_axes(op, op.Gather(halves, op.const(half), axis=0), numbers) for half in (0, 1)], axis=0
-    )
+    return op.Concat(*[spread_over_axes(op, op.Gather(halves, op.const(half)), numbers) for half in (0, 1)], axis=0)
 
 
 @down("Pad", since=19)
@@ -178,7 +176,7 @@ def pad_19_down(op: Builder, node: Node) -> Result:
     rank = len(shape)
     if node.constant(1) is None or (node.input(3) and node.constant(3) is None):
         computed = _pads_of_all_axes(op, node, rank) if node.input(3) else node.input(1)
-        return _pad_by_gathering(op, node, [op.Gather(computed, op.const(index), axis=0) for index in range(2 * rank)])
+        return _pad_by_gathering(op, node, [op.Gather(computed, op.const(index)) for index in range(2 * rank)])
     axes = distinct_axes(constant_ints(node, 3), rank) if node.input(3) else list(range(rank))
     pads = constant_ints(node, 1)
     if len(pads) != 2 * len(axes):
@@ -275,9 +273,7 @@ def _slice_at_run_time(op: Builder, node: Node) -> Result:
         whole[1] = op.Add(whole[1], op.Mul(other, vector_of(op, sizes)))
         if len(whole) > 2:
             whole[2] = op.Add(whole[2], other)
-        parts: list[list[Size]] = [
-            [op.Gather(vector, op.const(axis), axis=0) for axis in range(rank)] for vector in whole
-        ]
+        parts: list[list[Size]] = [[op.Gather(vector, op.const(axis)) for axis in range(rank)] for vector in whole]
         axes = list(range(rank))
     else:
         if count > rank:
@@ -405,7 +401,7 @@ def split_13_down(op: Builder, node: Node) -> Result:
     end = op.const([0])
     for index in range(len(node.outputs)):
         start = end
-        end = op.Add(end, op.Gather(sizes, op.const([index]), axis=0))
+        end = op.Add(end, op.Gather(sizes, op.const([index])))
         parts.append(op.Slice(node.input(0), start, end, axis))
     return parts
 
@@ -443,7 +439,7 @@ def split_18_down(op: Builder, node: Node) -> Result:
     # Sizes that do not fit, as in a branch that never runs, may fail only when the node runs, as before.
     if op.final < 13:
         return _split_at_run_time(op, x, axis, number)
-    whole = op.Gather(op.Shape(x), op.const([axis]), axis=0)
+    whole = op.Gather(op.Shape(x), op.const([axis]))
     part = op.Div(op.Add(whole, op.const([number - 1])), op.const([number]))
     last_part = op.Sub(whole, op.Mul(part, op.const([number - 1])))
     return op.copy(node, inputs=[x, op.Concat(*[part] * (number - 1), last_part, axis=0)], drop=["num_outputs"])
@@ -451,7 +447,7 @@ def split_18_down(op: Builder, node: Node) -> Result:
 
 def _split_at_run_time(op: Builder, x: str, axis: int, number: int) -> list[str]:
     """Return parts of a computed size, the last one smaller; the rank need not be known."""
-    whole = op.Gather(op.Shape(x), op.const(axis), axis=0)
+    whole = op.Gather(op.Shape(x), op.const(axis))
     part = op.Div(op.Add(whole, op.const(number - 1)), op.const(number))
     ends = [op.const(0), part, *(op.Mul(part, op.const(at)) for at in range(2, number)), whole]
     if op.final >= 10:

@@ -184,7 +184,7 @@ def _model_of_function(function: Any, opsets: Mapping[str, int] | None, function
     node.input[:] = function.input
     node.output[:] = function.output
     imports = {each.domain: each.version for each in function.opset_import}
-    return _model_of_node(node, {function.domain: 1, **imports}, [*functions, function])
+    return _model_of_node(node, imports, [*functions, function])
 
 
 _MODELS = {"GraphProto": _model_of_graph, "NodeProto": _model_of_node, "FunctionProto": _model_of_function}

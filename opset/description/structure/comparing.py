@@ -64,7 +64,7 @@ class StructureComparison:
     notes: Sequence[str]
 
 
-def compare_structure(old: Model, new: Model, *, weights: bool = True) -> StructureComparison:
+def compare_structure(old: Model, new: Model, *, weights: bool) -> StructureComparison:
     """Return what changed in the structure between two models.
 
     Args:

@@ -32,7 +32,7 @@ class Follower(Protocol):
         """Return an input's parameter name and value name, as messages show them: "shape 's'"."""
 
     def has_equal_slices(self, name: str, axis: int) -> bool:
-        """Whether all slices of the value `name` along `axis` are certainly equal."""
+        """Whether all slices of the value `name` along `axis`, counted from the end, are certainly equal."""
 
     def is_empty_sequence(self, name: str) -> bool:
         """Whether the value `name` is certainly a sequence without elements."""
@@ -214,9 +214,10 @@ class AxisStep:
         Its size along `axis` must certainly equal the old size of the resized axis, and its slices along `axis` must
         certainly equal one another. Raises Blocked if the rank of the input is unknown.
         """
-        if not self.is_old_size(self.shape(index)[axis]):
+        shape = self.shape(index)
+        if not self.is_old_size(shape[axis]):
             return False
-        return self.before == 1 or self._tracking.has_equal_slices(self.call.names[index], axis)
+        return self.before == 1 or self._tracking.has_equal_slices(self.call.names[index], axis - len(shape))
 
     def repeat(self, index: int, axis: int) -> None:
         """Change the node: its input at `index`, which lacks the resized axis, gets the new size along `axis`.
@@ -251,7 +252,7 @@ class AxisStep:
         A new Slice computes it. Raises Blocked if the slices of the input along `axis` are not certainly equal.
         """
         name = self.call.names[index]
-        if not self._tracking.has_equal_slices(name, axis):
+        if not self._tracking.has_equal_slices(name, axis - len(self.shape(index))):
             raise Blocked(
                 f"{self._name(index)} has {self.before} slices along axis {axis} that are not certainly equal",
                 "give the model one slice that is broadcast, or export it at the size that you need",

@@ -164,7 +164,7 @@ class Tracking:
         return f"{call.parameter(index)} {quote(call.names[index])}"
 
     def has_equal_slices(self, name: str, axis: int) -> bool:
-        """Whether the slices of the value `name` of the model along `axis` are certainly equal.
+        """Whether the slices of the value `name` of the model along `axis`, counted from the end, are certainly equal.
 
         The bytes of constants are compared. Other values are traced back through at most MAX_STEPS_BACK nodes:
         ConstantOfShape, Expand, Gemm and elementwise operators with one input. False if the value is computed in
@@ -176,7 +176,8 @@ class Tracking:
             if self._parent is not None and name not in self.scope.types:
                 return self._parent.has_equal_slices(name, axis)
             if name in self.scope.tensors:
-                return _slices_are_equal(self._engine.model, self.scope.tensors[name], axis)
+                tensor = self.scope.tensors[name]
+                return _slices_are_equal(self._engine.model, tensor, axis + len(tensor.dims))
             index = producers.get(name, -1)
             if index < 0:
                 return False
@@ -184,18 +185,19 @@ class Tracking:
             if (operator, domain) == ("ConstantOfShape", ""):
                 return True
             source = body.reads[index][0] if body.reads[index] else ""
-            type_, made = self.scope.type_of(source) if source else None, self.scope.type_of(name)
-            if type_ is None or type_.shape is None or made is None or made.shape is None:
+            type_ = self.scope.type_of(source)
+            if type_ is None or type_.shape is None:
                 return False
+            if axis + len(type_.shape) < 0:  # of the nodes that are valid, an Expand alone adds an axis
+                return (operator, domain) == ("Expand", "")
             if (operator, domain) == ("Expand", ""):
-                axis -= len(made.shape) - len(type_.shape)
-                if axis < 0 or type_.shape[axis] == 1:
+                if type_.shape[axis] == 1:
                     return True
             elif (operator, domain) == ("Gemm", ""):
                 # Rows of the product are equal if those of the left matrix are, and one row is added to all.
                 added = self.scope.type_of(body.reads[index][2]) if len(body.reads[index]) > 2 else None
-                rows = added.shape[-2:-1] if added is not None and added.shape is not None else None
-                if axis or any(each.name == "transA" and each.i for each in body.attributes[index]):
+                rows = added.shape[:-1] if added is not None and added.shape is not None else None
+                if axis != -2 or any(each.name == "transA" and each.i for each in body.attributes[index]):
                     return False
                 if len(body.reads[index]) > 2 and rows not in ((), (1,)):
                     return False

@@ -50,7 +50,7 @@ def common_size(left: Size | None, right: Size | None, label: str = "", what: st
     return right if isinstance(right, int) else left
 
 
-def normalize_axis(axis: int, rank: int, label: str = "") -> int:
+def normalize_axis(axis: int, rank: int, label: str) -> int:
     """Return `axis` counted from 0; a negative axis counts from the end: -1 is rank - 1.
 
     Raises Violation with the constraint `label`, such as "C1", if the axis is out of range.

@@ -93,7 +93,7 @@ def _with_variables(dims: Mapping[str, int], known: Iterable[str]) -> dict[str, 
     for name in sorted(dims.keys() & set(known)):
         size, number = parse_size(name), dims[name]
         solved = _solve(size, number) if isinstance(size, Dim) else None
-        if solved is None or solved[0] == name:
+        if solved is None:
             continue
         variable, value = solved
         if value is None or values.setdefault(variable, value) != value:
@@ -151,7 +151,7 @@ def stated_dim_names(model: Model) -> set[str]:
     }
 
 
-def check_dim_names(names: Iterable[str], known: Iterable[str], stated: Iterable[str] = ()) -> None:
+def check_dim_names(names: Iterable[str], known: Iterable[str], stated: Iterable[str]) -> None:
     """Raise UsageError U103 if one of `names` is not in `known`, with a finding for each.
 
     The help of a finding lists the names in `known` and `stated`; names with a similar beginning come first. `stated`

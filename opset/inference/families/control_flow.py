@@ -268,7 +268,7 @@ def _infer_iterations(
     data: Sequence[Constant | None],
     after: Sequence[Type | None],
     *,
-    once: bool = False,
+    once: bool,
     first: Callable[[Type | None], Constant | None] | None = None,
 ) -> Generator[GraphRequest, Outputs, tuple[list[Type | None], Outputs]]:
     """Infer the body of a loop repeatedly, until the types and elements of the loop-carried values no longer change.

@@ -267,7 +267,7 @@ def load(source: ModelLike, *, allow_external_roots: Iterable[str | os.PathLike[
     raise UsageError(Finding("U103", f"a model is needed, not {type(source).__name__}", help=help))
 
 
-def load_file(path: str, allow_external_roots: Iterable[str | os.PathLike[str]] = (), *, pipes: bool = True) -> Model:
+def load_file(path: str, allow_external_roots: Iterable[str | os.PathLike[str]], *, pipes: bool = True) -> Model:
     """Return the model of a path.
 
     Args:

@@ -29,7 +29,7 @@ SPOOLED: Final = 64 << 20
 """A stream of more than this many bytes goes to a temporary file."""
 
 
-def open_model_file(path: str, *, pipes: bool = True, text: bool = False) -> tuple[Source, str]:
+def open_model_file(path: str, *, pipes: bool, text: bool) -> tuple[Source, str]:
     """Open a model's file, or read a named pipe to its end.
 
     Args:

@@ -143,7 +143,7 @@ def later_releases(runtime: Runtime) -> list[Runtime]:
     return [runtime_at(runtime.table, row, tables) for row in rows]
 
 
-def tables_with(files: Sequence[Path] = ()) -> Mapping[str, RuntimeTable]:
+def tables_with(files: Sequence[Path]) -> Mapping[str, RuntimeTable]:
     """Return the runtimes of this package and of `files`, by name. Raises SchemaError if files have faults."""
     if not files:
         return standard_tables()

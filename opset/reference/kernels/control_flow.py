@@ -137,13 +137,13 @@ def scan_9(
     states = _count_states(inputs, num_scan_inputs, body, context)
     stacked = len(body.outputs) - states
     axes = _fill_numbers(scan_input_axes, num_scan_inputs, "C2")
-    if context.version < 11 and any(axis < 0 for axis in (*axes, *(scan_output_axes or ()))):
+    to_axes = _fill_numbers(scan_output_axes, stacked, "C2")
+    if context.version < 11 and any(axis < 0 for axis in (*axes, *to_axes)):
         raise Violation("C2", "an axis is negative")
     scanned = [
         np.moveaxis(x, normalize_axis(axis, x.ndim, "C2"), 0) for x, axis in zip(inputs[states:], axes, strict=True)
     ]
     backwards = _fill_numbers(scan_input_directions, num_scan_inputs, "C3")
-    to_axes = _fill_numbers(scan_output_axes, stacked, "C2")
     to_front = _fill_numbers(scan_output_directions, stacked, "C3")
     values, stacks = yield from _scan(body, list(inputs[:states]), scanned, backwards, len(scanned[0]), context)
     results = []

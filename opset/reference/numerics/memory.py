@@ -36,7 +36,7 @@ def nbytes(value: Any, of_base: bool = True) -> int:
         base = value.base
         owner = base if of_base and isinstance(base, np.ndarray) else value
         size = max(value.nbytes, owner.nbytes)
-        return size + sum(map(sys.getsizeof, owner.reshape(-1))) if value.dtype.hasobject else size
+        return size + sum(map(sys.getsizeof, owner.ravel())) if value.dtype.hasobject else size
     if isinstance(value, list):
         return value.nbytes if isinstance(value, TensorSequence) else sum(map(nbytes, value)) + ENTRY * len(value)
     if isinstance(value, dict):

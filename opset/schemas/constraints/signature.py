@@ -82,7 +82,7 @@ def arity_misfits(schema: OpSchema, given: Sequence[str | None], outputs: bool =
 
 def type_misfits(
     schema: OpSchema,
-    inputs: Sequence[str | None] = (),
+    inputs: Sequence[str | None],
     outputs: Sequence[str | None] = (),
     bare_optionals: bool = False,
 ) -> Iterator[Misfit]:

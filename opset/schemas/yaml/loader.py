@@ -335,7 +335,7 @@ def load_sets(path: Path | str, base: TypeSets | None = None, data: bytes | None
 
 
 def read_sets(
-    path: Path | str, base: TypeSets | None = None, data: bytes | None = None
+    path: Path | str, base: TypeSets | None, data: bytes | None = None
 ) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
     """Return the named type sets in `base` and the faultless ones in a file, and the findings about the file.
 

@@ -13,6 +13,9 @@ N = "s = Shape(x)  n = Gather(s, zero)"
 HEAD = '<ir_version: 9, opset_import: ["": 17, "own": 1]>'
 LISTS = {"zero": [0], "two": [2], "four": [4], "rows": [12, 2], "ones": [1, 1]}
 
+ROWS = """float[1,3] o = {1, 1, 1}, float[4,3] a = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, int64[2] s = {4, 3},
+    float[3,3] w = {1, 1, 1, 1, 1, 1, 1, 1, 1}, float h = {1}"""
+
 # Why the change stops at the last node, and the graph; the axis is the first one of x if nothing else is said.
 BLOCKED = [
     ("its shape follows the axis",
@@ -98,6 +101,15 @@ BLOCKED = [
      """(float[4,3,4] x, float[12,2,2] w) => (float[12,2,2] y) <int64[3] t = {12, 2, 2}> {
         r = Reshape(x, t)  y = MatMul(r, w) }"""),
     ("M matrices of the other input", "(float[4,2,3] x, float[M,3,2] w) => (float[4,2,2] y) { y = MatMul(x, w) }"),
+    *(("not certainly equal", f"(float[4,3] x) => (float[4,3] y) <float[4,3] c, {ROWS}> {{ {nodes}  y = Add(x, c) }}")
+      for nodes in (
+        "c = own.ConstantOfShape(o)", "c = own.Expand(o)", "c = own.Gemm(o)", "c = own.Neg(o)", "c = own.Op()",
+        "c = RandomUniform <shape = [4, 3]> ()", "r = own.Op()  c = Expand(r, s)",
+        "r = own.Op()  q = Cast <to = 1> (r)  c = Expand(q, s)", "r = own.Op()  c = Gemm(a, w, r)",
+        "r = own.Op()  q = Cast <to = 1> (r)  c = Gemm(a, w, q)",
+        "c = Gemm(h, w)")),
+    ("not certainly equal", f"""(float[4,3] x) => (float[3,4] y) <{ROWS}> {{
+        t = Transpose(x)  c = Gemm <transB = 1> (w, a)  y = Add(t, c) }}"""),
     ("M elements of another input", "(float[4,3] x, float[M,3] w) => (float[4,3] y) { y = Add(x, w) }"),
     ("C has another size",
      "(float[4,3] x, float[3,2] w, float[M,2] c) => (float[4,2] y) { y = Gemm(x, w, c) }"),
@@ -201,6 +213,8 @@ BLOCKED = [
     ("a state of it holds the number", """(float[4,3] x) => (int64[2] y) <int64 m = {3}, bool on = {1}> { s = Shape(x)
         y = Loop (m, on, s) <body = b (int64 i, bool go, int64[2] h) => (bool c, int64[2] o) {
             c = Identity(go)  o = Neg(h) }> }"""),
+    ("the size of 'h' along the axis is not known", """(float[4,3] x) => (float[4,3] y) <int64 m = {3}, bool on = {1}> {
+        y = Loop (m, on, x) <body = b (int64 i, bool go, h) => (bool c, o) { c = Identity(go)  o = own.Op(h) }> }"""),
     ("an output of its graph holds the number", """(float[4,3] x, bool c) => (int64[2] y) {
         y = If (c) <then_branch = t () => (int64[2] a) { a = Shape(x) },
                     else_branch = e () => (int64[2] b) { b = Constant <value_ints = [4, 3]> () }> }"""),

@@ -263,6 +263,9 @@ CARRIED = {
     "parts_of_one_row": (
         """(float[2,B,3] x) => (float[1,B,3] y) <int64 one = {1}> {
         p = SplitToSequence <axis = 0, keepdims = 0> (x, one)  y = SequenceAt(p, one) }""", 1, 1),
+    "vector_added_to_columns": (
+        """(float[3,B] x) => (float[2,B] y) <float[2,3] w = {1,2,3,4,5,6}> {
+        c = ReduceMax <axes = [0], keepdims = 0> (x)  y = Gemm(w, x, c) }""", 1, 1),
     "vectors": (
         """(float[B,3] x) => (float[B,6] y) {
         n = Neg(x)  y = ai.onnx.ml.FeatureVectorizer <inputdimensions = [3, 3]> (x, n) }""", 0, 0),
@@ -461,6 +464,7 @@ def test_a_node_that_does_not_take_slices_apart_is_named(name, before):
     with pytest.raises(InferenceError) as caught:
         opset.change_sizes(model_of(graph, before), {f"x.{axis}": "N"})
     assert caught.value.code == "I501" and f"({operator})" in caught.value.place and why in caught.value.why
+    assert caught.value.help == "export the model at the size that you need, or change the model before this node"
 
 
 # Opset, shape of x, a node, and the axes along which it combines elements; it takes slices along each other axis.
@@ -495,12 +499,21 @@ COMBINING = [
     (17, (3, 5), "ai.onnx.ml.Binarizer(x)", ()),
     (17, (3, 4, 5), "QuantizeLinear <axis = -1> (x, five)", (2,)),
     (17, (3, 5, 4), "QuantizeLinear(x, five)", (1,)),
+    (17, (3, 5), "Clip(x, half, one)", ()),
+    (17, (3, 5), "Dropout(x, half)", ()),
+    (17, (3, 5), "Dropout(x, half, off)", ()),
+    (17, (3, 4, 5), "ArgMax <axis = 1, keepdims = 0> (x)", (1,)),
+    (17, (3, 4, 5, 2), "ReduceMax <axes = [0, -2], keepdims = 0> (x)", (0, 2)),
+    (17, (4, 3), "Gemm(x, square, x)", (1,)),
+    (17, (4, 3), "Gemm <transA = 1, transB = 1> (square, x, one)", (1,)),
+    (17, (3, 4, 5), "Transpose <perm = [1, 2, 0]> (x)", ()),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("version", "shape", "node", "combined"), COMBINING)
 def test_slices_lie_along_each_axis_that_is_not_combined(version, shape, node, combined):
-    constants = "int64 minus = {-2}, int64[1] two = {2}, float[5] five = {1, 2, 3, 4, 5}"
+    constants = "int64 minus = {-2}, int64[1] two = {2}, float[5] five = {1, 2, 3, 4, 5}, float half = {0.5}"
+    constants += ", float one = {1}, bool off = {0}, float[3,3] square = {1, 2, 3, 4, 5, 6, 7, 8, 9}"
     if node.startswith(("LayerNormalization <axis = -2>", "RMS")):
         constants = f"float[4,5] five = {{{', '.join(map(str, range(1, 21)))}}}"
     outputs = "y, z" if node.startswith(("TopK", "Split")) else "y"
@@ -551,25 +564,30 @@ def test_slices_of_a_constant_that_differ_are_named():
         ("c = Expand(other, shape)", None),
         ("c = Gemm(same, w)", [7, 8, 9]),
         ("c = Gemm <transA = 1> (square, same)", None),
+        ("c = Gemm <transA = 0> (same, w)", [7, 8, 9]),
+        ("c = Gemm <transB = 1> (same, w)", [50, 0, 0]),
         ("c = Gemm(other, w)", None),
         ("c = Gemm(same, w, one)", [11, 13, 15]),
         ("d = Unsqueeze(one, zero)  c = Gemm(same, w, d)", [11, 13, 15]),
         ("c = Gemm(same, w, other)", None),
         ("d = Neg(same)  c = Gemm(d, w)", [-7, -8, -9]),
+        ("d = Neg(same)  c = Neg(given)", None),
+        ("n0 = Neg(other)  " + "  ".join(f"n{at + 1} = Neg(n{at})" for at in range(70)) + "  c = Neg(n70)", None),
     ],
 )
 def test_slices_of_what_is_computed_of_constants_are_equal_or_not(nodes, row):
     held = """<float[2,3] same = {1, 2, 3, 1, 2, 3}, float[2,3] other = {1, 2, 3, 4, 5, 6}, float[3] one = {4, 5, 6},
         float[3,3] w = {7, 8, 9, 0, 0, 0, 0, 0, 0}, float[2,2] square = {1, 2, 1, 2}, int64[2] shape = {2, 3},
         int64[1] zero = {0}>"""
-    text = f"g (float[2,3] x) => (float[2,3] y) {held} {{ {nodes}  y = Add(x, c) }}"
+    text = f"g (float[2,3] x, float[2,3] given) => (float[2,3] y) {held} {{ {nodes}  y = Add(x, c) }}"
     if row is None:
         with pytest.raises(InferenceError, match="not certainly equal"):
             opset.change_sizes(opset.parse_model(f"{HEAD}\n{text}"), {"x.0": "N"})
         return
     same = opset.change_sizes(opset.parse_model(f"{HEAD}\n{text}"), {"x.0": "N"})
     values = np.arange(9, dtype=np.float32).reshape(3, 3)
-    np.testing.assert_array_equal(opset.ReferenceEvaluator(same).run(None, {"x": values})[0], values + row)
+    (found,) = opset.ReferenceEvaluator(same).run(None, {"x": values, "given": values[:2]})
+    np.testing.assert_array_equal(found, values + row)
 
 
 def test_the_first_slice_is_not_taken_for_all_of_them():
@@ -631,6 +649,8 @@ def test_an_attribute_follows_a_number():
     for source, shape, rows in ((text, [0, 12], 3), (stacked, [-1, 6], 6)):
         resized = opset.change_sizes(opset.parse_model(source), {"x.0": 3})
         assert [*resized.graph.node[0].attribute[0].ints] == shape
+        why = "node number 0 (Reshape): attribute shape follows: the axis is axis 0 of the result"
+        assert opset.infer(opset.parse_model(source), dims={"x.0": 3}).notes == [why]
         assert resized.graph.output[0].type.tensor_type.shape.dim[0].dim_value == rows
 
 

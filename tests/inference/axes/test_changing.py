@@ -93,6 +93,7 @@ def test_a_variable_becomes_a_number_and_two_axes_change_one_after_the_other():
     text = f"{HEAD} g (float[batch,4,5] x) => (float[batch,4,5] y) {{ y = Relu(x) }}"
     resized = opset.change_sizes(opset.parse_model(text), {"batch": 3, "x.1": "M", "x.2": 6})
     assert sizes(resized.graph.input[0]) == [3, "M", 6] and sizes(resized.graph.output[0]) == [3, "M", 6]
+    assert sizes(opset.change_sizes(opset.parse_model(text), {"batch": 0}).graph.output[0]) == [0, 4, 5]
 
 
 def test_equal_numbers_of_one_input_are_different_axes():
@@ -169,6 +170,8 @@ def test_a_size_that_an_output_has_may_be_named():
     assert opset.change_sizes(model, {"x.0": 1, "y.0": 1}) == model
     assert sizes(opset.change_sizes(model, {"x.0": 4, "y.1": 6}).graph.output[0]) == [4, 6]
     assert sizes(opset.change_sizes(model, {"x.0": "N", "N": 4, "y.0": 4}).graph.output[0]) == [4, 6]
+    model.graph.input[1].type.tensor_type.shape.dim[1].dim_param = "y.0"  # a size that has the name of another one
+    assert sizes(opset.change_sizes(model, {"x.0": "N", "y.0": "N"}).graph.output[0]) == ["N", 6]
 
 
 def test_an_axis_of_an_output_that_holds_the_slices_beside_others_may_be_named():
@@ -266,14 +269,17 @@ def test_unused_constants_of_the_old_size_are_gone():
     ]
 
 
-@pytest.mark.parametrize("steps", [1, 20, 150, 400])
-def test_limits_that_do_not_suffice_are_told_and_not_taken_for_a_node_in_the_way(steps):
-    chain = "  ".join(f"a{number + 1} = Relu(a{number})" for number in range(60))
-    text = f"{HEAD} g (float[2,3] a0) => (float[2,3] a60) {{ {chain} }}"
+@pytest.mark.parametrize(
+    ("steps", "place"),
+    [(1, "graph 'g', node number 0 (Reshape)"), (150, "graph 'g', node number 0 (Reshape)"), (400, ""), (900, "")],
+)
+def test_limits_that_do_not_suffice_are_told_and_not_taken_for_a_node_in_the_way(steps, place):
+    chain = "  ".join(f"a{number + 1} = Reshape(a{number}, s)" for number in range(20))
+    text = f"{HEAD} g (float[2,3] a0) => (float[2,3] a20) <int64[2] s = {{2, 3}}> {{ {chain} }}"
     for change in (opset.change_sizes, lambda *given, **options: opset.infer(given[0], dims=given[1], **options)):
         with pytest.raises(InferenceError) as caught:
             change(opset.parse_model(text), {"a0.0": "N"}, limits=opset.Limits(max_steps=steps))
-        assert [each.code for each in caught.value.findings] == ["I401"]
+        assert [(each.code, each.place) for each in caught.value.findings] == [("I401", place)]
 
 
 def test_a_budget_in_proportion_to_the_model_that_is_used_up_is_no_node_in_the_way(monkeypatch):

@@ -126,6 +126,8 @@ def test_all_that_may_stand_in_a_file():
         *("acme-npu", "range", "onnxruntime-cpu"),
         {"double": "float"},
     )
+    assert (table.title, table.source, table.aliases) == ("the NPU of ACME", "its table", ("npu", "acme:npu"))
+    assert (table.notes, table.io_types_not) == (("later ones were not read",), {"bfloat16"})
     first, second, third = table.releases
     assert (first.opset, first.ml, first.ir, first.how) == ((7, 15), 3, 8, "documented")
     assert (second.opset, second.fallback_release, second.union_types) == ((7, None), "1.20", True)
@@ -256,3 +258,16 @@ def test_operators_whose_names_are_wrong_or_too_many_are_told_alone(monkeypatch)
         load(document)
     assert [each.message for each in caught.value.finding_list] == ["there are at most 1 operators"]
     load(edited(("operators", "com.acme"), {"Scale": [{}]}))
+
+
+def test_lists_that_are_too_long_are_told_with_their_place(monkeypatch):
+    text = "runtime: npu\nmatch: name\nreleases: [{release: '1', how: derived}]\noperators: {}\nnotes: [%s]\n"
+    parse_runtime((text % ("a, " * 256)).encode(), "npu.yaml")
+    monkeypatch.setattr(loader, "MAX_RELEASES", 0)
+    with pytest.raises(SchemaError) as caught:
+        parse_runtime((text % ("a, " * 257)).encode(), "npu.yaml")
+    assert [(each.code, each.message, each.place) for each in caught.value.finding_list] == [
+        ("S102", "there are at most 256 entries", "npu.yaml:5:8"),
+        ("S102", "there are at most 0 releases", "npu.yaml:3:11"),
+        ("S105", "a list of at least one release has to stand here", "npu.yaml:3:11"),
+    ]

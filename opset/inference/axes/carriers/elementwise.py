@@ -43,7 +43,7 @@ def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place:
         axis = place.axis - (rank - len(step.shape(index)))
         if step.place(index) is not None or axis < 0 or step.shape(index)[axis] == 1:
             continue
-        if not place.is_own or not step.is_old_size(step.shape(index)[axis]):
+        if not step.is_old_size(step.shape(index)[axis]):
             raise Blocked(f"{step.shape(index)[axis]} elements of another input stand along it")
         step.narrow(index, axis)
     return place

@@ -41,7 +41,7 @@ def matmul(step: AxisStep) -> Place:
         for index in (0, right):
             axis = place.axis - (rank - ranks[index])
             if index not in places and axis >= 0 and step.shape(index)[axis] != 1:
-                if not place.is_own or not step.is_old_size(step.shape(index)[axis]):
+                if not step.is_old_size(step.shape(index)[axis]):
                     raise Blocked(f"{step.shape(index)[axis]} matrices of the other input stand along it")
                 step.narrow(index, axis)
         return place
@@ -99,7 +99,7 @@ def gemm(step: AxisStep) -> Place:
         if added is not None and (added._replace(axis=added.axis + 2 - rank) != place):
             raise Blocked("C has the slices along another axis")
         if added is None and axis >= 0 and step.shape(2)[axis] != 1:
-            if not place.is_own or not step.is_old_size(step.shape(2)[axis]):
+            if not step.is_old_size(step.shape(2)[axis]):
                 raise Blocked("C has another size along the axis")
             step.narrow(2, axis)
     return place
