@@ -390,6 +390,15 @@ def test_axes_count_from_the_front(check, attributes, expect):
     assert {a.name: list(a.ints) for a in after.graph.node[0].attribute if a.ints} == expect
 
 
+def test_axes_of_a_scan_of_three_dimensions(run):
+    before = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 9]> g (float[2, 3, 4] x) => (float[a, b, c] y) {
+        y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [2],
+            body = b (float[2, 4] r) => (float[2, 4] p) { p = Neg (r) }> (x) }""")
+    after = opset.convert(before, 8)
+    np.testing.assert_array_equal(run(after, {"x": X})[0], -np.moveaxis(X, 1, 2))
+
+
 @pytest.mark.parametrize(
     ("version", "to", "first", "attributes", "code"),
     [

@@ -395,6 +395,13 @@ def test_what_would_lose_meaning_is_refused(refused, operator, version, to, feed
 
 
 @pytest.mark.parametrize("to", [9, 7])
+def test_several_scales_before_version_13_are_those_of_axis_1(check, to):
+    feeds = {"x": integers(np.int8), "s": scales((3,))}
+    expect = [feeds["x"] * feeds["s"][:, None]]
+    check(node("DequantizeLinear", feeds), 10, to, feeds, expect=expect, kinds={"y": 1})
+
+
+@pytest.mark.parametrize("to", [9, 7])
 @pytest.mark.parametrize("zero", [None, np.uint8(7), np.int8(-3)])
 @pytest.mark.parametrize("shape", [SHAPE, (), (0, 2)])
 @pytest.mark.parametrize("scale", [(), (1,)])

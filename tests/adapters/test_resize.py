@@ -871,7 +871,8 @@ REFUSED = [
      'y = Resize<mode="linear", coordinate_transformation_mode="asymmetric">(x, r, r, z) }'),
     *((version, version - 1, "C203", "'c' is not known",
        f"(float[2] x) => (float[] y) <float[4] s = {{1, 1, 2, 2}}> {{ c = my.F(x)  d = {graph}  y = my.G(d) }}")
-      for version, graph in ((7, "Upsample<scales=[1.0, 1.0, 2.0, 2.0]>(c)"), (13, "Resize(c, s, s)"))),
+      for version, graph in ((7, "Upsample<scales=[1.0, 1.0, 2.0, 2.0]>(c)"), (13, "Resize(c, s, s)"),
+                             (13, "Resize(c, , s)"))),
     (11, 10, "C205", "the input 'scales'",
      "(float[2,n] x, float[2] s) => (float[] y) <float[0] r = {}> { y = Resize(x, r, s) }"),
 ]  # fmt: skip
