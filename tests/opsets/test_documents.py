@@ -225,7 +225,7 @@ def test_a_body_that_a_declaration_states_is_kept_though_it_is_none():
     )
     assert [each.nodes for each in found.schemas[0].function] == ["Y = Nonesuch (X)"]
     assert found.notes == ("the document states no IR version",)
-    assert repr(found) == "<OperatorSet com.acme 1: 1 operators>"
+    assert repr(found) == "<OperatorSet com.acme 1: 1 operator>"
 
 
 def test_the_newest_version_is_taken_and_others_are_refused():

@@ -107,8 +107,9 @@ def test_inputs_that_all_calls_omit_are_absent(form, padded, nested):
     functions = [function("F", formals, [body], version, outputs)]
     calls = [call(actuals + [""] * padded * (len(formals) - len(actuals)), ["y", "z"][: len(outputs)])]
     if nested:
-        inner = node("F", formals, outputs, domain=OURS)
-        functions.append(function("Outer", formals, [inner], version, outputs, domains=[OURS]))
+        given = [f"{name}0" for name in formals]
+        inner = node("F", given, outputs, domain=OURS)
+        functions.append(function("Outer", given, [inner], version, outputs, domains=[OURS]))
         calls[0].op_type = "Outer"
     before = model(calls, functions, version, feeds, ["y", "z"][: len(outputs)], constants)
     after = same(before, to, feeds)

@@ -214,6 +214,10 @@ def test_what_cannot_be_inlined(function, why):
         opset.inline_functions(model("{ t = d.F (x)  y = d.F (t) }", function, head=head))
     # The last one is about each call, the others about the function.
     assert [each.code for each in caught.value.findings] == ["C501"] * (1 + ("inputs" in why))
+    finding = caught.value.findings[0]
+    assert (finding.message, bool(finding.help)) == ("the function cannot be inlined", True)
+    if "and the model" in why:
+        assert (finding.place, finding.help) == ("function 'd.F'", "make the two equal")
 
 
 def test_a_function_that_stays_may_import_what_it_wants():

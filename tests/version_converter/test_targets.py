@@ -149,6 +149,7 @@ def test_a_runtime_whose_opsets_are_all_newer_than_the_schemas(tmp_path):
 
 def test_versions_beside_a_runtime(tmp_path):
     target = target_of_runtime("npu==1.0", REGISTRY, files=[runtime_file(tmp_path, takes(), opset=(9, 15))])
+    assert target == Target({"": 15, "ai.onnx.ml": 3}, None, 10, {"": 9}, release="1.10.2", runtime=target.runtime)
     fixed = fix_versions(target, {"": 12}, REGISTRY)
     assert fixed == target._replace(opsets={"": 12, "ai.onnx.ml": 3}, least={"": 12}, release="1.7.0")
     assert fix_versions(target, {"": 9}, REGISTRY).opsets[""] == 9 and fix_versions(target, 15, REGISTRY).least == {

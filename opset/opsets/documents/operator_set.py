@@ -12,6 +12,7 @@ from opset.errors import Finding, UsageError
 from opset.html_text import Table, html_of, one_line
 from opset.model.storage.writing import write_files
 from opset.opsets.documents.writing import FORMS, MAGIC, write_document
+from opset.plain_text import count_text
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
 from opset.schemas.yaml.loader import Operator
@@ -39,7 +40,8 @@ class OperatorSet:
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return one_line("OperatorSet", f"{domain_name(self.domain)} {self.version}: {len(self.operators):,} operators")
+        count = count_text(len(self.operators), "operator")
+        return one_line("OperatorSet", f"{domain_name(self.domain)} {self.version}: {count}")
 
     def _repr_html_(self) -> str:
         rows = [
