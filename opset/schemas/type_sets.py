@@ -99,7 +99,7 @@ def compact_types(types: Iterable[str], sets: TypeSets) -> str:
     phrase = ", ".join(best)
     for expression, members in _set_expressions(tuple(sets.items())):
         missing = members - wanted
-        if len(missing) > 2 or 2 * len(missing) >= len(members) or 1 + len(missing) >= len(best):
+        if len(missing) > 2 or 1 + len(missing) >= len(best):
             continue
         beside = shortest_expressions(wanted - members, sets)
         if 1 + len(missing) + len(beside) < len(best):

@@ -10,7 +10,7 @@ from opset.opsets.registry import default_registry, registry_with
 from opset.schemas.index import FOLDER, compile_operators, make_examples
 from opset.schemas.model import Example, ExampleValue, example_versions
 from opset.schemas.yaml.layout import dump_operator
-from opset.schemas.yaml.loader import load_operator, load_sets
+from opset.schemas.yaml.loader import load_operator, load_sets, read_operator
 
 SETS = load_sets(FOLDER / "types.yaml")
 HEAD = """\
@@ -211,6 +211,9 @@ BROKEN = {
         ["S107 1:53"],
     ),
     "tolerance": (example("outputs: [], tolerance: -1"), ["S105 1:47"]),
+    "tolerance as text": (example("outputs: [], tolerance: high"), ["S105 1:47"]),
+    "tolerance as a flag": (example("outputs: [], tolerance: true"), ["S105 1:47"]),
+    "tolerance without end": (example("outputs: [], tolerance: .inf"), ["S105 1:47"]),
     "tolerance of an error": (example("error: C1, tolerance: 1"), ["S103 1:34"]),
     "unknown attribute": (example("attributes: {sise: []}, outputs: []"), ["S107 1:36"]),
     "attribute of another version": (
@@ -332,6 +335,31 @@ def test_an_attribute_that_is_gone_ends_an_example(tmp_path, monkeypatch):
         load(tmp_path, "- {name: a, since: 1, attributes: {name: x, old: 1}, outputs: [null]}\n")
     (finding,) = caught.value.findings
     assert finding.help == "an example holds for all versions from 'since' to 'until': until: 1"
+
+
+GAPS = """\
+operator: Any
+family: acme
+versions:
+- {since: 4, change: {}, doc: it, attributes: {%s}}
+- {since: 3, change: {}, doc: it, attributes: {%s}}
+- {since: 2, change: {}, doc: it, attributes: {%s}}
+- {since: 1, doc: it, attributes: {%s}}
+examples:
+- {name: a, since: 1, attributes: {old: 1}, outputs: []}
+"""
+
+
+@pytest.mark.parametrize(
+    ("having", "help"),
+    [((1,), "until: 1"), ((1, 2), "until: 2"), ((1, 2, 4), "until: 2"), ((1, 3, 4), "until: 1"), ((2, 4), "since: 2"),
+     ((4,), "since: 4")],
+)  # fmt: skip
+def test_an_example_is_told_where_its_attribute_begins_or_ends(having, help, tmp_path):
+    text = GAPS % tuple("old: {type: int, doc: it}" * (since in having) for since in (4, 3, 2, 1))
+    path = tmp_path / "Any.yaml"
+    found = read_operator(path, SETS, data=text.encode())[1]
+    assert [each.help.rpartition("'until': ")[2] for each in found if each.code == "S107"] == [help]
 
 
 @pytest.mark.parametrize(

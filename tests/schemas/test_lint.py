@@ -996,6 +996,11 @@ def test_s230_sets_may_share_some_of_their_types(tmp_path):
     assert codes(lint([tmp_path])) == ["S201", "S230"]
 
 
+def test_what_has_no_name_lacks_no_doc(tmp_path):
+    text = TEXT.replace("{name: by, type: T, doc: factor}", "{name: '', type: T}").replace("doc: where", "doc: ' '")
+    assert codes(lint([write(tmp_path, text)])) == ["S105", "S212"]
+
+
 def test_s244_is_found_beside_a_version_whose_body_has_faults(tmp_path):
     text = with_body(("opset: 13", "one = Constant <value_float = 1.0> () by_one = Mul (by, one) Y = Mul (X, by_one)"))
     older = "  function:\n  - opset: 13\n    nodes: Y = Mul (X)\n"

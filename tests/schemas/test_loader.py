@@ -694,6 +694,14 @@ def test_a_version_is_left_out_whose_types_may_be_those_of_a_broken_file(tmp_pat
     assert [each.since_version for each in operator.damaged.schemas] == [2]
 
 
+def test_a_version_without_a_number_is_none_of_an_operators(tmp_path):
+    operator, findings = read_operator(write(tmp_path, f"{ONE}- doc: more\n"), SETS)
+    assert [each.code for each in findings] == ["S104"]
+    assert [each.since_version for each in operator.schemas] == [1]
+    assert [each["doc"] for each in operator.root.plain()["versions"]] == ["it"]
+    assert operator.place(1, "doc") == f"{operator.path}:5:8"
+
+
 def test_the_domain_is_the_folder_of_the_file(tmp_path, monkeypatch):
     (tmp_path / "com.acme" / "in").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "com.acme")

@@ -213,11 +213,47 @@ def test_a_formula_is_folded_where_its_line_would_be_too_long(length, tmp_path):
     assert load_operator(path, load_sets(FOLDER / "types.yaml")).docs[-1].formula == formula
 
 
-def test_a_formula_of_which_a_line_cannot_stand_in_a_block_reads_back_the_same(tmp_path):
-    formula = "a \x07 b\nc"
+@pytest.mark.parametrize("formula", ["a \x07 b\nc", "a + " * 20 + "b\n" + "c + " * 20 + "d", "a  + " * 30 + "b"])
+def test_a_formula_that_cannot_be_folded_reads_back_the_same(formula, tmp_path):
     text = SCALE.replace("  doc: Scales.\n", f"  doc: Scales.\n  formula: {json.dumps(formula)}\n", 1)
     (tmp_path / "com.acme").mkdir()
     path = tmp_path / "com.acme" / "Scale.yaml"
     path.write_text(text)
     path.write_text(dump_operator(load_operator(path, load_sets(FOLDER / "types.yaml"))))
     assert load_operator(path, load_sets(FOLDER / "types.yaml")).docs[-1].formula == formula
+
+
+@pytest.mark.parametrize(
+    ("case", "is_folded"),
+    [
+        ("so " * 38 + "it", False),
+        ("so " * 39 + "it", True),
+        ("so  " * 30 + "it", False),
+        ("s\u00a0o " * 30 + "it", False),
+    ],
+)
+def test_a_special_case_is_folded_where_it_reads_back_the_same(case, is_folded, tmp_path):
+    text = f"{SCALE}special_cases: [{json.dumps(case)}]\n"
+    sets = load_sets(FOLDER / "types.yaml")
+    (tmp_path / "com.acme").mkdir()
+    path = tmp_path / "com.acme" / "Scale.yaml"
+    path.write_text(text)
+    printed = dump_operator(load_operator(path, sets))
+    assert ("- >-" in printed) == is_folded
+    path.write_text(printed)
+    assert [each.text for each in load_operator(path, sets).docs[-1].special_cases] == [case]
+
+
+@pytest.mark.parametrize(
+    ("character", "escape"),
+    [("\x07", "\\x07"), ("\u2028", "\\u2028"), ("\ue000", "\\ue000"), ("\uffff", "\\uffff"),
+     ("\U000e0001", "\\U000e0001")],
+)  # fmt: skip
+def test_what_cannot_be_printed_is_escaped(character, escape, tmp_path):
+    text = f'{SCALE}special_cases: ["{escape}a"]\n'
+    (tmp_path / "com.acme").mkdir()
+    path = tmp_path / "com.acme" / "Scale.yaml"
+    path.write_text(text)
+    operator = load_operator(path, load_sets(FOLDER / "types.yaml"))
+    assert operator.docs[-1].special_cases[0].text == f"{character}a"
+    assert dump_operator(operator).endswith(f'- "{escape}a"\n')

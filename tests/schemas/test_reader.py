@@ -114,7 +114,9 @@ REFUSED = [
     ('a: "\\q"\n', None),
     ("\tx: 1\n", None),
     ("%YAML 3.0\n---\na\n", None),
-    (b"\xff\xfea\x00", None),
+    (b"\xff\xfea\x00", [("S101", "f.yaml:1:1")]),
+    (b"\n\xff", [("S101", "f.yaml:2:1")]),
+    (b"\n\na: \xc3\xa9\xff\n", [("S101", "f.yaml:3:5")]),
 ]
 
 

@@ -254,6 +254,12 @@ def test_a_search_is_bounded(limit, most, why, tree, monkeypatch):
     )
 
 
+def test_a_search_ends_at_its_bound(tree, monkeypatch):
+    assert select_operators([tree]).targets
+    monkeypatch.setattr(selection, "MAX_ENTRIES", 1)
+    assert not select_operators([tree]).targets
+
+
 def test_hidden_folders_and_those_of_tools_are_passed_over(tree):
     for name in ("node_modules/com.b/A.yaml", "__pycache__/com.b/A.yaml", ".venv/com.b/A.yaml", "x/com.b/A.yaml"):
         write(tree / name)

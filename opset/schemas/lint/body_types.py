@@ -89,7 +89,7 @@ def _first_misfit(
                 return f"{used.name} {used.since_version} does not allow {type_} as {parameter.name}"
             if parameter.option != VARIADIC or parameter.homogeneous:
                 tied = bindings.setdefault(parameter.type, type_)
-                if tied != type_ and parameter.type in used.types:
+                if tied != type_:
                     return f"{used.name} takes {tied} and {type_} of one type constraint, {parameter.type}"
         for parameter, name in _pair_names(used.outputs, node.output):
             known[name] = _output_type(used, parameter, bindings, node)

@@ -478,7 +478,7 @@ def check_documentation(operator: Operator, context: LintContext) -> Iterator[Fi
             yield Finding("S213", f"{operator.name} {since} says nothing about itself", place=place)
         for part in ("inputs", "outputs", "attributes") if not schema.unknown else ():
             for name, phrase in getattr(docs, part).items():
-                if name and not phrase.strip():
+                if not phrase.strip():
                     place = operator.place(since, part, name)
                     yield Finding("S212", f"{name} of {operator.name} {since} has no doc", place=place)
 

@@ -152,12 +152,12 @@ class Examples(Likeness):
         result is stored in `self.complete` by the example's name, since later examples may be `like` this one.
         """
         like = self.name(fields.get("like"))
-        if like and like in self.complete:  # an example may lack its name
+        if like in self.complete:
             fields = self.complete_example(fields, self.complete[like])
         elif like:
             self.report_unknown(fields["like"], "example above", like, self.complete)
-        if "name" in fields:
-            self.complete[self.text(fields["name"])] = fields
+        if name := self.name(fields.get("name")):
+            self.complete[name] = fields
         return fields
 
     def tolerance(self, node: YamlNode) -> float:
@@ -241,8 +241,8 @@ class Examples(Likeness):
                     having = [each.since_version for each in versions if name in each.attributes]
                     help = advise_name(name, schema.attributes)
                     if having:
-                        is_gone = schema.since_version > having[-1]
-                        help = f"{_HOLDS}: {f'until: {having[-1]}' if is_gone else f'since: {having[0]}'}"
+                        before = [each for each in having if each < schema.since_version]
+                        help = f"{_HOLDS}: {f'until: {before[-1]}' if before else f'since: {having[0]}'}"
                     if schema.unknown == SIGNATURE:
                         message, help = f"the attributes of version {schema.since_version} are not known", _DECLARE
                     assert node is not None

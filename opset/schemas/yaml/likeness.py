@@ -205,7 +205,7 @@ def _shorten(
     """
     found: dict[str, Any] = {key: each for key, each in own.items() if key in always}
     for key, each in own.items():
-        if key not in always and not (key in other and _is_same(each, other[key])):
+        if not (key in other and _is_same(each, other[key])):
             found[key] = _differing_part(each, other[key], depths.get(key, 0)) if key in other else each
     return found | {key: None for key in other if key not in own and key not in always}
 
@@ -213,12 +213,9 @@ def _shorten(
 def _differing_part(own: Any, other: Any, depth: int) -> Any:
     """Return the entries of the mapping `own` that differ from the mapping `other`, compared `depth` levels deep.
 
-    An entry that only `other` has is None in the result. If `depth` is 0, or one of the two is no mapping, `own` is
-    returned unchanged.
+    An entry that only `other` has is None in the result. If `depth` is 0, `own` is returned unchanged.
     """
-    if not depth or not isinstance(own, dict) or not isinstance(other, dict):
-        return own
-    return _shorten(own, other, (), dict.fromkeys(own, depth - 1))
+    return _shorten(own, other, (), dict.fromkeys(own, depth - 1)) if depth else own
 
 
 def _is_same(own: Any, other: Any) -> bool:

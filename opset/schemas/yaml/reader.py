@@ -152,9 +152,8 @@ def read(data: bytes, findings: Findings, loader: Any = LOADER, most: int = MAX_
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start)
-        start = data.rfind(b"\n", 0, error.start) + 1
-        findings.add("S101", "the file is not UTF-8", YamlNode(None, line + 1, error.start - start + 1))
+        *lines, line = data[: error.start].decode("utf-8").split("\n")
+        findings.add("S101", "the file is not UTF-8", YamlNode(None, len(lines) + 1, len(line) + 1))
         raise SchemaError(findings) from None
     root = None
     try:

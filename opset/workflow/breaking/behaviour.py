@@ -336,7 +336,7 @@ def _example_result(operators: OperatorPair) -> Iterator[RuleFinding]:
     """
     for old, new, versions in _match_examples(operators):
         if new is not None and _result_text(old) != _result_text(new):
-            what = "breaks another constraint" if old.error and new.error else "gives another result"
+            what = "breaks another constraint" if new.error else "gives another result"
             if bool(old.error) != bool(new.error):
                 what = "is refused now" if new.error else "is legal now"
             yield _example_finding(operators, f"the example {old.name!r} {what}", versions)

@@ -375,7 +375,7 @@ def no_kernel_finding(runner: ExampleRunner, schema: OpSchema, why: str, example
     If `example` is None, the finding is about all examples of the version.
     """
     what = f"the example '{example.name}'" if example is not None else "its examples"
-    place = runner.place_of(schema, example) if example is not None else runner.place_of_key(schema, "since")
+    place = runner.place_of(schema, example) if example is not None else runner.place_of_key(schema)
     help = "write a kernel: opset explain evaluating; or a function body"
     return Finding("T112", f"{version_name(schema)}: nothing computes {what}", place, why, help)
 

@@ -380,6 +380,11 @@ def test_a_name_that_is_no_text_counts_only_where_it_is_an_operators(repository)
     assert "  why     'com.acme/\\udcff.yaml' is badly named there" in result.stderr
 
 
+def test_functions_are_in_files_of_the_folders_of_domains():
+    paths = [f"{folder}{name}.py" for folder in ("com.acme/", "", "a/b/") for name in ("kernels", "kernel", "adapters")]
+    assert [*filter(revisions._is_function_file, paths)] == ["com.acme/kernels.py", "com.acme/adapters.py"]
+
+
 def test_a_submodule_of_a_revision_is_not_passed_over(repository):
     commit = git(repository, "rev-parse", "HEAD").strip()
     git(repository, "update-index", "--add", "--cacheinfo", f"160000,{commit},schemas/com.example")

@@ -452,6 +452,16 @@ def test_all_versions_that_came_are_reported_whatever_came_before(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("partial", [False, True])
+def test_of_some_operators_only_others_are_not_new(tmp_path, partial):
+    gamma = ("    alpha:", "    gamma: {type: float, default: 0.0, doc: more}\n    alpha:")
+    wider = newer(THIN, "attributes: {gamma: {added: float, default: 0.0}}", gamma)
+    old = folder_state(write(tmp_path / "old", Thin=THIN), "old")
+    new = folder_state(write(tmp_path / "new", Thin=wider, Much=wider.replace("Thin", "Much")), "new")
+    found = compare(old, new, partial=partial, rules=["B105", "B106"]).findings
+    assert [(each.operator, each.version) for each in found] == [("Much", 1), ("Much", 2), ("Thin", 2)][2 * partial :]
+
+
 def test_all_operators_that_are_gone_are_reported_and_what_they_may_be_now(tmp_path):
     other = THIN.replace("alpha", "beta")
     before = {name: other.replace("Thin", name) for name in ("Also", "Bare", "Gone", "Thin")}
@@ -651,6 +661,7 @@ def test_the_numbers_of_new_opsets(added, gap, several):
         assert [
             (each.message, each.help, each.version) for each in compare(state, new, rules=[rule]).findings
         ] == expected
+        assert not compare(state, new, partial=True, rules=[rule]).findings
 
 
 def test_bodies_that_came_went_changed_or_changed_places_are_named():
