@@ -1,10 +1,12 @@
 """What is no number in one sample of a batch stays there, however a model is converted."""
 
+import importlib
 from collections import Counter
 
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
+from onnx.backend.test.case import node
 
 from judges.conformance.bodies import Use
 from judges.conformance.poisoned import Poison, Subject, batch_of, differences, judge, poisons, run_kernels, subjects
@@ -56,9 +58,12 @@ def test_one_sample_of_the_batch_of_a_model_is_poisoned(name):
 
 
 def test_what_a_mask_has_where_a_window_excludes_the_key():
+    importlib.import_module("onnx.backend.test.case.node.attention")  # which computes the cases of Attention alone
     name = "test_attention_local_window_ext_cache_rank2_mask"
-    (subject,) = (each for each in subjects(["node"], "Attention") if each.use.name.endswith(name))
-    outcome = judge(subject, [24, 21], run_kernels)
+    (case,) = (each for each in node._NodeTestCases if each.name == name)
+    feeds = {value.name: array for value, array in zip(case.model.graph.input, case.data_sets[0][0], strict=True)}
+    use = Use(name, pb.ModelProto.FromString(case.model.SerializeToString()), feeds)
+    outcome = judge(Subject("node", "Attention", "", use), [24, 21], run_kernels)
     assert outcome.counts["poisoned runs"] and all(finding.reason for finding in outcome.findings)
 
 

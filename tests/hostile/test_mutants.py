@@ -8,7 +8,7 @@ import pytest
 from judges.fuzz import mutants
 from judges.fuzz.mutants import FAULTS, Job, drawn, outcomes_of
 
-COUNTS = {"models": 60, "nodes": 60, "schemas": 15, "values": 60}
+COUNTS = {"models": 40, "nodes": 40, "schemas": 10, "values": 40}
 
 
 @pytest.mark.parametrize("kind", COUNTS)
