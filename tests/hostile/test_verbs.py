@@ -24,9 +24,9 @@ ALL_FORMS = "OPSET_ALL_FORMS" in os.environ
 
 Arguments then take turns of words, too: each gets every fifth one.
 """
-EVERY = 24
+EVERY = 48
 """Of how many verbs one takes its turn of an attack that is `alone`, as it takes long; of all if there are fewer."""
-EVERY_FORM = 36
+EVERY_FORM = 72
 """Of how many forms of verbs one takes its turn of any other attack; of all if there are fewer."""
 TOGETHER = 20
 """Commands that share a process."""
