@@ -722,6 +722,9 @@ OFFERED = "; `opset check --fix --fix-casts` does this"
         (FLOATS % ("y", "float[1] w = {1}", "x, h"), "cast one of the two, or correct its type"),
         (MAIN + "{ [up] t = Cast <to = 10> (x) y = Add (t, x) }",
          f"cast 't', which node 'up' (Cast) computes, to float{OFFERED}"),
+        (HEAD + "main (float[2] x) => (float[2,2] y) <int64 two = {2}, bool yes = {1}> { y = Loop (two, yes) <body = b "
+         "(int64 i, bool k) => (bool o, float[2] p) { o = Identity (k) [up] t = Cast <to = 10> (x) p = Add (t, x) }> }",
+         f"cast 't', which node 'up' (Cast) computes, to float{OFFERED}"),
     ],
 )  # fmt: skip
 def test_a_cast_that_is_missing_is_offered(text, help):

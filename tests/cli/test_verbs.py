@@ -195,6 +195,10 @@ def test_show_gives_what_a_model_holds(folder):
         "f.g",
     ):
         assert words in shown
+    save(
+        "model.onnx", text.replace("ir_version: 6", "ir_version: 99").replace("}", "z = com.example.Own (x) }"), folder
+    )
+    assert "IR version  99\n" in re.sub(" +\n", "\n", run("show", "model.onnx").stdout)
     assert run("show", "-", stdin=(folder / "model.onnx").read_bytes()).exit_code == 0
     assert run("show", "model.onnx", 13).exit_code == 2
 

@@ -87,6 +87,7 @@ def nan(count):
            spatial=0, consumed_inputs=[0, 0, 0, 1, 1]),
         of("Conv", 22, "C2", "window (0,)", FEATURE, np.zeros((1, 1, 0), np.float32)),
         of("ConvInteger", 10, "C6", "shape(w) = [1, 1, 0]", BYTES, np.ones((1, 1, 0), np.uint8)),
+        of("LinearRegressor", 1, "C2", "0 coefficients for 0 rows", ROWS, targets=0),
         of("LinearRegressor", 1, "C2", "2 intercepts for 1 rows", ROWS, coefficients=[1.0, 2.0], intercepts=[1.0, 2.0]),
         of("Loop", 21, "C5", "no tensor", np.array(2), body=NO_TENSOR),
         of("Loop", 21, "C3", "0 carried values", np.array(2), outputs=2, body=NO_TENSOR),

@@ -150,6 +150,13 @@ SAID = [
 ]
 
 
+def test_what_a_loader_raises_is_said():
+    findings = Findings("f.yaml")
+    with pytest.raises(SchemaError):
+        read(b'a: "\\UFFFFFFFF"', findings, yaml.SafeLoader)
+    assert [finding.message for finding in findings] != ["the file holds no document"] and len(findings) == 1
+
+
 @pytest.mark.parametrize(("text", "said"), SAID)
 def test_what_is_said_and_what_helps(text, said):
     findings = Findings("f.yaml")

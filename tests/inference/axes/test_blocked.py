@@ -231,6 +231,8 @@ OF_VERSIONS = [
     ("which opset 8 can", 7, "(float[1,2] x, float[1,2] w) => (float[1,4] y) { y = Concat <axis = 1> (x, w) }"),
     ("not those of channels alone", 7, """(float[4,2,3] x) => (float[4,2,3] y) <float[2,3] w = {1,1,1,1,1,1}> {
         y = BatchNormalization <spatial = 0> (x, w, w, w, w) }"""),
+    ("statistics from all slices", 9, """(float[4,2,3] x) => (float[4,2,3] y) <float[2] w = {1,1}> {
+        y, m = BatchNormalization (x, w, w, w, w) }"""),
     ("its scales differ along it", 21, """(int8[4,2] x) => (float[4,2] y) <float[4,1] w = {1,2,3,4}> {
         y = DequantizeLinear <axis = 1, block_size = 2> (x, w) }"""),
     ("its axis is not known", 20,

@@ -257,6 +257,9 @@ CARRIED = {
     "parts_behind": (
         """(float[2,B,3] x) => (float[B,3] y) <int64 one = {1}> {
         p = SplitToSequence <axis = 0, keepdims = 0> (x)  y = SequenceAt(p, one) }""", 1, 0),
+    "parts_behind_kept": (
+        """(float[2,B,3] x) => (float[1,B,3] y) <int64 one = {1}> {
+        p = SplitToSequence <axis = 0> (x)  y = SequenceAt(p, one) }""", 1, 1),
     "parts_in_front": (
         """(float[B,3,4] x) => (float[B,4] y) <int64 one = {1}> {
         p = SplitToSequence <axis = 1, keepdims = 0> (x)  y = SequenceAt(p, one) }""", 0, 0),
