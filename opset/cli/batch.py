@@ -18,7 +18,6 @@ import click
 from opset.budget import Limits
 from opset.cli import output
 from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_option
-from opset.cli.findings_formats import FORMATS
 from opset.cli.inputs import (
     STREAM,
     Input,
@@ -47,7 +46,7 @@ from opset.cli.records import (
     report_of_json,
     total_lines,
 )
-from opset.cli.report_streams import JsonStream, ReportStream, page_stream
+from opset.cli.report_streams import ReportStream, page_stream, product_stream
 from opset.cli.words import Words
 from opset.cli.working import Job, Workshop, has_stream, in_order, yield_records
 from opset.errors import SHOWN, Finding, UsageError, safe_text
@@ -319,7 +318,7 @@ class _Batch:
         self.is_brief = is_text and len(models) > FEW and not call.verbose
         self.products: list[ReportStream] = []
         if not is_text:
-            self.products.append(JsonStream(self.stream) if call.form == "json" else FORMATS[call.form](self.stream))
+            self.products.append(product_stream(call.form, self.stream))
         if call.reports.page is not None:
             self.products.append(page_stream(call.reports.page, verb.words, call.force))
         self.view = View(

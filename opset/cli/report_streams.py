@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping
 from typing import IO, Any, Protocol
 
@@ -54,6 +53,15 @@ class JsonStream:
         rest = output.pretty_text(whole).removeprefix('{\n  "models": []')
         closing = "]" if self._is_first else "\n  ]"
         self._stream.write(f"{closing}{rest}\n")
+
+
+def product_stream(form: str, stream: IO[str]) -> ReportStream:
+    """Return what writes a report to a stream in a form other than text."""
+    if form == "json":
+        return JsonStream(stream)
+    from opset.cli.findings_formats import STREAMS  # few calls write such a form
+
+    return STREAMS[form](stream)
 
 
 class PageStream:
@@ -120,5 +128,7 @@ page_option = click.option(
 
 def call_text() -> str:
     """Return the call as it was written."""
+    import shlex  # pages alone show the call
+
     root = click.get_current_context().find_root()
     return shlex.join(["opset", *getattr(root.command, "arguments", ())])
