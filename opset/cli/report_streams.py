@@ -55,15 +55,6 @@ class JsonStream:
         self._stream.write(f"{closing}{rest}\n")
 
 
-def product_stream(form: str, stream: IO[str]) -> ReportStream:
-    """Return what writes a report to a stream in a form other than text."""
-    if form == "json":
-        return JsonStream(stream)
-    from opset.cli.findings_formats import STREAMS  # few calls write such a form
-
-    return STREAMS[form](stream)
-
-
 class PageStream:
     """The report on all models as a page, which is written at the end."""
 
