@@ -24,7 +24,7 @@ from opset.model.storage.container import Model
 from opset.model.storage.tensor import tensor_values
 from opset.opsets.amendments import operators_amended_after
 from opset.opsets.registry import Registry
-from opset.opsets.releases import RELEASES, opset_beside, release_with
+from opset.opsets.releases import RELEASES, release_with
 from opset.preparation import Freeze, copy_model, read_model
 from opset.schemas import quirks
 from opset.schemas.names import domain_name
@@ -734,7 +734,7 @@ def _body_conversions(
         task.budget,
         task.target.lowered,
         _availability_of(task),
-        opset_beside(task.target.opsets, task.target.ir_version or proto.ir_version),
+        task.target.ir_version or proto.ir_version,
     )
 
     def read(tensor: Any, limit: int) -> list[Any]:
