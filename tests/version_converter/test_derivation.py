@@ -686,6 +686,22 @@ def test_standard_operators_that_a_model_needs_are_of_the_newest_opset_of_its_ir
         assert {each.domain: each.version for each in after.opset_import} == {"com.acme": 2, "": opset_version}
 
 
+@pytest.mark.parametrize(("version", "made"), [(8, ["Constant", "Cast", "Pick"]), (13, ["Constant", "Pick"])])
+def test_standard_operators_that_a_function_needs_are_of_the_opset_that_it_imports(tmp_path, version, made):
+    model = picking(tmp_path, 1, "y = d.F (x)")
+    del model.graph.initializer[:], model.opset_import[0]
+    model.opset_import.add(domain="d", version=1)
+    model.functions.append(
+        parser.parse_function(
+            f'<opset_import: ["": {version}, "com.acme": 1], domain: "d"> F (a) => (b) '
+            "{ b = com.acme.Pick <few: ints = [], count = 1> (a) }"
+        )
+    )
+    (function,) = opset.convert(model, {"com.acme": 2}, schemas=[tmp_path]).functions
+    assert [each.op_type for each in function.node][-len(made) :] == made
+    assert {each.domain: each.version for each in function.opset_import} == {"": version, "com.acme": 2}
+
+
 def test_an_absent_attribute_that_is_required_with_another_type_has_no_equal(tmp_path):
     (tmp_path / "com.acme").mkdir()
     text = ALONE.replace("CHANGE", "a: {type: [string, int], required: [false, true]}")
