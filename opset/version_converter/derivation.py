@@ -402,9 +402,12 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
     outputs = list(node.outputs)
     if derived.narrower:
         _cut_off_absent(derived, node, inputs, outputs)
-    if not (inputs != node.inputs or outputs != node.outputs or drop or changes or derived.renamed):
+    same_inputs, same_outputs = inputs == node.inputs, outputs == node.outputs
+    if same_inputs and same_outputs and not drop and not changes and not derived.renamed:
         return None
-    kept: Result = op.copy(node, inputs=inputs, outputs=outputs, drop=drop, **changes)
+    kept: Result = op.copy(
+        node, inputs=None if same_inputs else inputs, outputs=None if same_outputs else outputs, drop=drop, **changes
+    )
     return kept
 
 
