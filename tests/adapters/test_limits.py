@@ -5,6 +5,7 @@ import pytest
 
 import opset
 from opset.errors import ConversionError
+from opset.version_converter.rewrite import Node
 
 BOUNDS = [
     ("building.interpolation.MAX_NEIGHBORS", 4, 18, 17, "C204",
@@ -96,3 +97,29 @@ def test_a_bound_is_the_largest_size_that_fits(monkeypatch, name, size, version,
     monkeypatch.setattr(f"opset.adapters.{name}", size - 1)
     assert beyond in outcome(graph, version, to)
     assert not {beyond, "C103", "C204", "C207"} & fits
+
+
+CHARGES = [
+    (19, 18, {12, 18},
+     "(float[1,1,6,5] x) => (float[] y) { y = AveragePool<kernel_shape=[2, 2], dilations=[2, 2]>(x) }"),
+    (10, 9, {8}, "(float[1,1,6] x) => (float[] y) { y = MaxPool<kernel_shape=[2], dilations=[2]>(x) }"),
+    (13, 12, {9}, "(float[2,3] x, int64[1] a) => (float[] y) { y = Unsqueeze(x, a) }"),
+    (13, 10, {56}, "(float[1,1,4] x) => (float[] y) <float[3] s = {1, 1, 1.75}> { y = Resize<mode=\"linear\">(x, , s) }"),
+    (13, 10, {7}, "(float[1,1,4] x) => (float[] y) <float[3] s = {1, 1, 1.75}> { y = Resize(x, , s) }"),
+    (17, 16, {10}, "() => (float[] y) <int64 b = {2}, int64 l = {8}, int64 r = {8000}, float e = {0}, float f = {4000}>"
+     " { y = MelWeightMatrix(b, l, r, e, f) }"),
+    (11, 10, {3, 6}, "(float[6] x) => (float[] y) <int64 n = {2}, int64 i = {1}>"
+     " { s = SplitToSequence(x, n) t = Identity(s) y = SequenceAt(t, i) }"),
+    (18, 17, {6}, "(float[1,2,2] x) => (float[] y) <int64[1] i = {3}, int64[1] b = {2}> { y = Col2Im(x, i, b) }"),
+    (23, 22, {4}, "(float[1,4,2,4] q, float[1,2,5,4] k, float[1,2,5,4] v) => (float[] y) { y = Attention(q, k, v) }"),
+    (23, 22, {4}, "(float[1,1,2,4] x, float[1,2,2] c, float[1,2,2] s) => (float[] y) { y = RotaryEmbedding(x, c, s) }"),
+]  # fmt: skip
+"""Nodes, and the steps that are charged at once for what is counted to convert them."""
+
+
+@pytest.mark.parametrize(("version", "to", "steps", "graph"), CHARGES)
+def test_what_is_counted_for_a_node_is_charged(monkeypatch, version, to, steps, graph):
+    charged = set()
+    monkeypatch.setattr(Node, "charge", lambda self, count: charged.add(count))
+    assert not {"C103", "C201", "C204", "C207"} & outcome(graph, version, to)
+    assert steps <= charged
