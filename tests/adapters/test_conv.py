@@ -210,7 +210,8 @@ REFUSED = [
     (19, 18, "C103", "'group' is 0",
      "(float[1,4,3,3] x, float[4,4,1,1] w, float[1,2,3,3] o) => (float[] y) { y = DeformConv<group=0>(x, w, o) }"),
     (19, 18, "C103", "'offset_group' is 0",
-     "(float[1,4,3,3] x, float[4,4,1,1] w, float[1,2,3,3] o) => (float[] y) { y = DeformConv<offset_group=0>(x, w, o) }"),
+     "(float[1,4,3,3] x, float[4,4,1,1] w, float[1,2,3,3] o) => (float[] y) { y = DeformConv<offset_group=0>(x, w, "
+     "o) }"),
     (19, 18, "C103", "cannot be divided into the groups",
      "(float[1,3,3,3] x, float[2,3,1,1] w, float[1,2,3,3] o) => (float[] y) { y = DeformConv<group=2>(x, w, o) }"),
     (19, 18, "C103", "4 channels or 3 filters cannot be divided into the groups",

@@ -104,7 +104,8 @@ CHARGES = [
      "(float[1,1,6,5] x) => (float[] y) { y = AveragePool<kernel_shape=[2, 2], dilations=[2, 2]>(x) }"),
     (10, 9, {8}, "(float[1,1,6] x) => (float[] y) { y = MaxPool<kernel_shape=[2], dilations=[2]>(x) }"),
     (13, 12, {9}, "(float[2,3] x, int64[1] a) => (float[] y) { y = Unsqueeze(x, a) }"),
-    (13, 10, {56}, "(float[1,1,4] x) => (float[] y) <float[3] s = {1, 1, 1.75}> { y = Resize<mode=\"linear\">(x, , s) }"),
+    (13, 10, {56},
+     "(float[1,1,4] x) => (float[] y) <float[3] s = {1, 1, 1.75}> { y = Resize<mode=\"linear\">(x, , s) }"),
     (13, 10, {7}, "(float[1,1,4] x) => (float[] y) <float[3] s = {1, 1, 1.75}> { y = Resize(x, , s) }"),
     (17, 16, {10}, "() => (float[] y) <int64 b = {2}, int64 l = {8}, int64 r = {8000}, float e = {0}, float f = {4000}>"
      " { y = MelWeightMatrix(b, l, r, e, f) }"),
