@@ -646,7 +646,8 @@ def test_values_around_that_a_graph_returns_come_along():
         a = Abs (x)  b = Neg (x)  y = If (c) <
             then_branch = t () => (float[2] a) {  },
             else_branch = e () => (float[2] z) { z = If (c) <then_branch = u () => (float[2] b) {  },
-                else_branch = v () => (float[2] w) { k = Constant <value_float: float = 9.0> ()  w = Clip (x, , k) }> }> }""")
+                else_branch = v () => (float[2] w) {
+                    k = Constant <value_float: float = 9.0> ()  w = Clip (x, , k) }> }> }""")
     part = opset.extract(model, outputs=["y"])
     assert [node.op_type for node in part.graph.node] == ["Abs", "Neg", "If"]
     assert names(opset.extract(model, outputs=["z"]).graph.input) == ["c", "b", "x"]
