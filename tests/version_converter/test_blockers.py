@@ -112,8 +112,12 @@ def test_blockers_of_several_models_are_summed(tmp_path):
     first, other = (Blocker("d", "F", 1, 3, code, "", "a", "b", "place") for code in ("C201", "C202"))
     for blockers in ([first, first._replace(version=2)], [], [other, first._replace(nodes=1, help="c")]):
         sums.add(blockers)
-    assert sums.models == 3
-    assert sums.rows() == [("d", "F", 7, 2, "C201", "a", "b"), ("d", "F", 3, 1, "C202", "a", "b")]
+    sums.add([first._replace(why="another", nodes=2)])
+    assert sums.models == 4
+    assert sums.rows() == [
+        ("d", "F", 7, 2, "C201", "a", "b"), ("d", "F", 3, 1, "C202", "a", "b"),
+        ("d", "F", 2, 1, "C201", "another", "b"),
+    ]  # fmt: skip
     file = runtime_file(tmp_path, {"Relu": ANY}, opset=(7, 20))
     npu = target_of(runtime="npu==1.0", targets=[file])
     totals = rows_of([report_of(npu), report_of(npu, "Relu")])

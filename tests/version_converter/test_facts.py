@@ -486,14 +486,15 @@ def test_one_node_stands_for_those_of_the_same_operator_types_and_attributes():
             k = Constant <value = float[1] {1}> ()  l = Constant <value_float = 1.0> ()
             a = Elu <alpha = 1.0> (x)  b = Elu <alpha = 1.0> (a)  c = Elu <alpha = 2.0> (a)  d = Elu <alpha = 1.0> (z)
             e = f.F (a)  h = f.F (b)  y = Constant <value = float[2] {1, 2}> ()
+            m = Constant <value = float[1] {1}, other = 1> ()  n = f.Constant <value = float[1] {1}> ()
         } <domain: "f", opset_import: ["": 17]> F (p) => (q) { q = Elu <alpha = 1.0> (p) }""")
     )
     samples = sample_nodes(facts[0]._inference.index, {each.body: each for each in facts})
     assert [(each.op_type, each.domain, each.opset, each.node.output[0], each.nodes) for each in samples] == [
         ("Constant", "", 17, "l", 1), ("Elu", "", 17, "a", 2), ("Elu", "", 17, "c", 1), ("Elu", "", 17, "d", 1),
-        ("Elu", "", 17, "q", 1),
+        ("Constant", "", 17, "m", 1), ("Constant", "f", 1, "n", 1), ("Elu", "", 17, "q", 1),
     ]  # fmt: skip
-    assert [each.facts for each in samples] == [*[facts[0]] * 4, facts[1]]
+    assert [each.facts for each in samples] == [*[facts[0]] * 6, facts[1]]
     assert notes_on_misfits(samples, REGISTRY) == []
 
 

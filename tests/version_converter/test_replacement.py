@@ -84,7 +84,7 @@ def graph():
 
 @pytest.mark.parametrize(
     ("replaced", "expected"),
-    [({1: ["D"]}, "ADC"), ({0: ["D"], 2: ["E"]}, "DBE"), ({1: []}, "AC"), ({0: ["D", "E"], 2: ["F"]}, "DEBF"),
+    [({1: ["D"]}, "ADC"), ({1: ["D", "E"]}, "ADEC"), ({0: ["D"], 2: ["E"]}, "DBE"), ({1: []}, "AC"), ({0: ["D", "E"], 2: ["F"]}, "DEBF"),
      ({0: ["D"], 1: ["E", "F"]}, "DEFC")],
 )  # fmt: skip
 def test_nodes_are_replaced_in_their_places(replaced, expected):
@@ -158,7 +158,8 @@ def test_imports_that_nothing_uses():
     nodes = "y = If (c) <then_branch = t () => (a) { a = e.A () }, else_branch = s () => (b) { b = d.A () }>"
     imports = ", ".join(f'"{domain}": 1' for domain in ("", "d", "e", "f", "h", "i", "j", "ai.onnx.ml"))
     proto = opset.parse_model(f"""<ir_version: 8, opset_import: [{imports}]> m (bool c) => (y) {{ {nodes} }}
-        <domain: "i", opset_import: ["h": 1]> F (p) => (q) {{ q = h.A (p) }}""")
+        <domain: "i", opset_import: ["h": 1]> F (p) => (q) {{ q = h.A (p) }}
+        <domain: "i", opset_import: ["h": 1]> G (p) => (q) {{ q = h.A (p) }}""")
     proto.training_info.add().algorithm.node.append(pb.NodeProto(op_type="A", domain="f"))
     assert unused_imports(proto) == ["j", "ai.onnx.ml"]
     proto.training_info.add().initialization.node.append(pb.NodeProto(op_type="A", domain="j"))
