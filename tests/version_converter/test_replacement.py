@@ -84,8 +84,8 @@ def graph():
 
 @pytest.mark.parametrize(
     ("replaced", "expected"),
-    [({1: ["D"]}, "ADC"), ({1: ["D", "E"]}, "ADEC"), ({0: ["D"], 2: ["E"]}, "DBE"), ({1: []}, "AC"), ({0: ["D", "E"], 2: ["F"]}, "DEBF"),
-     ({0: ["D"], 1: ["E", "F"]}, "DEFC")],
+    [({1: ["D"]}, "ADC"), ({0: ["D"], 2: ["E"]}, "DBE"), ({1: []}, "AC"), ({0: ["D", "E"], 2: ["F"]}, "DEBF"),
+     ({0: ["D"], 1: ["E", "F"]}, "DEFC"), ({1: ["D", "E"]}, "ADEC")],
 )  # fmt: skip
 def test_nodes_are_replaced_in_their_places(replaced, expected):
     made = graph()
