@@ -297,11 +297,12 @@ def test_messages_name_five_of_many_graphs_and_three_that_have_a_value(count):
     assert found[2][0] == f"it is a value of {'; '.join(labels[:3])}; and {count - 3} more"
 
 
-NESTED = """<ir_version: 10, opset_import: ["": 21, "f": 1, "e": 1]> m (float[2] x) => (float[2] y, float[2] z) {
+NESTED = """<ir_version: 10, opset_import: ["": 21, "f": 1, "e": 1, "low": 1]>
+m (float[2] x) => (float[2] y, float[2] z) {
   v = e.G <k = 5.0> (x)  w = Neg (v)  y = f.G <k = 2.0> (w)  z = f.High (y)
 }
-<domain: "f", opset_import: ["": 21]> Low (a) => (b) { b = Abs (a) }
-<domain: "f", opset_import: ["": 21, "f": 1]> High (a) => (b) { b = f.Low (a) }
+<domain: "low", opset_import: ["": 21]> Low (a) => (b) { b = Abs (a) }
+<domain: "f", opset_import: ["": 21, "low": 1]> High (a) => (b) { b = low.Low (a) }
 <domain: "e", opset_import: ["": 21]> G <k> (a) => (b) { b = Elu <alpha = @k> (a) }
 <domain: "f", opset_import: ["": 21]> G <k> (a) => (b) {
   yes = Constant <value = bool {1}> ()
@@ -317,6 +318,7 @@ def test_a_function_alone_is_a_part_with_what_its_graphs_hold_and_what_it_calls(
     np.testing.assert_allclose(run(part, {"a": np.float32([-1, 3])})[0], [2 * np.expm1(-1), 3], rtol=1e-6)
     outer = opset.extract(model, ["y"], ["z"])
     assert [each.name for each in outer.functions] == ["Low", "High"]
+    assert [each.domain for each in outer.opset_import] == ["f", "low"]
     with pytest.raises(opset.ModelError) as caught:
         opset.extract(whole(NESTED.replace("Abs (a)", "f.High (a)")), ["x"], ["v"])
     assert caught.value.code == "M114"

@@ -463,6 +463,8 @@ def test_indices_are_distinct_as_far_as_there_are_enough():
         (Demand(1, 1), "bool", (9,), {True}),
         (Demand(0, 1), "bool", (40,), {True, False}),
         (Demand(-5, 9), "uint4", (200,), set(range(10))),
+        (Demand(-5, 99), "uint4", (400,), set(range(16))),
+        (Demand(-99, 99), "int4", (400,), set(range(-8, 8))),
         (Demand(5, 20), "int4", (200,), {5, 6, 7}),
     ],
 )
