@@ -147,7 +147,7 @@ def loss(step: AxisStep) -> Sequence[Place | None]:
     if scores is None or labels is None:
         raise Blocked("the scores or the labels alone have the slices")
     require_other(step, scores, 1)
-    if labels != scores._replace(axis=scores.axis - (scores.axis > 1)):
+    if labels != scores._replace(axis=max(scores.axis - 1, 0)):
         raise Blocked("its inputs have the slices along different axes")
     return [labels, scores]
 
