@@ -55,6 +55,7 @@ BLOCKED = [
     ("the rank of B 'r' is not known", "(float[4,3] x) => (float y) { r = own.Op()  y = Add(x, r) }"),
     ("draws random numbers",
      "(float[4,3] x) => (float[4,3] y) <float r = {0.5}, bool t = {1}> { y = Dropout(x, r, t) }"),
+    ("draws random numbers", "(float[4,3] x, float r, bool t) => (float[4,3] y) { y = Dropout(x, r, t) }"),
     ("has it, and is used for all of them", "(float[1] x, float[3] w) => (float[3] y) { y = Clip(w, x) }"),
     ("has it, and is used for all of them", "(float[1] x, float[3] w) => (float[3] y) { y = Clip(w, , x) }"),
     ("has it, and is used for all of them",
@@ -271,6 +272,10 @@ OF_VERSIONS = [
         t = Transpose <perm = [1, 0, 2, 3]> (x)  y = Attention(t, t, t) }"""),
     ("statistics from all slices", 6, """(float[4,2,3] x) => (float[4,2,3] y) <float[2] w = {1,1}> {
         y = BatchNormalization (x, w, w, w, w) }"""),
+    ("axis 'x' has it, and is used for all of them", 20,
+     "(int64[1] x, float[3,4,1] w) => (float[3,?,2] y) { y = DFT(w, , x) }"),
+    ("combines elements along axis 1", 10,
+     "(float[4,3] x, float[M] s) => (uint8[3,4] y) { t = Transpose(x)  y = QuantizeLinear(t, s) }"),
     ("axes 'x' has it, and is used for all of them", 18,
      "(int64[1] x, float[3] w) => (float[5] y) <int64[2] p = {1,1}> { y = Pad(w, p, , x) }"),
     *(("mask has the slices along another axis", 23, f"""(float[4,4,4,4] x) => (float[4,4,4,4] y) {{

@@ -269,6 +269,17 @@ def test_a_node_without_outputs_is_in_the_way(outputs):
         opset.change_sizes(model, {"x.0": "N"})
 
 
+def test_a_state_that_a_caller_gives_is_repeated_if_it_is_one_slice():
+    text = """g (float[1,3] x, float[1,3] h) => (float[1,3] y) <int64 m = {2}, bool on = {1}> {
+        y = Loop (m, on, h) <body = b (int64 i, bool go, float[1,3] s) => (bool c, float[1,3] t) {
+            c = Identity(go)  t = Add(s, x) }> }"""
+    resized = opset.change_sizes(opset.parse_model(f"{HEAD} {text}"), {"x.0": "N"})
+    x, h = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones((1, 3), np.float32)
+    np.testing.assert_array_equal(opset.ReferenceEvaluator(resized).run(None, {"x": x, "h": h})[0], 2 * x + 1)
+    with pytest.raises(InferenceError, match="not certainly equal"):
+        opset.change_sizes(opset.parse_model(f"{HEAD} {text.replace('[1,3]', '[2,3]')}"), {"x.0": "N"})
+
+
 def test_constants_in_branches_follow_also_where_they_never_run():
     branches = """then_branch = t () => (float[4,3] a) <int64[2] s = {4, 3}> { a = Reshape(x, s) },
         else_branch = e () => (float[4,3] b) <int64[2] s = {4, 3}> { n = Neg(x)  b = Reshape(n, s) }"""

@@ -76,7 +76,7 @@ def broadcasting(step: AxisStep) -> Place:
     """
     name = step.call.schema.name
     others = [index for index in range(step.count) if step.place(index) is None]
-    if step.call.version < (8 if name in ("Max", "Mean", "Min", "Sum") else 7) and any(map(step.shape, others)):
+    if step.call.version < 7 and any(map(step.shape, others)):
         raise Blocked(f"{name} {step.call.version} broadcasts in another way than later versions", CONVERT_FIRST)
     return broadcast_place(step, range(step.count))
 
