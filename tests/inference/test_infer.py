@@ -346,7 +346,9 @@ def test_what_is_known_of_an_input_without_a_rank(node, expected):
     more = "int64[2, 3, 1] i, int64[2, 3, 65] j, float[2, 3, 7] u, float[2] v, float[2, 1] t"
     more += f", int64[2, 3, {2**62}] l, int64[3, K] k"
     head = f"main (float[] x, float[] w, int64[2] r, int64[] q, {more}) => (float[] y) <int64[2] s = {{4, 5}}>"
-    assert re.sub(r"y_d\d", "?", str(infer(model(f"y = {node}", head, opset=18)).type("y"))) == expected
+    found = infer(model(f"y = {node}", head, opset=18))
+    assert re.sub(r"y_d\d", "?", str(found.type("y"))) == expected
+    assert [each.code for each in found.findings] == ["I201"] * ('"i...,...->i"' in node)  # it may lack dimensions
 
 
 @pytest.mark.parametrize(
@@ -843,6 +845,8 @@ PLAIN = [
       for updates, told in (("9, 7, 8", "float[7, ?, 6]"), ("9, 7, 9", "float[7, 9, 6]"))),
     (13, """() => (float[] y) <int64[1] a = {4611686018427387904}, int64[1] t = {2},
         int64[1] b = {2305843009213693952}> { m = Mul(a, t) q = Div(m, b) y = ConstantOfShape(q) }""", "float[?]"),
+    (13, """(float[K] x, float[N] w, int64[1] u) => (float[] y) <int64[1] three = {3}> {
+        s = Shape(w) d = Concat<axis=0>(u, s, three) y = Reshape(x, d) }""", "float[?, N, 3]"),
     (13, """(float[N] x) => (float[] y) <int64[1] five = {5}> {
         s = Shape(x) d = Sub(five, s) y = Resize(x, , , d) }""", "float[5 - N]"),
     (13, """(x, float[1,2] s) => (float[] y) <int64 m = {3}, bool c = {1}> {
