@@ -158,9 +158,6 @@ BLOCKED = [
     ("does not name each axis", """(float[4,3] x) => (float[4,3] y) { y = Einsum <equation = "ij"> (x) }"""),
     ("it sums along the axis, or pairs", """(float[4,4] x) => (float[4,4] y) {
         t = Transpose(x)  y = Einsum <equation = "ij,ij->ij"> (x, t) }"""),
-    ("the size of 'h' along the axis is not known", """(float[4,3] x) => (y) <int64 m = {3}, bool on = {1}> {
-        t = Transpose(x)  y = Loop (m, on, t) <body = b (int64 i, bool go, float[3] h) => (bool c, float[3] o) {
-            c = Identity(go)  o = Neg(h) }> }"""),
     ("counts elements of all slices",
      "(float[4,1,3] x) => (float[4,1,2] y, int64[4,1,2] z) { y, z = MaxPool <kernel_shape = [2]> (x) }"),
     ("its statistics from all slices",
