@@ -286,7 +286,12 @@ def block(**parts):
     ],
 )
 def test_the_claims_of_a_block(change, texts):
-    assert [each.text for each in ClaimTests._entries(SimpleNamespace(change=change))] == texts
+    entries = [*ClaimTests._entries(SimpleNamespace(change=change))]
+    assert [each.text for each in entries] == texts
+    for each in entries:
+        assert each.name == {"derived": each.text.partition(":")[0], "moved": "up", "clarified": ""}.get(
+            each.key, each.keys[1] if len(each.keys) > 1 else ""
+        )
 
 
 ONCE, TWICE = example("once"), example("twice")
@@ -437,6 +442,7 @@ PAD = helper.make_node("Pad", ["x", "s"], ["y"])
         (node_model(PAD, s=([2, 1], [3, 4])), 1, (5, 6), ([2, 1], [5, 6])),
         (node_model(PAD, t=([1], [3])), 1, 5, None),  # it is computed
         (node_model(helper.make_node("Constant", [], ["s"], domain="own"), PAD), 1, 5, None),
+        (node_model(helper.make_node("Filled", [], ["s"], v=helper.make_tensor("", 7, [1], [3])), PAD), 1, 5, None),
         (node_model(PAD, s=([1], [3])), 2, 5, None),
         (node_model(helper.make_node("Pad", ["x", "", "s"], ["y"]), s=([1], [3])), 1, 5, None),
         (node_model(PAD, PAD, s=([1], [3])), 1, 5, None),
