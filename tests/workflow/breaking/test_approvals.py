@@ -36,6 +36,8 @@ def without(*keys, **more):
         (without("rule"), "the key 'rule' is missing", "{", ""),
         (without(until="2027-02-30"), "'until' is no day", "2027-02-30", "write 2027-03-31"),
         (without(until="2027-3-31"), "'until' is no day", "2027-3-31", "write 2027-03-31"),
+        (without(until="'20270331'"), "'until' is no day", "'20270331'", "write 2027-03-31"),
+        (without(until="20270331"), "'until' is no day", "20270331", "write 2027-03-31"),
         (without("until"), "the key 'until' is missing", "{", ""),
         (without(reason="''"), "the reason is empty", "''", ""),
         (without("reason"), "the key 'reason' is missing", "{", ""),
