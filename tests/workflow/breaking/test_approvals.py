@@ -84,10 +84,13 @@ def test_what_is_no_list_of_entries_is_not_read(tmp_path, monkeypatch):
         message = "the list of approved findings cannot be read"
         assert (head.code, head.message, head.place) == ("B194", message, str(path))
         assert head.help == "nothing was compared" and found.message.startswith(why) and found.place == str(path)
-    path.unlink()
-    path.mkdir()
-    with pytest.raises(ComparisonError, match="Is a directory"):
-        read_approvals(path)
+    monkeypatch.setattr(approvals, "MAX_SIZE", 8)
+    for why in ("it has 15 bytes, and at most 8 are read", "Is a directory"):
+        with pytest.raises(ComparisonError) as caught:
+            read_approvals(path)
+        assert [each.message for each in caught.value.findings] == [message, why]
+        path.unlink(missing_ok=True)
+        path.mkdir(exist_ok=True)
 
 
 BREAK = Break("B125", "ERR", "new version", "com.acme", "Thin", 1, "it changed")
@@ -119,6 +122,14 @@ def test_an_entry_approves_what_it_names_word_for_word(tmp_path, found, approved
     ]
     unused = [each for each in report.findings if each.rule == "B188"]
     assert len(unused) == 2 - approved and not {each.severity for each in unused} - {"WARN"}
+
+
+def test_what_was_approved_before_stays_so(tmp_path):
+    before = BREAK._replace(approved="before")
+    entries, _ = read(tmp_path / "approved.yaml", ENTRY)
+    for given, reason in (((), "before"), (entries, "nobody (until 2027-03-31)")):
+        (found,) = approve(ComparisonReport("both", 1, 1, (before,)), given, (), UNTIL).findings
+        assert found.approved == reason
 
 
 def test_an_entry_that_is_of_no_use_is_reported(tmp_path):
