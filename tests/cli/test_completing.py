@@ -47,6 +47,7 @@ def offered(*words):
         (["convert", "--ir-version", "1"], []),
         (["conformance", "cases", "--runtime", "open"], []),
         (["lower", "--ops", "com.acme.X"], []),
+        (["nonesuch", "conv"], ["convert"]),
     ],
 )
 def test_names_are_completed(words, some):
@@ -68,6 +69,9 @@ def test_what_is_no_name_is_a_file(tmp_path, monkeypatch):
 def test_no_configuration_is_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     os.mkfifo(tmp_path / "pyproject.toml")
+    assert offered("show", "Softplu") == ["Softplus"]
+    os.unlink(tmp_path / "pyproject.toml")
+    (tmp_path / "pyproject.toml").write_text("[tool.opset.show]\nnonesuch = 1\n")
     assert offered("show", "Softplu") == ["Softplus"]
 
 
