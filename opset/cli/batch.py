@@ -18,7 +18,6 @@ import click
 from opset.budget import Limits
 from opset.cli import output
 from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_option
-from opset.cli.findings_formats import FORMATS
 from opset.cli.inputs import (
     STREAM,
     Input,
@@ -296,6 +295,15 @@ def _check_executor(call: VerbCall, models: Sequence[Input]) -> None:
         raise UsageError(Finding("U103", "the workers of a cluster have no stdin", help="name files"))
 
 
+def _product_stream(form: str, stream: IO[str]) -> ReportStream:
+    """Return what writes a report to a stream in a form other than text."""
+    if form == "json":
+        return JsonStream(stream)
+    from opset.cli.findings_formats import STREAMS  # few calls write such a form
+
+    return STREAMS[form](stream)
+
+
 class _Batch:
     """The models of a call, and the state of the work on them: numbers, sums and the worst exit status."""
 
@@ -319,7 +327,7 @@ class _Batch:
         self.is_brief = is_text and len(models) > FEW and not call.verbose
         self.products: list[ReportStream] = []
         if not is_text:
-            self.products.append(JsonStream(self.stream) if call.form == "json" else FORMATS[call.form](self.stream))
+            self.products.append(_product_stream(call.form, self.stream))
         if call.reports.page is not None:
             self.products.append(page_stream(call.reports.page, verb.words, call.force))
         self.view = View(

@@ -11,8 +11,8 @@ import click
 
 from opset.cli.assumed_opsets import Assumed, assume_option, load_assumed
 from opset.cli.batch import Reporting, Verb, VerbCall, process_files, reading_options, write_report
-from opset.cli.findings_formats import FORMATS
 from opset.cli.inputs import Input, dims_option, freeze_option
+from opset.cli.output import FINDINGS_FORMATS
 from opset.cli.records import BatchReport, FindingTotal, ModelReport
 from opset.cli.target_options import TargetChoice, target_options
 from opset.errors import FindingList, brief_name, listing, safe_text
@@ -116,7 +116,7 @@ def find_in_file(
         report = with_releases(report, target, later_releases(target.runtime))
     status = "blocked" if conversion.refusals else "free"
     # Text and JSON have the blockers, which are refusals that are summed.
-    findings = conversion.refusals.in_file(source.path) if call.form in FORMATS else FindingList()
+    findings = conversion.refusals.in_file(source.path) if call.form in FINDINGS_FORMATS else FindingList()
     return ModelReport(source.path, None, report, findings, status, int(status == "blocked"))
 
 

@@ -15,7 +15,7 @@ import click
 from opset.budget import Budget, Limits
 from opset.cli import output, supervision
 from opset.cli.configuration import Folders, folders_for, folders_of, folders_option, hooks_option
-from opset.cli.findings_formats import FORMATS, write_findings
+from opset.cli.findings_formats import write_findings
 from opset.cli.limits import limits_options
 from opset.cli.report_streams import call_text, page_option
 from opset.cli.words import Words
@@ -119,7 +119,7 @@ def _compare_states(
         from opset.reports.breaking import breaking_page  # which imports Jinja
 
         write_page(page, breaking_page(output.document_of(report.data(strict)), call_text()))
-    if form in FORMATS:
+    if form in output.FINDINGS_FORMATS:
         failing = (*report.breaks, *(report.warnings if strict else ()))
         write_findings(map(_finding_of, failing), form, sys.stdout)
     elif form == "markdown":

@@ -11,7 +11,7 @@ import click
 from opset.budget import Budget, Limits
 from opset.cli import output, supervision
 from opset.cli.configuration import folders_for, folders_option, hooks_option
-from opset.cli.findings_formats import FORMATS, write_findings
+from opset.cli.findings_formats import write_findings
 from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
 from opset.cli.words import Words
@@ -51,7 +51,7 @@ _STYLES = {MISSING: "red", OPEN: "yellow", STATED: "green", PASSED: "green"}
 @click.option(
     "--format",
     "form",
-    type=Words(["text", "json", "markdown", *FORMATS]),
+    type=Words(["text", "json", "markdown", *output.FINDINGS_FORMATS]),
     default="text",
     help="Form of the output.",
 )
@@ -103,7 +103,7 @@ def _write_checklists(
         return [line for index, each in enumerate(listed) for line in (*[""] * (index > 0), *each)]
 
     missing = [*_missing_points(checklists)]
-    if form in FORMATS:
+    if form in output.FINDINGS_FORMATS:
         write_findings(missing, form, sys.stdout)
     else:
         output.write_product(report, lines, "json" if form == "json" else "text")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import click
 
 from opset.cli import output
-from opset.cli.findings_formats import FORMATS, write_findings
+from opset.cli.findings_formats import write_findings
 from opset.cli.limits import parse_size
 from opset.cli.progress import show_progress
 from opset.cli.words import Number
@@ -147,7 +147,7 @@ def command(
     if folder is not None:
         files = matrix.report_files(run, output.json_text(report), folder)
         write_files(files, force=force)
-    if form in FORMATS:
+    if form in output.FINDINGS_FORMATS:
         write_findings(findings, form, sys.stdout, corpus or os.curdir)
     elif not quiet or form != "text":
         output.write_product(report, lambda: _report_lines(run, [*files] if folder is not None else []), form)

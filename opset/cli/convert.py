@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -16,11 +16,9 @@ from opset.cli.records import ModelReport
 from opset.cli.target_options import TargetChoice, target_options
 from opset.cli.verification import UNVERIFIED, Verifying, verify_options
 from opset.errors import OpsetError, safe_text
-from opset.inference.engine.binding import stated_dim_names
 from opset.model import Model
 from opset.model.storage.external import odd_keys
 from opset.opsets.registry import Registry
-from opset.verification.report import Verification, verification_lines
 from opset.version_converter import Target, convert_model
 from opset.version_converter.report import (
     ConversionReport,
@@ -29,6 +27,9 @@ from opset.version_converter.report import (
     refusal_line,
     report_lines,
 )
+
+if TYPE_CHECKING:
+    from opset.verification.report import Verification
 
 LOWERED = "lowered"
 WORDS = {
@@ -162,7 +163,8 @@ def _verify_result(
     registry: Registry,
 ) -> Verification:
     """Return whether a model and its result compute the same, at sizes that both have, which notes name."""
-    from opset.inference.axes.changing import with_sizes  # few conversions change a size
+    from opset.inference.axes.changing import with_sizes  # few conversions are verified
+    from opset.inference.engine.binding import stated_dim_names
 
     model, result = models
     stated = stated_dim_names(model)
@@ -205,6 +207,8 @@ def _result_lines(report: ModelReport[ConvertedReport]) -> Iterator[str]:
         yield headline(report.result.conversion)
         yield from report_lines(report.result.conversion)
         if report.result.verification is not None:
+            from opset.verification.report import verification_lines  # few conversions are verified
+
             yield from verification_lines(report.result.verification)
         if report.status == UNVERIFIED:
             yield "  nothing was written"

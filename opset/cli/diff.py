@@ -15,7 +15,6 @@ import click
 from opset.catalog import changes, difference_words, operator_set_difference, worst_work
 from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
-from opset.cli.findings_formats import FORMATS
 from opset.cli.inputs import roots_option
 from opset.cli.model_versions import FOLLOWING, Writing, diff_models, names_models
 from opset.cli.operator_sets import domain_with_versions, opsets_difference_lines
@@ -74,7 +73,7 @@ class _Diff(click.Command):
 @click.option(
     "--format",
     "form",
-    type=Words(["text", "json", "html", *FORMATS]),
+    type=Words(["text", "json", "html", *output.FINDINGS_FORMATS]),
     default="text",
     help="Form of the output.",
 )

@@ -5,17 +5,16 @@ A finding has the same fingerprint wherever the model lies, so that programs can
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import IO, Any
 from urllib.parse import quote as quote_uri
-from xml.etree import ElementTree
 
 from opset import __version__
+from opset.cli.output import FINDINGS_FORMATS
 from opset.cli.records import BatchReport, ModelReport
 from opset.cli.report_streams import ReportStream
 from opset.errors import CODES, Finding, FindingList, NodeLocation, escape_text
@@ -129,6 +128,8 @@ class JunitStream:
 
     def add(self, report: ModelReport[Any], data: str) -> None:
         """Write the suite of a model."""
+        from xml.etree import ElementTree  # the other forms do without
+
         name = _xml_text(_path(report.input))
         errors = [each for each in report.errors if each.severity == "error"]
         counts = {"tests": len(errors) or 1, "failures": len(errors), "errors": int(bool(report.internal_error))}
@@ -153,12 +154,9 @@ class JunitStream:
         self._stream.write("\n</testsuites>\n")
 
 
-FORMATS: Mapping[str, Callable[[IO[str]], ReportStream]] = {
-    "sarif": SarifStream,
-    "github": GithubStream,
-    "junit": JunitStream,
-}
-"""The forms of reports with findings besides text and JSON."""
+_KINDS: tuple[Callable[[IO[str]], ReportStream], ...] = (SarifStream, GithubStream, JunitStream)
+STREAMS = dict(zip(FINDINGS_FORMATS, _KINDS, strict=True))
+"""What writes the findings of models in each of the forms."""
 
 
 def write_findings(findings: Iterable[Finding], form: str, stream: IO[str], about: str = "") -> None:
@@ -169,7 +167,7 @@ def write_findings(findings: Iterable[Finding], form: str, stream: IO[str], abou
     files: dict[str, FindingList] = {about: FindingList()} if about else {}
     for finding in findings:
         files.setdefault(finding.file or about or _file_of_place(finding.place), FindingList()).append(finding)
-    written = FORMATS[form](stream)
+    written = STREAMS[form](stream)
     written.begin()
     for file, found in files.items():
         failed = any(each.severity == "error" for each in found)
@@ -196,6 +194,8 @@ def _position(finding: Finding, file: str) -> tuple[int, ...]:
 
 def fingerprint(finding: Finding) -> str:
     """Return the mark that tells a finding from all others of its model: a digest of its code, place and message."""
+    import hashlib  # which loads OpenSSL: GitHub's form does without
+
     return hashlib.sha256("\0".join((finding.code, finding.place, finding.message)).encode()).hexdigest()[:32]
 
 

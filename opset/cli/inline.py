@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -17,8 +17,10 @@ from opset.errors import SHOWN, brief_name, safe_text
 from opset.opsets.registry import Registry
 from opset.plain_text import count_text
 from opset.schemas.names import domain_name
-from opset.verification.report import Verification, verification_lines
 from opset.version_converter.inlining import inline_model
+
+if TYPE_CHECKING:
+    from opset.verification.report import Verification
 
 SUFFIX = "inlined"
 WORDS = {
@@ -145,5 +147,8 @@ def _result_lines(result: InliningReport) -> list[str]:
     lines += [f"removed, as nothing calls it: {count_text(removed, 'function')}"] if removed else []
     lines = lines if len(lines) <= SHOWN else [*lines[:SHOWN], f"… and {len(lines) - SHOWN:,} more"]
     lines += [f"note: {safe_text(note)}" for note in result.notes]
-    lines += [] if result.verification is None else [line[2:] for line in verification_lines(result.verification)]
+    if result.verification is not None:
+        from opset.verification.report import verification_lines  # few results are verified
+
+        lines += [line[2:] for line in verification_lines(result.verification)]
     return [inlined_calls if calls else "nothing to inline", *(f"  {line}" for line in lines)]

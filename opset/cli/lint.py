@@ -13,7 +13,7 @@ import click
 
 from opset.cli import output
 from opset.cli.configuration import Folders, folders_for, folders_of, folders_option, hooks_option
-from opset.cli.findings_formats import FORMATS, write_findings
+from opset.cli.findings_formats import write_findings
 from opset.cli.words import Words
 from opset.errors import ConversionError, FindingList, safe_text
 from opset.inference import registration as inference
@@ -128,7 +128,7 @@ def command(
         report = replace(report, fixed=fixed, commented=commented)
     absent = any(each.code == "S101" for each in selection.findings)
     status = 3 if absent else int(bool(findings))
-    if form in FORMATS:
+    if form in output.FINDINGS_FORMATS:
         write_findings(findings, form, sys.stdout)
         return status
     done = [f"fixed {safe_text(path)}" for path in fixed]

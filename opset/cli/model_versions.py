@@ -11,7 +11,7 @@ from typing import IO, NamedTuple
 
 from opset.cli import output
 from opset.cli.batch import load_input, refuse_terminal, write_result
-from opset.cli.findings_formats import FORMATS, write_findings
+from opset.cli.findings_formats import write_findings
 from opset.cli.inputs import (
     MODEL_SUFFIXES,
     STREAM,
@@ -126,7 +126,7 @@ def diff_models(old: str, new: str, writing: Writing, roots: tuple[Path, ...], f
         write_page(writing.report, page, writing.force)
     if form == "html":
         stream.write(page)
-    elif form in FORMATS:
+    elif form in output.FINDINGS_FORMATS:
         write_findings(findings, form, stream, new)
     else:
         output.write_product(report, lambda: _difference_lines(report, stream), form, stream)

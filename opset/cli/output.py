@@ -29,14 +29,16 @@ format_option = click.option(
     "--format", "form", type=Words(["text", "json"]), default="text", help="Form of the output."
 )
 
+FINDINGS_FORMATS = ("sarif", "github", "junit")
+"""The forms of reports with findings besides text and JSON, which opset/cli/findings_formats.py writes."""
 findings_format_option = click.option(
     "--format",
     "form",
-    type=Words(["text", "json", "sarif", "github", "junit"]),
+    type=Words(["text", "json", *FINDINGS_FORMATS]),
     default="text",
     help="Form of the output.",
 )
-"""The option of verbs that find faults; opset/cli/findings_formats.py has the further forms."""
+"""The option of verbs that find faults."""
 
 
 def write_product(report: object, text: Callable[[], Iterable[str]], form: str, stream: IO[str] | None = None) -> None:

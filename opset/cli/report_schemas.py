@@ -12,6 +12,7 @@ from typing import Any
 from opset.cli.output import LISTED, SCHEMA_VERSION, ErrorReport
 from opset.cli.records import BatchReport, ModelReport
 from opset.errors import Finding, FindingList, NodeReference
+from opset.verification.report import Verification
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 REPORTS: Mapping[str, tuple[str, ...]] = {
@@ -101,7 +102,8 @@ def _class_of(path: str) -> type:
 
 def keys_of(kind: Any) -> Iterator[tuple[str, Any, bool]]:
     """Yield key and type of each field of a report's class, and whether the field may be left out."""
-    hints = typing.get_type_hints(kind)
+    # Verbs import the report of a verification only to verify.
+    hints = typing.get_type_hints(kind, localns={"Verification": Verification})
     if typing.is_typeddict(kind):
         yield from ((name, hint, name not in kind.__required_keys__) for name, hint in hints.items())
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping
 from typing import IO, Any, Protocol
 
@@ -120,5 +119,7 @@ page_option = click.option(
 
 def call_text() -> str:
     """Return the call as it was written."""
+    import shlex  # pages alone show the call
+
     root = click.get_current_context().find_root()
     return shlex.join(["opset", *getattr(root.command, "arguments", ())])

@@ -18,7 +18,7 @@ from opset.budget import Budget, BudgetExceeded, Limits
 from opset.cli import BROKEN_PIPE, INTERNAL, output, supervision
 from opset.cli.batch import load_input
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
-from opset.cli.findings_formats import FORMATS, write_findings
+from opset.cli.findings_formats import write_findings
 from opset.cli.inputs import STREAM, TEXT_STREAM, dims_option, freeze_option, name_input, parse_input, roots_option
 from opset.cli.limits import limits_options
 from opset.cli.words import Number
@@ -243,7 +243,7 @@ def _with_options(finding: Finding) -> Finding:
 def _product_of(report: RunReport, form: str, quiet: bool, notes: Sequence[str]) -> Product:
     """Return the product of a report; `notes` are about the whole call, and have been written as text before."""
     text = io.StringIO()
-    if form in FORMATS:
+    if form in output.FINDINGS_FORMATS:
         write_findings(report.errors, form, text, report.model)
         return Product(report.exit_status, text.getvalue(), FindingList())
     if form == "json":

@@ -17,7 +17,7 @@ import click
 from opset.budget import Limits
 from opset.cli import INTERNAL, output, signals
 from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_option
-from opset.cli.findings_formats import FORMATS, write_findings
+from opset.cli.findings_formats import write_findings
 from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
 from opset.cli.processes import run_in_processes
@@ -235,7 +235,7 @@ class ExamplesReport:
 def _write_report(report: Examination, parts: Sequence[str], form: str) -> None:
     """Write the report as text or JSON."""
     findings = FindingList(report.findings)
-    if form in FORMATS:
+    if form in output.FINDINGS_FORMATS:
         write_findings(findings, form, sys.stdout)
         return
     if form == "text" and findings:

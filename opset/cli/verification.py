@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -13,7 +13,9 @@ from opset.cli.words import Number, Words
 from opset.errors import Finding, UsageError
 from opset.model import Model
 from opset.opsets.registry import Registry
-from opset.verification.report import Verification
+
+if TYPE_CHECKING:
+    from opset.verification.report import Verification
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 UNVERIFIED = "unverified"

@@ -14,7 +14,7 @@ from opset.budget import Budget, Limits
 from opset.cli import output, supervision
 from opset.cli.batch import load_input
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
-from opset.cli.findings_formats import FORMATS, write_findings
+from opset.cli.findings_formats import write_findings
 from opset.cli.inputs import STREAM, numbers_option, parse_input, roots_option
 from opset.cli.limits import limits_options
 from opset.cli.report_streams import call_text, page_option
@@ -98,7 +98,7 @@ def command(
             from opset.reports.verifications import verification_page  # which imports Jinja
 
             write_page(page, verification_page(output.document_of(whole), call_text()))
-        if form in FORMATS:
+        if form in output.FINDINGS_FORMATS:
             write_findings(report.errors, form, sys.stdout, after)
         elif not quiet or form != "text":
             written = [] if page is None else [f"report: {safe_text(page)}"]

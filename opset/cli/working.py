@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import queue
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -181,8 +180,10 @@ def run_on_executor(shop: Workshop, jobs: Iterable[Job], executor: Any) -> Gener
 
     Raises UsageError U110 if the executor takes no tasks.
     """
+    from queue import SimpleQueue  # few calls have an executor
+
     blob = pickle.dumps(partial(shop.worker, True))
-    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    done: SimpleQueue[Any] = SimpleQueue()
     running: dict[int, tuple[Any, list[tuple[int, Job]], int]] = {}
     again: deque[tuple[list[tuple[int, Job]], int]] = deque()
     numbered = enumerate(jobs)

@@ -138,7 +138,8 @@ def compile_operators(operators: Iterable[Operator], sets: TypeSets) -> Compiled
         versions = [_version_data(schema, table, bodies) for schema in operator.schemas]
         entry = [operator.family, versions, *map(list, bodies)]
         index["operators"].setdefault(operator.domain, {})[operator.name] = entry
-        index["newest"][operator.domain] = max(versions[-1]["since"], index["newest"].get(operator.domain, 1))
+        newest = versions[-1]["since"]
+        index["newest"][operator.domain] = max(newest, index["newest"].get(operator.domain, newest))
         prose["operators"].setdefault(operator.domain, {})[operator.name] = {
             str(schema.since_version): list(docs) for schema, docs in zip(operator.schemas, operator.docs, strict=True)
         }

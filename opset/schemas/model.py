@@ -407,7 +407,7 @@ def example_versions(example: Example, versions: Iterable[int]) -> list[int]:
 
 def versions_between(versions: Iterable[int], since: int | None, until: int | None) -> list[int]:
     """Return the members of `versions` from `since` to `until`, both included; None stands for no bound."""
-    return [each for each in versions if (since or 0) <= each and (until is None or each <= until)]
+    return [each for each in versions if (since is None or since <= each) and (until is None or each <= until)]
 
 
 def is_random(example: Example) -> bool:

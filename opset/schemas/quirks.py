@@ -54,7 +54,7 @@ class Quirk(NamedTuple):
         An example is LayerNormalization of com.microsoft. Up to opset 16, some models use it as if it were in the
         standard; from opset 17 on, it is.
         """
-        return bool(self.origin) and self.stand_in == (self.operators[0], self.last + 1)
+        return self.stand_in == (self.operators[0], self.last + 1)
 
 
 def _foreign(

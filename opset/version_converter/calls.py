@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from opset.budget import ALLOW_MORE, Budget, BudgetExceeded, Limits
-from opset.errors import Finding, FindingList, brief_name, quote, safe_text
+from opset.errors import SHOWN, Finding, FindingList, brief_name, listing, quote, safe_text
 from opset.model import proto as pb
 from opset.model.graph.index import Body, FreshNames, FunctionKey, ModelIndex, bodies_below, index_model, node_label
 from opset.model.graph.splicing import Unfit, splice_function
@@ -24,6 +24,9 @@ from opset.version_converter.limits import MAX_COUNTED
 from opset.version_converter.replacement import set_entries, set_imports
 from opset.version_converter.result import Conversion
 from opset.version_converter.targets import Target
+
+if TYPE_CHECKING:
+    from opset.opsets.runtimes import Runtime
 
 Convert: TypeAlias = Callable[[Model, Target], Conversion]
 """The conversion of a model to a target."""
@@ -62,6 +65,22 @@ def function_label(key: FunctionKey) -> str:
     """Return the name of a function for messages: "com.example.Scale", or "com.example.Scale:half" with an overload."""
     domain, name, overload = map(safe_text, key)
     return brief_name(f"{domain_name(domain)}.{name}{f':{overload}' if overload else ''}")
+
+
+def inline_all(
+    model: Model, index: ModelIndex, runtime: Runtime, registry: Registry, limits: Limits | None, convert: Convert
+) -> Inlining:
+    """Return the result of inlining all functions of a model, with a note that lists them with their numbers of calls.
+
+    `runtime` is the runtime that does not run the functions; the note names it. If a call cannot be inlined, the result
+    has refusals and no model. The other arguments are as for `inline_chosen`.
+    """
+    inlining = inline_chosen(model, index, {*index.functions}, registry, limits, convert)
+    counts = [f"{function_label(key)} ({calls})" for key, calls in inlining.calls.items()]
+    if counts:
+        name = f"{runtime.name} {runtime.release}"
+        inlining.notes.append(f"functions that {name} does not run were inlined: {listing(counts, SHOWN)}")
+    return inlining
 
 
 def inline_chosen(

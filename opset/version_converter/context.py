@@ -37,7 +37,7 @@ class Context:
     - `proto`: the copy that is changed; `messages`: its graphs and functions, by the bodies of the given model;
     - `opsets`: the versions of the target by domain; `lowered`: operators to express by others, even if the target has
       them; `availability`: the nodes that the target's runtime runs, None if no runtime is targeted or it lists none;
-    - `opset_beside`: the opset of ai.onnx for new nodes if neither the target nor the model has one;
+    - `ir_version`: the IR version of the target, or else of the model;
     - `valid`: keys of nodes that are known to fit their operators; `forms`: see `forms_of`;
     - `outcomes`: the (steps, new operators) of actions, each pair stored once, since most nodes share one;
     - `impossible`: advice that the inputs of the model leave nothing to do for, None until a refusal asks.
@@ -54,7 +54,7 @@ class Context:
     budget: Budget
     lowered: Collection[Operator] = ()
     availability: Availability | None = None
-    opset_beside: int = 0
+    ir_version: int = 0
     facts: dict[Body, ValueFacts] = field(default_factory=dict)
     valid: set[tuple[Any, ...]] = field(default_factory=set)
     outcomes: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[tuple[str, ...], tuple[str, ...]]] = field(

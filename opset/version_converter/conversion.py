@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,17 +24,14 @@ from opset.model.storage.container import Model
 from opset.model.storage.tensor import tensor_values
 from opset.opsets.amendments import operators_amended_after
 from opset.opsets.registry import Registry
-from opset.opsets.releases import RELEASES, opset_beside, release_with
+from opset.opsets.releases import RELEASES, release_with
 from opset.preparation import Freeze, copy_model, read_model
 from opset.schemas import quirks
 from opset.schemas.names import domain_name
 from opset.version_converter.body_conversion import BodyConversion
-from opset.version_converter.branches import has_branches, take_branches
-from opset.version_converter.calls import Inlining, function_label, inline_chosen
 from opset.version_converter.context import Context
 from opset.version_converter.crossing import INEXACTLY
 from opset.version_converter.facts import ValueFacts
-from opset.version_converter.function_copies import specialize_functions
 from opset.version_converter.helps import NEWER_OPSET
 from opset.version_converter.ir_version import set_ir_version
 from opset.version_converter.lazy_inference import LazyInference
@@ -41,7 +39,6 @@ from opset.version_converter.limits import MAX_STACKED
 from opset.version_converter.replacement import drop_imports, set_imports, unused_imports
 from opset.version_converter.result import Conversion
 from opset.version_converter.routes import Routes, Verdict, routes_of
-from opset.version_converter.stacking import CARRIED, stack_sequences
 from opset.version_converter.targets import Target, target_for_model
 
 if TYPE_CHECKING:
@@ -194,7 +191,10 @@ def _convert_prepared(
         model, inference = _state_outputs(model, inference, registry, is_given=model is given)
         index = inference.index
     if index.functions and target.runtime is not None and not target.runtime.local_functions:
-        inlining = _inline_functions(model, index, target.runtime, registry, limits)
+        from opset.version_converter.calls import inline_all  # most runtimes run functions
+
+        convert = partial(convert_model, registry=registry, limits=limits)
+        inlining = inline_all(model, index, target.runtime, registry, limits, convert)
         if inlining.model is None:
             conversion = begin_conversion(index, target_for_model(target, index.opsets), dims)
             conversion.refusals += inlining.refusals
@@ -224,27 +224,6 @@ def _convert_prepared(
             return conversion
         refused.append((max(conversion.refused, len(conversion.refusals)), distance_to(index, candidate), conversion))
     return min(refused, key=itemgetter(0, 1))[2]
-
-
-def _inline_functions(
-    model: Model, index: ModelIndex, runtime: Runtime, registry: Registry, limits: Limits
-) -> Inlining:
-    """Return the result of inlining all functions of a model, with a note that lists them with their numbers of calls.
-
-    `runtime` is the runtime that does not run the functions; the note names it. If a call cannot be inlined, the result
-    has refusals and no model.
-    """
-
-    def convert(model: Model, target: Target) -> Conversion:
-        """Return the conversion of a model to a target, with the registry and limits of the inlining."""
-        return convert_model(model, target, registry, limits=limits)
-
-    inlining = inline_chosen(model, index, {*index.functions}, registry, limits, convert)
-    counts = [f"{function_label(key)} ({calls})" for key, calls in inlining.calls.items()]
-    if counts:
-        name = f"{runtime.name} {runtime.release}"
-        inlining.notes.append(f"functions that {name} does not run were inlined: {listing(counts, SHOWN)}")
-    return inlining
 
 
 def _convert_to(
@@ -477,8 +456,12 @@ def _take_known_branches(model: Model, index: ModelIndex, task: Task) -> tuple[M
     The note has the number of replaced nodes. The given model is not changed. Returns None if no If can be replaced, or
     if the budget is used up.
     """
+    from opset.version_converter.branches import has_branches, take_branches  # most conversions refuse nothing
+
+    if not has_branches(index):
+        return None
     try:
-        proto, count = take_branches(index, task.infer(model, index), task.budget) if has_branches(index) else (None, 0)
+        proto, count = take_branches(index, task.infer(model, index), task.budget)
     except BudgetExceeded:
         return None
     if proto is None:
@@ -488,7 +471,7 @@ def _take_known_branches(model: Model, index: ModelIndex, task: Task) -> tuple[M
     except ModelError:  # a branch reads an outer value under a name that it gives to one of its own afterwards
         return None
     note = f"If nodes in whose place their branch stands, as the condition is known: {count}"
-    return model.with_proto(proto, changed=True), taken, note
+    return model.with_proto(proto), taken, note
 
 
 def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[Model, ModelIndex, str] | None:
@@ -498,6 +481,8 @@ def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[M
     given model is not changed. Returns None if no loop can be changed, or if the budget is used up. From opset 13 on,
     loops can carry sequences: None is returned for such a target, too.
     """
+    from opset.version_converter.stacking import CARRIED, stack_sequences  # most conversions refuse nothing
+
     if task.target.opsets.get("", CARRIED) >= CARRIED:
         return None
     total = 0
@@ -506,7 +491,7 @@ def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[M
             proto, count = stack_sequences(index, task.infer(model, index), task.budget)
             if proto is None:
                 break
-            model = model.with_proto(proto, changed=True)
+            model = model.with_proto(proto)
             index = index_model(proto, task.registry.domains)
             total += count
     except BudgetExceeded:
@@ -689,6 +674,10 @@ def _prepare_functions(
     the number of added functions is added to the conversion. Raises BudgetExceeded if the copies need more steps or
     memory than the budget allows.
     """
+    if not index.functions:
+        return model, index
+    from opset.version_converter.function_copies import specialize_functions  # most models have no functions
+
     routes, target, versions = task.routes, task.target, versions_of_bodies(index)
     availability = _availability_of(task)
 
@@ -707,7 +696,7 @@ def _prepare_functions(
         return model, index
     if added:
         conversion.notes.append(f"functions added, since calls of one give different parameters: {added}")
-    return model.with_proto(proto, changed=True), index_model(proto, task.registry.domains)
+    return model.with_proto(proto), index_model(proto, task.registry.domains)
 
 
 def _check_nodes(model: Model, index: ModelIndex, conversion: Conversion, task: Task) -> None:
@@ -745,7 +734,7 @@ def _body_conversions(
         task.budget,
         task.target.lowered,
         _availability_of(task),
-        opset_beside(task.target.opsets, task.target.ir_version or proto.ir_version),
+        task.target.ir_version or proto.ir_version,
     )
 
     def read(tensor: Any, limit: int) -> list[Any]:

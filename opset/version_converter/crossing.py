@@ -8,6 +8,7 @@ Each new node goes on across the transitions of its own operator. What adapters 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from opset.errors import listing
@@ -16,6 +17,7 @@ from opset.model.attributes import stated_integer
 from opset.model.elements import element_name
 from opset.model.graph.index import Body, Operator
 from opset.model.graph.walking import count_operators, list_as_input, state_type, subgraphs
+from opset.opsets.releases import opset_beside
 from opset.schemas import quirks
 from opset.schemas.constraints.signature import constraint_misfits, type_misfits
 from opset.schemas.model import Change, OpSchema
@@ -111,7 +113,7 @@ class Crossing:
         self._message = context.messages[body]
         self._facts = context.facts[body]
 
-    @property
+    @cached_property
     def _final(self) -> int:
         """The opset of ai.onnx for new nodes: the target's, else the body's, else the model's.
 
@@ -119,7 +121,7 @@ class Crossing:
         """
         context = self._context
         opset = context.opsets.get("") or self._versions.get("") or context.index.opsets.get("")
-        return opset or context.opset_beside
+        return opset or opset_beside(context.opsets, context.ir_version)
 
     def cross_transitions(self, index: int, change: VersionChange) -> list[Any] | None:
         """Return the nodes that replace the node at `index` of the body, None if it stays as it is.

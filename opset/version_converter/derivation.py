@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from opset.errors import safe_text
@@ -67,9 +67,9 @@ class Counterpart(NamedTuple):
             value = self.values.get(value, value)
         if source.type == target.type:
             return value
-        if source.kind == DATA_TYPE and source.type == "string":
+        if source.type == "string":
             return NUMBERS.get(value.lower())
-        if source.kind == DATA_TYPE:
+        if target.type == "string":
             return (element_name(value) or "").upper() or None
         if not math.isfinite(value) or abs(value) >= 2**63:
             return None
@@ -120,6 +120,8 @@ class DerivedAdapter(NamedTuple):
     drop: tuple[str, ...]
     set_defaults: tuple[tuple[str, str, Any], ...]
     """Names of attributes before and after, and the value to state if a node has no such attribute."""
+    illegal_defaults: dict[str, str]
+    """Why the target version does not allow such a value, by the name of the attribute before."""
     rewrite: tuple[Counterpart, ...]
     """Attributes that are written in another way, or are more restricted, in the target version."""
     undefined: dict[str, Any]
@@ -214,7 +216,8 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
             for attribute in added
             if old[attribute.name] != attribute.default and not isinstance(old[attribute.name], dict)
         ]
-    stated = {after for _, after, _ in filter(None, set_defaults)}
+    stated = [default for default in set_defaults if default is not None]
+    names = {after for _, after, _ in stated}
     required = [(pair.source.name, pair.target.name) for pair in counterparts if not pair.source.required]
     required += [(attribute.name, attribute.name) for attribute in added if upwards]
     integers = [name for name, attribute in source.attributes.items() if attribute.type in ("int", "ints")]
@@ -224,7 +227,8 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
         target,
         renamed=source.name != target.name,
         drop=tuple(drop),
-        set_defaults=tuple(default for default in set_defaults if default is not None),
+        set_defaults=tuple(stated),
+        illegal_defaults={name: why for name, new, value in stated for why in _why_illegal(target, {new: value})},
         rewrite=tuple(
             pair for pair in counterparts if pair.differs or (pair.is_restricted and pair.source.name not in from_front)
         ),
@@ -233,7 +237,7 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
         required=tuple(
             (before, after)
             for before, after in required
-            if target.attributes[after].required and after not in stated and before not in unsupported
+            if target.attributes[after].required and after not in names and before not in unsupported
         ),
         unsupported=tuple(unsupported),
         to_input=inputs if upwards else {},
@@ -336,7 +340,7 @@ def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestrict
     for name, parameters in bound.items():
         if len(bound_before[name]) > 1 and len(target.types.get(name, ())) > 1:
             restrictions.update(parameters)
-    return tuple(sorted(restrictions, key=lambda restriction: (restriction.outputs, restriction.position)))
+    return tuple(sorted(restrictions))
 
 
 def check_types(derived: DerivedAdapter, node: Node, valid: set[tuple[Any, ...]]) -> None:
@@ -398,12 +402,9 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
     outputs = list(node.outputs)
     if derived.narrower:
         _cut_off_absent(derived, node, inputs, outputs)
-    same_inputs, same_outputs = inputs == node.inputs, outputs == node.outputs
-    if same_inputs and same_outputs and not drop and not changes and not derived.renamed:
+    if not (inputs != node.inputs or outputs != node.outputs or drop or changes or derived.renamed):
         return None
-    kept: Result = op.copy(
-        node, inputs=None if same_inputs else inputs, outputs=None if same_outputs else outputs, drop=drop, **changes
-    )
+    kept: Result = op.copy(node, inputs=inputs, outputs=outputs, drop=drop, **changes)
     return kept
 
 
@@ -488,8 +489,9 @@ def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str],
             what = "it" if name == required else f"'{required}'"
             raise Refusal("C204", f"the attribute '{name}' is absent, and version {since} requires {what}")
     changes = {new: value for name, new, value in derived.set_defaults if not node.has(name)}
-    if changes:
-        _check_values(derived, changes)
+    for name, why in derived.illegal_defaults.items():
+        if not node.has(name):
+            raise Refusal("C204", why)
     for pair in derived.rewrite:
         source, target = pair.source, pair.target
         if not node.has(source.name):
@@ -508,8 +510,13 @@ def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str],
 
 def _check_values(derived: DerivedAdapter, values: dict[str, Any]) -> None:
     """Raise Refusal C204 if the target version does not allow one of the attribute `values`, given by name."""
-    for misfit in value_misfits(derived.target, values):
-        raise Refusal("C204", f"{misfit.what}; at version {derived.target.since_version} {misfit.why}")
+    for why in _why_illegal(derived.target, values):
+        raise Refusal("C204", why)
+
+
+def _why_illegal(target: OpSchema, values: dict[str, Any]) -> Iterator[str]:
+    """Yield why the target version does not allow attribute `values`, given by name."""
+    return (f"{each.what}; at version {target.since_version} {each.why}" for each in value_misfits(target, values))
 
 
 def _has_no_value_of(node: Node, types: frozenset[str]) -> bool:

@@ -12,7 +12,6 @@ from opset.model.graph.index import Body, bodies
 from opset.model.graph.walking import list_as_input
 from opset.opsets import releases
 from opset.schemas.names import normalize_domain
-from opset.version_converter.ir_functions import lower_functions
 from opset.version_converter.targets import Target
 
 _INITIALIZERS = 4
@@ -53,6 +52,8 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
     if asked and wanted < 4:
         _list_initializers(all_bodies, notes)
     if proto.functions:
+        from opset.version_converter.ir_functions import lower_functions  # most models have none
+
         lower_functions(proto, all_bodies, wanted, notes)
         all_bodies = bodies(proto)  # calls may have attributes now that were defaults
     features = sorted(set(_features(proto, all_bodies, wanted, before)), reverse=True)

@@ -31,7 +31,7 @@ def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: Valu
         Refusal: C204 if an output that is read has no value in `results`.
     """
     made, old = op.made, node.proto.name
-    produced = {name for new, _ in made for name in new.output}
+    produced: set[str] = set()
     rename: dict[str, str] = {}
     for position, name in enumerate(node.outputs):
         if not name:
@@ -41,6 +41,7 @@ def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: Valu
             raise Refusal("C204", f"the output '{safe_text(name)}' has no equal there")
         if not value or value == name:
             continue
+        produced = produced or {name for new, _ in made for name in new.output[:]}
         if value in produced and value not in rename:
             rename[value] = name
         else:

@@ -54,7 +54,7 @@ def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_
     opsets: dict[str, int] = {}
     entries = to.items() if isinstance(to, Mapping) else [_parse_version(str(to))]
     for domain, version in entries:
-        if isinstance(version, SupportsIndex) and not isinstance(version, bool):
+        if not isinstance(version, int) and isinstance(version, SupportsIndex):  # such as an integer of numpy
             version = operator.index(version)
         domain = "" if domain == "ai.onnx" else domain
         if opsets.setdefault(domain, version) != version:

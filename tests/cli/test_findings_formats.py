@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from opset import __version__
-from opset.cli.findings_formats import FORMATS, fingerprint, write_findings
+from opset.cli.findings_formats import STREAMS, fingerprint, write_findings
 from opset.cli.records import BatchReport, ModelReport
 from opset.errors import CODES, Finding, FindingList, NodeLocation, NodeReference
 
@@ -18,7 +18,7 @@ WARNING = Finding("W101", "100% of a,b:c", "opset_import", "", "drop it")
 
 def written(form, *reports):
     stream = io.StringIO()
-    made = FORMATS[form](stream)
+    made = STREAMS[form](stream)
     made.begin()
     for report in reports:
         made.add(report, "")
@@ -168,7 +168,7 @@ def test_one_error_fails_a_file(findings, status, monkeypatch):
             self.end = lambda batch: added.append("end")
 
     added = []
-    monkeypatch.setitem(FORMATS, "github", Recording)
+    monkeypatch.setitem(STREAMS, "github", Recording)
     write_findings(findings, "github", io.StringIO(), "a")
     assert added == ["begin", ("a", status, int(status == "failed"), ""), "end"]
 

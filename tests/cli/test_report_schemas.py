@@ -11,7 +11,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from opset.cli import VERBS, cli
-from opset.cli.findings_formats import FORMATS, fingerprint
+from opset.cli.findings_formats import fingerprint
+from opset.cli.output import FINDINGS_FORMATS
 from opset.cli.records import FindingTotal
 from opset.cli.report_schemas import DIALECT, OTHERS, REPORTS, _classes_in, _Schemas, line_schema
 from opset.errors import Finding, FindingList
@@ -216,13 +217,13 @@ def test_every_verb_that_finds_something_has_the_forms_of_services(call, files):
     failures = list(suites.iter("failure"))
     assert len(failures) == sum(each["level"] == "error" for each in results)
     assert [*suites] or call[0] in ("test", "breaking")
-    assert len({run(*call, "--format", form).exit_code for form in ("text", *FORMATS)}) == 1
+    assert len({run(*call, "--format", form).exit_code for form in ("text", *FINDINGS_FORMATS)}) == 1
 
 
 def test_a_fingerprint_is_of_the_place_and_not_of_the_file():
     finding = Finding("C201", "no", "graph 'g', node 'n'")
     assert fingerprint(finding) == fingerprint(finding.in_file("a.onnx")) != fingerprint(finding._replace(place="x"))
-    assert [*FORMATS] == ["sarif", "github", "junit"] and SMALL
+    assert [*FINDINGS_FORMATS] == ["sarif", "github", "junit"] and SMALL
 
 
 def test_a_class_within_a_report_is_referred_to():

@@ -37,6 +37,10 @@ def test_compiled_schemas_are_those_that_were_read():
             assert make_docs(prose, operator.domain, operator.name, schema.since_version) == docs
         _, _, *bodies = index["operators"][operator.domain][operator.name]
         assert len(bodies) == len({*map(json.dumps, bodies)})  # one that several versions have is stored once
+    assert index["newest"] == {
+        domain: max(each["since"] for _, versions, *_ in entries.values() for each in versions)
+        for domain, entries in index["operators"].items()
+    }
 
 
 @pytest.fixture
@@ -154,7 +158,7 @@ def test_a_folder_that_cannot_be_written_keeps_the_index_in_memory(tmp_path, mon
     index, prose, examples = build_index(tmp_path)
     assert index["operators"] == {"com.acme": {"A": ["f", [{"since": 1}]]}}
     assert prose["operators"] == {"com.acme": {"A": {"1": ["it", {}, {}, {}, {}, "", (), {}, ()]}}}
-    assert examples["operators"] == {}
+    assert examples["operators"] == {} and index["newest"] == {"com.acme": 1}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["com.acme"]
 
 
@@ -207,6 +211,7 @@ versions:
     U: [float, double]
   constraints:
     C2: {rank: {X: 2}, where: {c: p}}
+    C3: {rank: {X: 2}}
   shape: same(X)
 - since: 1
   deprecated: null
@@ -239,7 +244,7 @@ def test_what_is_compiled_is_short_and_complete(tmp_path):
                     ["a", "ints", [1, 2], False, [], ">= 0"], ["c", "string", None, False, ["p", "q"], "", "", "C1"]
                 ],
                 "types": {"T": 1, "U": 1}, "deprecated": True, "replacement": "B", "shape": "same(X)",
-                "conditions": [["C2", "rank", "X", "2", [["c", "p"]]]],
+                "conditions": [["C2", "rank", "X", "2", [["c", "p"]]], ["C3", "rank", "X", "2"]],
                 "change": {
                     "diff": {"deprecated": True, "attributes": {"a": {"added": "ints", "default": [1, 2]}}},
                     "attributes": {"a": {
@@ -251,7 +256,7 @@ def test_what_is_compiled_is_short_and_complete(tmp_path):
             },
         ]]}},
     }  # fmt: skip
-    assert prose["sets"] == {"s": ["t"]}
+    assert prose["sets"] == {"s": ["t"]} and prose["stamp"] == examples["stamp"] == 0
     assert examples["operators"] == {"com.acme": {"A": [{
         "name": "e", "since": 2, "attributes": {"a": [1]},
         "inputs": [{"type": "tensor(float)", "content": [1], "shape": [1]}],
@@ -259,7 +264,7 @@ def test_what_is_compiled_is_short_and_complete(tmp_path):
     }]}}  # fmt: skip
     for position, (schema, docs) in enumerate(zip(operator.schemas, operator.docs, strict=True)):
         made = make_schema(index, "com.acme", "A", position)
-        assert repr(made) == repr(schema) and hash(made) == hash(schema)
+        assert repr(made) == repr(schema) and hash(made) == hash(schema) and made.change == schema.change
         assert make_docs(prose, "com.acme", "A", schema.since_version) == docs
     assert make_examples(examples, "com.acme", "A") == operator.examples
     assert make_examples(examples, "com.acme", "B") == make_examples(examples, "org", "A") == ()

@@ -331,6 +331,8 @@ def test_places_of_parts(tmp_path):
     assert operator.place(1, "inputs", "C") == f"{path}:54:54"
     assert operator.place(1, "attributes", "not there") == f"{path}:56:5"
     assert operator.place(1, "not there", "attributes") == operator.place(1)
+    assert operator.place(2, "change", "meaning", "moved") == operator.place(2, "change", "meaning")
+    assert operator.place(2, "since", "2") == operator.place(2, "since")
 
 
 ONE = "operator: Scale\nfamily: acme\nversions:\n- since: 1\n  doc: it\n"
@@ -379,6 +381,11 @@ BROKEN = {
     "null of nothing": (ALIKE + "  formula: null\n", ["S107 20:12"]),
     "null of no entry": (ALIKE.replace("attributes: null", "attributes: {b: null}"), ["S107 19:19"]),
     "an entry of no mapping": (ALIKE.replace("attributes: null", "attributes: {a: 1}"), ["S105 19:19"]),
+    "an entry like no mapping": (
+        ALIKE.replace('{type: int, range: ">= 0", doc: a number}', "1").replace("null", "{a: {type: int, doc: x}}"),
+        ["S105 13:8"],
+    ),
+    "parameters like a list that are none": (ALIKE + "  inputs: 1\n", ["S105 20:11"]),
     "parameters of nothing": (ALIKE + "  inputs: [Y, X, W]\n", ["S107 20:12", "S107 20:18"]),
     "a name without like": (INPUT.replace("{name: X, type: T}", "X"), ["S105 7:5"]),
     "an entry that says too little": (ALIKE + "  outputs: [{name: Y}]\n", ["S104 20:13"]),
@@ -406,7 +413,8 @@ BROKEN = {
     "type set": (INPUT.replace("floats", "[floatz, bool, seq(floatz)]"), ["S107 9:9", "S107 9:23"]),
     "empty list of types": (INPUT.replace("floats", "[]"), ["S105 9:8"]),
     "empty type": (INPUT.replace("floats", "['']"), ["S105 9:9"]),
-    "attribute type": (ONE + "  attributes:\n    a: {type: INT}\n", ["S105 7:15"]),
+    "type without a name": (ONE + "  types: {'': bool}\n", ["S105 6:11"]),
+    "attribute type": (ONE + "  attributes:\n    a: {type: INT, default: 1}\n", ["S105 7:15"]),
     "default of an int": (ONE + "  attributes:\n    a: {type: int, default: 1.0}\n", ["S105 7:29"]),
     "default true": (ONE + "  attributes:\n    a: {type: int, default: true}\n", ["S105 7:29"]),
     "default of 65 bits": (ONE + f"  attributes:\n    a: {{type: int, default: {2**63}}}\n", ["S105 7:29"]),
@@ -420,6 +428,14 @@ BROKEN = {
     "pair": (NEWER + "    attributes: {a: {default: 1}}\n" + OLD, ["S105 8:31"]),
     "pair of letters": (NEWER + "    attributes: {a: {default: ab}}\n" + OLD, ["S105 8:31"]),
     "pair of three": (NEWER + "    attributes: {a: {default: [1, 2, 3]}}\n" + OLD, ["S105 8:31"]),
+    "old value of no type": (
+        NEWER + "    attributes: {a: {added: INT, old: 1}}\n  attributes: {a: {type: INT, doc: x}}\n" + OLD,
+        ["S105 9:26", "S105 8:29"],
+    ),
+    "old values of one": (
+        NEWER + "    attributes: {a: {added: int, old: {}}}\n  attributes: {a: {type: int, doc: x}}\n" + OLD,
+        ["S104 8:39", "S105 8:39"],
+    ),
     "sign": (NEWER + "    types: {T: [float, double]}\n" + OLD, ["S105 8:17", "S105 8:24"]),
     "signed type": (NEWER + "    types: {T: [+floatz]}\n" + OLD, ["S107 8:17"]),
     "new or gone": (NEWER + "    types: {T: old}\n" + OLD, ["S105 8:16"]),
@@ -512,6 +528,12 @@ def test_entries_of_a_version_like_another_one(written, part, expected, tmp_path
     assert {name: getattr(each, "type", each) for name, each in found.items()} == expected
     assert list(found) == list(expected)
     assert dump_operator(operator) == text
+
+
+def test_a_parameter_that_has_a_name_alone_is_written_by_it_if_the_other_version_has_it(tmp_path):
+    newer = NEWER.replace("doc: it", "unknown: types").replace(ADAPTERS + "\n", ADAPTERS + "\n  doc: it\n")
+    text = newer + "  inputs:\n  - {name: X}\n- since: 1\n  like: 2\n  inputs: [X, {name: W}]\n"
+    assert dump_operator(load(tmp_path, text)) == text
 
 
 def test_an_entry_has_the_keys_that_it_does_not_write(tmp_path):
@@ -692,6 +714,9 @@ def test_a_version_is_left_out_whose_types_may_be_those_of_a_broken_file(tmp_pat
     assert findings == [] and not operator.whole
     assert [each.since_version for each in operator.schemas] == [1]
     assert [each.since_version for each in operator.damaged.schemas] == [2]
+    path = write(tmp_path, f"{NEWER}    types: {{T: [+mine]}}\n  types: {{T: float}}\n{OLD}  types: {{T: floats}}\n")
+    operator, findings = read_operator(path, SETS, complete=False)
+    assert findings == [] and not operator.whole and operator.gaps == {2}
 
 
 def test_a_version_without_a_number_is_none_of_an_operators(tmp_path):
@@ -948,6 +973,12 @@ def test_what_is_no_whole_type(text):
     assert not is_type(text)
 
 
+def test_types_are_nested_up_to_a_depth():
+    assert [*expand("seq(" * 9 + "float" + ")" * 9, {})] == ["seq(" * 9 + "tensor(float)" + ")" * 9]
+    with pytest.raises(KeyError):
+        expand("seq(" * 20 + "float" + ")" * 20, {})
+
+
 TYPES = st.builds(
     lambda wrapper, element: wrapper.format(f"tensor({element})"),
     st.sampled_from(["{}", "seq({})", "optional({})", "optional(seq({}))"]),
@@ -1003,7 +1034,8 @@ def test_a_short_float_is_the_same_float32(value):
 
 
 def test_short_floats():
-    assert [short_float(float32(x)) for x in (1e-5, 0.1, 3.4028234663852886e38, 1.6732632)] == [
+    assert [short_float(float32(x)) for x in (15.9499655, 1e-5, 0.1, 3.4028234663852886e38, 1.6732632)] == [
+        15.9499655,
         1e-5,
         0.1,
         3.4028235e38,
@@ -1058,14 +1090,60 @@ def test_attributes_declare_their_values(tmp_path):
         "C3": "by is small",
     }
     assert operator.docs[0].constraints == {"C1": "axis >= 0 and -rank(X) <= axis < rank(X)", "C3": "by is small"}
+    assert new.change.attributes == {"kind": AttributeChange("a")}
     index, prose, _ = compile_operators([operator], {})
     assert make_schema(index, "com.acme", "Scale", 1).attributes == new.attributes
     assert make_docs(prose, "com.acme", "Scale", 1) == operator.docs[0]
 
 
 @pytest.mark.parametrize(
+    ("attributes", "old"),
+    [
+        ("{a: {added: int, default: 1}}", 1),
+        ("{a: {added: int, default: 1, old: 2}}", 2),
+        ("{a: {added: int, default: 1, negative: true}}", 1),
+        ("{a: {old: 2}}", 2),
+        ("{b: {added: int}}", None),  # which no version has: another rule says so
+        ("{b: {old: 2}}", 2),
+    ],
+)
+def test_the_old_value_of_an_attribute_that_was_added_is_its_default(attributes, old, tmp_path):
+    text = f"{NEWER}    attributes: {attributes}\n  attributes: {{a: {{type: int, default: 1, doc: it}}}}\n{OLD}"
+    (declared,) = load(tmp_path, text).schemas[1].change.attributes.values()
+    assert declared == AttributeChange(old, negative="negative" in attributes)
+    operator, _ = read_operator(write(tmp_path, text.replace(attributes, "{a: {old: {}}}")), SETS)
+    assert operator.schemas[1].change.attributes["a"].old is None
+
+
+def test_a_wrong_default_stands_for_none_at_all(tmp_path):
+    entries = "a: {type: int, default: x}, b: {type: float, default: x}, c: {type: string, default: 1}"
+    text = f"{ONE}  attributes: {{{entries}, d: {{type: ints, default: 1}}, e: {{type: graph, default: 1}}}}\n"
+    (schema,) = read_operator(write(tmp_path, text), SETS)[0].damaged.schemas
+    assert [each.default for each in schema.attributes.values()] == [0, 0.0, "", (), None]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "{type: int, kind: bool, default: 0, doc: x}",
+        "{type: ints, kind: bool, default: [1, 0], doc: x}",
+        "{type: int, kind: data_type, choices: [T, int8], default: 1, doc: x}",
+        "{type: string, kind: any_case, choices: [a, b], default: a, doc: x}",
+        "{type: int, kind: axis, range: '>= 0', default: 0, doc: x}",
+        "{type: int, range: '>= 0', doc: x}",
+        "{type: int, choices: [1], doc: x}",
+    ],
+)
+def test_declarations_that_fit(tmp_path, entry):
+    load(tmp_path, declared(entry))
+
+
+@pytest.mark.parametrize(
     ("entry", "code", "said"),
     [
+        ("{type: int, kind: axis, choices: [0], doc: x}", "S103", "says all"),
+        ("{type: ints, kind: axes, choices: [0], doc: x}", "S103", "says all"),
+        ("{type: int, kind: data_type, range: '> 0', doc: x}", "S103", "says all"),
         ("{type: string, default: c, choices: [a, b], doc: x}", "S105", "the default 'c' is not legal"),
         ("{type: int, choices: [a], doc: x}", "S105", "a whole number has to stand here"),
         ("{type: int, choices: [], doc: x}", "S105", "at least one value"),

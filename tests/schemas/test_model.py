@@ -3,6 +3,7 @@
 import pytest
 
 from opset.schemas.model import (
+    SIGNATURE,
     Example,
     ExampleValue,
     FunctionBody,
@@ -12,7 +13,7 @@ from opset.schemas.model import (
     is_old_value,
     is_random,
 )
-from opset.schemas.names import domain_name, near_miss, normalize_domain
+from opset.schemas.names import advise_name, domain_name, near_miss, normalize_domain
 
 MANY = 2**31 - 1
 
@@ -46,6 +47,10 @@ def test_how_many_values_a_node_may_have(listed, arity):
     assert (schema.min_input, schema.max_input, schema.min_output, schema.max_output) == (*arity, 0, 0)
     schema = OpSchema("", "Op", 1, "f", outputs=listed)
     assert (schema.min_input, schema.max_input, schema.min_output, schema.max_output) == (0, 0, *arity)
+    schema = OpSchema("", "Op", 1, "f", listed, listed, unknown=SIGNATURE)
+    assert (schema.min_input, schema.max_input, schema.min_output, schema.max_output) == (0, MANY, 0, MANY)
+    schema = OpSchema("", "Op", 1, "f", listed, listed, unknown="types")
+    assert (schema.min_input, schema.max_input, schema.min_output, schema.max_output) == (0, arity[1], 0, arity[1])
 
 
 def test_a_parameter_has_the_types_of_its_constraint_or_its_own():
@@ -100,6 +105,12 @@ def test_near_names_are_suggested_and_far_ones_are_not():
     assert near_miss("relu", ["Selu", "Relu", "Gelu"]) == "did you mean Relu?"
     assert near_miss("flot", []) == near_miss("flot", ["zebra"]) == ""
     assert near_miss("a" * 100 + "b" * 900, ["a" * 100]) == f"did you mean {'a' * 100}?"
+
+
+def test_where_no_name_is_near_a_few_are_listed():
+    assert advise_name("flot", ["zebra", "", "float"]) == "did you mean float?"
+    assert advise_name("q", ["zebra", ""]) == "known: zebra" and advise_name("q", [""]) == ""
+    assert advise_name("q", "hgfedcbaa") == "known: a, b, c, d, e, f, g, h" and advise_name("q", "abcdefghi") == ""
 
 
 @pytest.mark.parametrize(("more", "found"), [([], True), (["x"], False)])

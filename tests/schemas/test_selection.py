@@ -139,6 +139,9 @@ def test_inside_of_the_folder_of_a_domain(tree, monkeypatch):
         ("lib/schemas/com.acme/in/Turn.yaml", "lib/schemas/com.acme", ["S110 lib/schemas/com.acme/in/Turn.yaml"]),
         ("lib/schemas/com.acme/in/T.yaml", "lib/schemas/com.acme/in/T.yaml", ["S110 lib/schemas/com.acme/in/T.yaml"]),
         ("flat/Scale.yaml", "flat/com.acme", ["S101 flat/com.acme"]),
+        ("flat/Scale.yaml", "flat/Scale.yaml", []),
+        ("lib/schemas/Turn.yaml", "lib/schemas/com.acme/Turn.yaml", []),
+        ("of.mine/com.acme/Turn.yaml", "of.mine/com.acme/Turn.yaml", []),
     ],
 )
 def test_what_is_not_read_is_a_finding(path, given, findings, tree):
@@ -147,6 +150,33 @@ def test_what_is_not_read_is_a_finding(path, given, findings, tree):
     if given == "empty":
         (tree / path).unlink()
     assert selected(given)[1] == findings
+
+
+def test_what_is_beside_operators_and_is_no_operator(tree):
+    """A file with another suffix is to be one beside operators; a link that leads nowhere is left out."""
+    write(tree / "lib/schemas/com.acme/notes.yml", OTHER)
+    write(tree / "k8s/notes.yml", OTHER)
+    (tree / "k8s" / "gone.yaml").symlink_to("nowhere")
+    assert selected(".") == ([(ALL, True, True)], ["S110 lib/schemas/com.acme/notes.yml"])
+
+
+@pytest.mark.parametrize("shared", ["types.yaml", "lock.json"])
+def test_shared_files_make_a_folder_of_domains(tree, shared):
+    """Its name may have a dot then, and it may have no operators."""
+    write(tree / "of.mine" / shared, "")
+    found = select_operators([], [Path("of.mine")])
+    assert [(each.files, each.whole) for each in found.targets] == [((), True)]
+    assert [each.code for each in found.findings] == ["S109"]
+    write(tree / "of.mine" / "com.acme" / "Scale.yaml")
+    write(tree / "of.mine" / "Turn.yaml")
+    assert selected("of.mine") == ([("of.mine/com.acme/Scale.yaml", True, False)], ["S110 of.mine/Turn.yaml"])
+
+
+def test_a_folder_of_domains_needs_no_shared_files(tree):
+    write(tree / "own" / "com.acme" / "Scale.yaml")
+    found = select_operators([], [Path("own")])
+    assert [(*map(str, each.files), each.whole) for each in found.targets] == [("own/com.acme/Scale.yaml", True)]
+    assert found.findings == []
 
 
 def test_a_file_of_a_domain_is_read_although_files_lie_deeper(tree):
@@ -199,8 +229,14 @@ def test_a_folder_that_cannot_be_listed_is_told_once(tree, monkeypatch):
     def refuse(path):
         raise PermissionError(13, "Permission denied")
 
+    def fail(path):
+        raise OSError("it is odd")
+
     monkeypatch.setattr(os, "scandir", refuse)
     assert selected("k8s") == ([], ["S101 k8s"])
+    assert said("k8s") == ("this folder cannot be read", "Permission denied", "")
+    monkeypatch.setattr(os, "scandir", fail)
+    assert said("k8s") == ("this folder cannot be read", "it is odd", "")
 
 
 def said(path):
@@ -240,15 +276,18 @@ def test_a_folder_without_operators_names_what_it_has(tree):
 @pytest.mark.parametrize(
     ("limit", "most", "why"),
     [
-        ("MAX_ENTRIES", 14, ""),
-        ("MAX_ENTRIES", 13, "there are more than 13 files and folders"),
-        ("MAX_PEEKED", 4, ""),
-        ("MAX_PEEKED", 3, "there are more than 3 other YAML files"),
+        ("MAX_ENTRIES", 17, ""),
+        ("MAX_ENTRIES", 16, "there are more than 16 files and folders"),
+        ("MAX_PEEKED", 5, ""),
+        ("MAX_PEEKED", 4, "there are more than 4 other YAML files"),
     ],
 )
 def test_a_search_is_bounded(limit, most, why, tree, monkeypatch):
+    write(tree / "the.last" / "com.acme" / "Scale.yaml")
     monkeypatch.setattr(selection, limit, most)
-    found = [each for each in select_operators([tree]).findings if each.code == "S102"]
+    selected = select_operators([tree])
+    assert len(selected.targets) == (2 if limit == "MAX_ENTRIES" or not why else 1)
+    found = [each for each in selected.findings if each.code == "S102"]
     assert [(each.message, each.why, each.help, each.place) for each in found] == (
         [("not all of this folder was searched", why, "name the folders of domains", str(tree))] if why else []
     )
@@ -298,6 +337,8 @@ def test_the_same_folder_is_one_target(tree):
     (target,) = select_operators([Path(turn), Path("lib/schemas/com.acme")]).targets
     holder = Path("lib/schemas/com.acme")
     assert target.has_file(holder / "Gone.yaml") and not target.has_file(Path("lib/schemas/org.acme/Gone.yaml"))
+    (target,) = select_operators([Path("lib/schemas")]).targets
+    assert target.has_file(Path("lib/schemas/org.acme/Gone.yaml"))
     (target,) = select_operators([Path(turn)]).targets
     assert target.has_file(Path(turn)) and not target.has_file(Path(scale))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -88,7 +87,8 @@ class ModelParts:
             message: The ModelProto; placeholders in it keep their meaning.
             changed: Whether the message surely differs from the source's: that saves a comparison when it is written.
         """
-        other = copy.copy(self)
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
         other.proto = message
         if changed:
             other._skeleton = b""

@@ -9,6 +9,7 @@ conversion refuses the `constraint_misfits` of a node before an adapter runs.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from opset.errors import safe_text
@@ -211,7 +212,7 @@ def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[i
                 what, detail = f"the attribute '{declared.name}' is {shown}", f"{declared.name} {shown}"
                 if declared.kind == DATA_TYPE and isinstance(element, int) and element_name(element) in NUMBERS:
                     detail += f" ({element_name(element)})"
-                for name in sorted({name for _, name in terms_of(comparisons_of(declared))}):
+                for name in _range_of(declared).ranks:
                     detail += f", rank{name and f'({name})'} {rank_by_name.get(name)}"
                 yield Misfit(ATTRIBUTE_VALUE, what, why, declared.name, declared.constraint, detail)
                 break
@@ -245,7 +246,7 @@ def declared_attributes(schema: OpSchema) -> tuple[Attribute, ...]:
 
 def needs_ranks(declared: Attribute) -> bool:
     """Whether the rank of an input decides which values of an attribute are legal, as in "-rank <= x < rank"."""
-    return any(terms_of(comparisons_of(declared)))
+    return bool(_range_of(declared).ranks)
 
 
 def _why_illegal(schema: OpSchema, declared: Attribute, element: Any, ranks: Mapping[str, int | None]) -> str:
@@ -300,8 +301,7 @@ def comparisons_of(declared: Attribute) -> tuple[Expression, ...]:
 
     An attribute of kind axis or axes has to meet `-rank <= x < rank` even if it declares no range.
     """
-    text = range_text(declared)
-    return parse_range(text) if text else ()
+    return _range_of(declared).comparisons
 
 
 def _version_name(schema: OpSchema) -> str:
@@ -320,9 +320,33 @@ def range_text(declared: Attribute) -> str:
 
     For the kinds axis and axes, `-rank <= x < rank` is added, unless the range in YAML names a rank itself.
     """
-    if declared.kind not in (AXIS, AXES) or (declared.range and any(terms_of(parse_range(declared.range)))):
-        return declared.range
-    return " and ".join(filter(None, (declared.range, "-rank <= x < rank")))
+    return _range_of(declared).text
+
+
+class _Range(NamedTuple):
+    """The range of an attribute: its text, its comparisons, and the names of inputs whose ranks they name, sorted."""
+
+    text: str
+    comparisons: tuple[Expression, ...]
+    ranks: tuple[str, ...]
+
+
+def _range_of(declared: Attribute) -> _Range:
+    """Return the range that the value of an attribute has to be in."""
+    return _read_range(declared.range, declared.kind in (AXIS, AXES))
+
+
+@lru_cache(maxsize=1024)
+def _read_range(text: str, is_axis: bool) -> _Range:
+    """Return the range that a text in YAML declares for an attribute, which is an axis, or axes, or neither.
+
+    Nodes that are converted have it read again and again.
+    """
+    comparisons = parse_range(text) if text else ()
+    if is_axis and not any(terms_of(comparisons)):
+        text = " and ".join(filter(None, (text, "-rank <= x < rank")))
+        comparisons = parse_range(text)
+    return _Range(text, comparisons, tuple(sorted({name for _, name in terms_of(comparisons)})))
 
 
 def declared_text(schema_inputs: Sequence[Parameter], declared: Attribute) -> str:

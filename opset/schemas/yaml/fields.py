@@ -144,8 +144,10 @@ class Fields:
         A key that is empty, longer than MAX_KEY or not printable is left out, with a finding. Entries beyond
         MAX_ENTRIES are left out, with one finding, in which `what` names the entries.
         """
-        entries = {} if node is None else self.mapping(self.limit_entries(node, what))
-        return {name: each for name, each in entries.items() if node is not None and self.name(node.keys[name])}
+        if node is None:
+            return {}
+        entries = self.mapping(self.limit_entries(node, what))
+        return {name: each for name, each in entries.items() if self.name(node.keys[name])}
 
     def flag(self, node: YamlNode | None) -> bool:
         """Return the boolean at a node; for anything else, add a finding and return False.
@@ -175,8 +177,10 @@ class Fields:
 
         If the node is None, `default` is returned without a finding.
         """
+        if node is None:
+            return default
         number = self.number(node, default)
-        if node is None or low <= number <= high:
+        if low <= number <= high:
             return number
         self.report_wrong(node, f"a number from {low} to {high}")
         return default

@@ -172,7 +172,7 @@ def shorten_version(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[st
     for key in PARAMETERS:
         if found.get(key) is None:
             continue
-        known = {each["name"]: each for each in other.get(key) or ()}
+        known = {each["name"]: each for each in other.get(key, ())}
         found[key] = []
         for each in own[key]:
             name = {"name": each["name"]}

@@ -274,7 +274,7 @@ def read_operators(
         if operator is not None:
             operators.append(operator)
         left = len(files) - position - 1
-        if left and found and (budget.steps > budget.max_steps or len(findings) >= MAX_FOLDER_FINDINGS):
+        if left and (budget.steps > budget.max_steps or len(findings) >= MAX_FOLDER_FINDINGS):
             message = f"files of this folder were not read: {left:,}, of which this is the first"
             why = f"the ones before took more than {MAX_STEPS:,} steps"
             if budget.steps <= budget.max_steps:
