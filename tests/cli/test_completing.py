@@ -29,6 +29,7 @@ def offered(*words):
         (["show", "ai.onnx.ml.Sc"], ["ai.onnx.ml.Scaler"]),
         (["show", "Softmax@"], ["Softmax@1", "Softmax@11", "Softmax@13"]),
         (["bump", "softp"], ["Softplus"]),
+        (["bump", "nothing"], []),
         (["diff", "Gel"], ["Gelu"]),
         (["lower", "--ops", "Gelu,Att"], ["Gelu,Attention"]),
         (["convert", "--for", "tens"], ["tensorrt==", "tensorrt"]),
@@ -63,7 +64,11 @@ def test_versions_begin_with_the_newest():
 def test_what_is_no_name_is_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "Softmax.onnx").write_bytes(b"")
-    assert offered("show", "nothing") == ["nothing"] == offered("show", "nothing")
+    assert offered("show", "nothing") == ["nothing"]
+    assert offered("convert", "--to", "nothing") == []
+    assert offered("show", "Softmax") == ["Softmax", "SoftmaxCrossEntropyLoss"]
+    (tmp_path / "Softmax").write_bytes(b"")
+    assert offered("show", "Softmax") == ["Softmax", "SoftmaxCrossEntropyLoss", "Softmax"]
 
 
 def test_no_configuration_is_read(tmp_path, monkeypatch):
