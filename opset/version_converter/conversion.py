@@ -471,7 +471,7 @@ def _take_known_branches(model: Model, index: ModelIndex, task: Task) -> tuple[M
     except ModelError:  # a branch reads an outer value under a name that it gives to one of its own afterwards
         return None
     note = f"If nodes in whose place their branch stands, as the condition is known: {count}"
-    return model.with_proto(proto, changed=True), taken, note
+    return model.with_proto(proto), taken, note
 
 
 def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[Model, ModelIndex, str] | None:
@@ -491,7 +491,7 @@ def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[M
             proto, count = stack_sequences(index, task.infer(model, index), task.budget)
             if proto is None:
                 break
-            model = model.with_proto(proto, changed=True)
+            model = model.with_proto(proto)
             index = index_model(proto, task.registry.domains)
             total += count
     except BudgetExceeded:
@@ -696,7 +696,7 @@ def _prepare_functions(
         return model, index
     if added:
         conversion.notes.append(f"functions added, since calls of one give different parameters: {added}")
-    return model.with_proto(proto, changed=True), index_model(proto, task.registry.domains)
+    return model.with_proto(proto), index_model(proto, task.registry.domains)
 
 
 def _check_nodes(model: Model, index: ModelIndex, conversion: Conversion, task: Task) -> None:

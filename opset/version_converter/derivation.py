@@ -67,9 +67,9 @@ class Counterpart(NamedTuple):
             value = self.values.get(value, value)
         if source.type == target.type:
             return value
-        if source.kind == DATA_TYPE and source.type == "string":
+        if source.type == "string":
             return NUMBERS.get(value.lower())
-        if source.kind == DATA_TYPE:
+        if target.type == "string":
             return (element_name(value) or "").upper() or None
         if not math.isfinite(value) or abs(value) >= 2**63:
             return None
@@ -340,7 +340,7 @@ def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestrict
     for name, parameters in bound.items():
         if len(bound_before[name]) > 1 and len(target.types.get(name, ())) > 1:
             restrictions.update(parameters)
-    return tuple(sorted(restrictions, key=lambda restriction: (restriction.outputs, restriction.position)))
+    return tuple(sorted(restrictions))
 
 
 def check_types(derived: DerivedAdapter, node: Node, valid: set[tuple[Any, ...]]) -> None:
@@ -402,12 +402,9 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
     outputs = list(node.outputs)
     if derived.narrower:
         _cut_off_absent(derived, node, inputs, outputs)
-    same_inputs, same_outputs = inputs == node.inputs, outputs == node.outputs
-    if same_inputs and same_outputs and not drop and not changes and not derived.renamed:
+    if not (inputs != node.inputs or outputs != node.outputs or drop or changes or derived.renamed):
         return None
-    kept: Result = op.copy(
-        node, inputs=None if same_inputs else inputs, outputs=None if same_outputs else outputs, drop=drop, **changes
-    )
+    kept: Result = op.copy(node, inputs=inputs, outputs=outputs, drop=drop, **changes)
     return kept
 
 

@@ -163,6 +163,19 @@ def test_an_operator_goes_on_under_another_name(folder):
     assert moved(folder, 1, 3, sizes=[1], by=3.0) == ("Stretch", {"size": [1], "by": 3, "step": 1})
 
 
+def test_a_function_with_the_name_of_an_operator_that_is_needed_refuses(folder):
+    model = scale(2, step=5)
+    model.opset_import.add(domain="", version=17)
+    for name, count in (("Stretch", 1), ("Abs", 0)):
+        del model.functions[:]
+        model.functions.append(
+            parser.parse_function(f'<opset_import: ["": 17], domain: "com.acme"> {name} (a) => (b) {{ b = Relu (a) }}')
+        )
+        refusals = opset.plan(model, {"com.acme": 3}, schemas=[folder]).refusals
+        why = "it needs the operator Stretch, and the model has a function of that name in its domain"
+        assert [(each.code, each.why) for each in refusals] == [("C204", why)] * count
+
+
 def test_a_transition_that_is_declared_impossible_is_refused_with_the_reason(folder):
     stated = "adapters: {up: 'impossible: nobody scales upwards', down: written}"
     text = OPERATOR.replace("adapters: {up: derived, down: derived}\n  like", stated + "\n  like")
@@ -233,7 +246,7 @@ versions:
       count: {removed: int, input: K}
       far: {removed: float, input: F}
       few: {removed: ints, input: N}
-      gone: {removed: string}
+      gone: {removed: string, input: E}
       kept: {removed: int, ignored: true}
       only: {added: int, default: 1, only_for: [bfloat16, string]}
       way: {type: [string, int]}
@@ -391,6 +404,18 @@ def test_the_types_of_each_call_have_to_be_allowed(tmp_path):
     assert opset.convert(model, {"com.acme": 2}, schemas=[tmp_path]).opset_import[0].version == 2
 
 
+def test_only_the_type_of_an_input_that_has_fewer_types_has_to_be_known(tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    text = TYPED.replace("TYPE_A", "T").replace("TYPE_B", "U").replace("{TYPES}", "{T: [float], U: [float, int32]}")
+    (tmp_path / "com.acme" / "Typed.yaml").write_text(text.replace("BEFORE", "float, int32"))
+    for inputs, codes in (("x, u", []), ("u, x", ["C203"])):
+        model = parser.parse_model(
+            f"""<ir_version: 8, opset_import: ["com.acme": 1, "d": 1]> g (float[2] x) => (float[2] y) {{
+                u = d.Unknown (x) y = com.acme.Typed ({inputs}) }}"""
+        )
+        assert [each.code for each in opset.plan(model, {"com.acme": 2}, schemas=[tmp_path]).refusals] == codes
+
+
 ALONE = """\
 operator: Alone
 family: acme
@@ -421,6 +446,11 @@ versions:
         ("a: {type: int, default: 2, doc: a}", "a: {default: 1}", "z: {renamed: a}, a: {default: [1, 2]}",
          {"a": 1}, {"a": 2}),
         ("a: {type: int, doc: a}", "a: {type: string}", "a: {type: [string, int]}", {}, {}),
+        ("a: {type: int, default: 1, doc: a}", "a: {type: string, default: x}", "a: {type: [string, int]}",
+         "the attribute 'a' has no equal at version 2", "the attribute 'a' has no equal at version 1"),
+        ("a: {type: int, required: true, doc: a}", "a: null", "a: {added: int}",
+         "the attribute 'a' is absent, and version 2 requires it",
+         "the attribute 'a' is missing: Alone 2 requires it"),
     ],
 )  # fmt: skip
 def test_what_an_absent_attribute_means_is_stated_though_nothing_else_changes(tmp_path, newer, older, change, up, down):
@@ -433,10 +463,208 @@ def test_what_an_absent_attribute_means_is_stated_though_nothing_else_changes(tm
         if isinstance(expected, str):
             with pytest.raises(ConversionError) as caught:
                 opset.convert(model, {"com.acme": 3 - version}, schemas=[tmp_path])
-            assert caught.value.code == "C204" and expected in caught.value.why
+            assert caught.value.code == ("C103" if "missing" in expected else "C204") and expected in caught.value.why
             continue
         (node,) = opset.convert(model, {"com.acme": 3 - version}, schemas=[tmp_path]).graph.node
         assert {each.name: each.i for each in node.attribute} == expected
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "change", "version", "node", "after"),
+    [
+        ("", "a: {type: int, doc: a}", "a: {removed: int, ignored: true}", 1, "<a = 3>", {}),
+        ("a: {type: int, doc: a}", "a: null", "a: {added: int, old: 1}", 2, "<a = 1>", {}),
+        ("a: {type: int, doc: a}", "a: null", "a: {added: int, old: 1}", 2, "<a = 2>",
+         "'a' is 2; version 1 has no such attribute"),
+        ("a: {type: ints, doc: a}", "a: null", "a: {added: ints, old: {all: 1}}", 2, "<a = [1, 1]>", {}),
+        ("a: {type: ints, doc: a}", "a: null", "a: {added: ints, old: {all: 1}}", 2, "<a = [1, 2]>",
+         "'a' is [1, 2]; version 1 has no such attribute"),
+        ("a: {type: tensor, doc: a}", "a: null", "a: {added: tensor}", 2, "<a = float[1] {3}>",
+         "'a' is given; version 1 has no such attribute"),
+        ("a: {type: int, doc: a}", "a: {doc: b}", "a: {undefined: 4}", 1, "<a = 4>",
+         "'a' is 4, which has no meaning before 2"),
+        ("a: {type: int, doc: a}", "a: {doc: b}", "a: {undefined: 4}", 1, "<a = 3>", {"a": 3}),
+        ("a: {type: int, doc: a}", "a: {doc: b}", "a: {undefined: 4}", 2, "<a = 4>", {"a": 4}),
+        ("a: {type: int, kind: data_type, doc: a}", "a: {doc: b}", "", 2, "<a = 99>", {"a": 99}),
+    ],
+)  # fmt: skip
+def test_one_change_alone_decides_of_what_a_node_states(tmp_path, newer, older, change, version, node, after):
+    (tmp_path / "com.acme").mkdir()
+    text = ALONE.replace("CHANGE", change).replace("NEWER", newer).replace("OLDER", older)
+    (tmp_path / "com.acme" / "Alone.yaml").write_text(text)
+    model = scale(version)
+    model.graph.node[0].CopyFrom(parser.parse_node(f"y = com.acme.Alone {node} (x)"))
+    conversion = opset.plan(model, {"com.acme": 3 - version}, schemas=[tmp_path])
+    assert [each.why for each in conversion.refusals] == ([after] if isinstance(after, str) else [])
+    if not conversion.refusals:
+        (made,) = opset.convert(model, {"com.acme": 3 - version}, schemas=[tmp_path]).graph.node
+        assert {each.name: each.i for each in made.attribute} == after
+
+
+NARROW = """\
+operator: Narrow
+family: acme
+versions:
+- since: 2
+  change: {adapters: {up: derived, down: derived}}
+  doc: Takes more.
+  inputs:
+  - {name: A, type: tensor(float), optional: true, doc: a}
+  - {name: B, type: tensor(float), optional: true, doc: b}
+  - {name: C, type: tensor(float), optional: true, doc: c}
+  outputs:
+  - {name: X, type: tensor(float), doc: x}
+  - {name: Y, type: tensor(float), optional: true, doc: y}
+  - {name: Z, type: tensor(float), optional: true, doc: z}
+  - {name: W, type: tensor(float), optional: true, doc: w}
+- since: 1
+  like: 2
+  inputs: [A, {name: B, optional: null}]
+  outputs: [X]
+"""
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "read", "after"),
+    [
+        ("a, b", "x", "", None),
+        (", b", "x", "", None),
+        ('a, b, ""', "x", "", ("a b", "x")),
+        ("a, b, c", "x", "", "the input 'C' does not exist at version 1"),
+        ("a, b", "x, y, z", "", ("a b", "x")),
+        (", b", "x, y, z, w", "", (" b", "x")),
+        ("a, b", "x, , z", "", ("a b", "x")),
+        ("a, b", "x, y, z", "y", "the output 'Y' does not exist at version 1"),
+        ("a, b", "x, , z", "z", "the output 'Z' does not exist at version 1"),
+        ("a, b", "x, y, z", "z", "the output 'Z' does not exist at version 1"),
+        ("a, b", "x, y, z, w", "z", "the output 'Z' does not exist at version 1"),
+        ("a", "x", "", "the node has 1 input: Narrow 1 has 2"),
+        ('a, ""', "x", "", "the input 'B' is missing: Narrow 1 requires it"),
+    ],
+)
+def test_a_version_with_fewer_inputs_and_outputs(tmp_path, inputs, outputs, read, after):
+    (tmp_path / "com.acme").mkdir()
+    (tmp_path / "com.acme" / "Narrow.yaml").write_text(NARROW)
+    more = f"q = Abs ({read})" if read else ""
+    model = parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["": 13, "com.acme": 2]> g (float a, float b, float c) => (float x)
+            {{ {outputs} = com.acme.Narrow ({inputs}) {more} }}"""
+    )
+    conversion = opset.plan(model, {"com.acme": 1}, schemas=[tmp_path])
+    assert [each.why for each in conversion.refusals] == ([after] if isinstance(after, str) else [])
+    if not conversion.refusals:
+        assert len(conversion.actions) == (after is not None)
+        made = opset.convert(model, {"com.acme": 1}, schemas=[tmp_path]).graph.node[0]
+        found = " ".join(made.input), " ".join(made.output)
+        assert found == (after or (inputs.replace(",", ""), outputs))
+
+
+def test_an_input_in_the_midst_that_is_no_longer_optional(tmp_path):
+    (tmp_path / "com.acme").mkdir()
+    lines = NARROW.replace("[A, {name: B, optional: null}]", "[{name: A, optional: null}, B, C]")
+    lines = lines.replace("{name: B, type: tensor(float), optional: true,", "{name: B, type: tensor(float),")
+    (tmp_path / "com.acme" / "Narrow.yaml").write_text(lines.replace("outputs: [X]", "outputs: [X, Y, Z, W]"))
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["com.acme": 2]> g (float b) => (float x)
+            { x = com.acme.Narrow ( , b) }"""
+    )
+    (found,) = opset.plan(model, {"com.acme": 1}, schemas=[tmp_path]).refusals
+    assert (found.code, found.why) == ("C204", "the input 'A' is missing: Narrow 1 requires it")
+
+
+BECOMES = """\
+operator: Becomes
+family: acme
+versions:
+- since: 2
+  change:
+    attributes:
+      axes: {removed: ints, input: A}
+      count: {removed: int, input: N}
+      scales: {removed: floats, input: S}
+      turn: {negative: true}
+    inputs: {added: [S, N, A]}
+    adapters: {up: derived, down: derived}
+  doc: Has inputs that were attributes.
+  inputs:
+  - {name: X, type: tensor(float), doc: x}
+  - {name: S, type: tensor(float), optional: true, doc: s}
+  - {name: N, type: tensor(int64), optional: true, doc: n}
+  - {name: A, type: tensor(int64), optional: true, doc: a}
+  outputs: [{name: Y, type: tensor(float), doc: y}]
+  attributes:
+    turn: {type: int, doc: axis}
+  shape: same(X)
+- since: 1
+  like: 2
+  inputs: [X]
+  attributes:
+    axes: {type: ints, doc: axes}
+    count: {type: int, range: ">= 0", constraint: C1, doc: count}
+    scales: {type: floats, doc: scales}
+"""
+SCALES = "s = Constant <value_floats = [0.5, 1.5]> () "
+COUNTS = "n = Constant <value_int = 3> () "
+AXES = "a = Constant <value_ints = [0]> () "
+
+
+@pytest.mark.parametrize(
+    ("node", "nodes"),
+    [
+        (
+            "<scales = [0.5, 1.5], count = 3, axes = [0]> (x)",
+            f"{SCALES}{COUNTS}{AXES}y = com.acme.Becomes (x, s, n, a)",
+        ),
+        ("<axes = [0]> (x)", f"{AXES}y = com.acme.Becomes (x, , , a)"),
+        ("<scales = [0.5, 1.5]> (x)", f"{SCALES}y = com.acme.Becomes (x, s)"),
+        ("(x)", "y = com.acme.Becomes (x)"),
+    ],
+)
+def test_attributes_become_inputs_and_inputs_attributes(tmp_path, node, nodes):
+    (tmp_path / "com.acme").mkdir()
+    (tmp_path / "com.acme" / "Becomes.yaml").write_text(BECOMES)
+    older = becoming(1, f"y = com.acme.Becomes {node}")
+    up = opset.convert(older, {"com.acme": 2}, schemas=[tmp_path])
+    constants = [node.attribute[0] for node in up.graph.node[:-1]]
+    stated = [each.attribute[0] for each in becoming(2, nodes).graph.node[:-1]]
+    assert sorted([*each.t.dims] for each in constants) == sorted(
+        [len(each.ints or each.floats)] * (each.name != "value_int") for each in stated
+    )
+    assert [bool(name) for name in up.graph.node[-1].input] == [
+        bool(name) for name in becoming(2, nodes).graph.node[-1].input
+    ]
+    assert not up.graph.node[-1].attribute
+    for newer in (up, becoming(2, nodes)):
+        down = opset.convert(newer, {"com.acme": 1}, schemas=[tmp_path])
+        found, given = down.graph.node[-1], older.graph.node[-1]
+        assert (found.input, sorted(found.attribute, key=str)) == (given.input, sorted(given.attribute, key=str))
+
+
+def becoming(version, nodes):
+    """Return a model with nodes of opset 13 and of a version of Becomes."""
+    return parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": 13, "com.acme": {version}, "d": 1]> g (float[2] x) => (float[2] y) '
+        "{ " + nodes + " }"
+    )
+
+
+@pytest.mark.parametrize(
+    ("nodes", "code", "why"),
+    [
+        ("n = Constant <value_int = -1> () y = com.acme.Becomes (x, , n)", "C204",
+         "the attribute 'count' is -1; at version 1 it has to be >= 0"),
+        ("u = d.Unknown (x) y = com.acme.Becomes <turn = -1> (u)", "C207", "the rank of 'u' is not known"),
+        ("u = d.Unknown (x) s = Identity (x) y = com.acme.Becomes <turn = -1> (u, s)", "C207",
+         "the rank of 'u' is not known"),
+        ("y = com.acme.Becomes <turn = 1> (x)", None, None),
+        ("y = com.acme.Becomes <turn = -2> (x)", "C103", "axis -2 is out of range for rank 1"),
+    ],
+)  # fmt: skip
+def test_inputs_and_axes_that_an_older_version_does_not_have(tmp_path, nodes, code, why):
+    (tmp_path / "com.acme").mkdir()
+    (tmp_path / "com.acme" / "Becomes.yaml").write_text(BECOMES)
+    found = opset.plan(becoming(2, nodes), {"com.acme": 1}, schemas=[tmp_path]).refusals
+    assert [(each.code, each.why) for each in found] == ([(code, why)] if code else [])
 
 
 def test_a_change_of_an_attribute_that_no_version_has_changes_nothing(tmp_path):
@@ -456,6 +684,22 @@ def test_standard_operators_that_a_model_needs_are_of_the_newest_opset_of_its_ir
         model.ir_version = ir_version
         after = opset.convert(model, {"com.acme": 2}, schemas=[tmp_path])
         assert {each.domain: each.version for each in after.opset_import} == {"com.acme": 2, "": opset_version}
+
+
+@pytest.mark.parametrize(("version", "made"), [(8, ["Constant", "Cast", "Pick"]), (13, ["Constant", "Pick"])])
+def test_standard_operators_that_a_function_needs_are_of_the_opset_that_it_imports(tmp_path, version, made):
+    model = picking(tmp_path, 1, "y = d.F (x)")
+    del model.graph.initializer[:], model.opset_import[0]
+    model.opset_import.add(domain="d", version=1)
+    model.functions.append(
+        parser.parse_function(
+            f'<opset_import: ["": {version}, "com.acme": 1], domain: "d"> F (a) => (b) '
+            "{ b = com.acme.Pick <few: ints = [], count = 1> (a) }"
+        )
+    )
+    (function,) = opset.convert(model, {"com.acme": 2}, schemas=[tmp_path]).functions
+    assert [each.op_type for each in function.node][-len(made) :] == made
+    assert {each.domain: each.version for each in function.opset_import} == {"": version, "com.acme": 2}
 
 
 def test_an_absent_attribute_that_is_required_with_another_type_has_no_equal(tmp_path):

@@ -18,6 +18,7 @@ from opset.model.types import type_string
 from opset.opsets.registry import default_registry
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.lazy_inference import LazyInference
+from opset.version_converter.limits import MAX_READ
 from opset.version_converter.opset_choice import sample_nodes
 
 REGISTRY = default_registry()
@@ -226,6 +227,7 @@ def test_an_initializer_that_a_caller_may_override_has_the_shape_of_its_input():
     assert values.constant("w") is None
 
 
+HELD = """<ir_version: 8, opset_import: ["": 8]> g () => (int64[2] y) <int64[2] held = {5, 6}> { y = Abs (held) }"""
 CALLED_INSIDE = """<ir_version: 8, opset_import: ["": 13, "c": 1, "f": 1]>
     g (float[2, 3] x, float[1, 5] z) => (y, w) {
         y = f.F(x)
@@ -505,6 +507,29 @@ def test_types_that_are_found_at_once_are_those_that_are_found_one_by_one():
     kinds = ["float", "int64", "int64", "bool", "int64", "float"]
     assert [once.type(name) for name in names] == [*(f"tensor({kind})" for kind in kinds), None]
     assert [each.type(name) for name in names] == [*(f"tensor({kind})" for kind in kinds), None]
+
+
+def test_constants_are_small_up_to_a_number_of_elements():
+    text = """<ir_version: 8, opset_import: ["": 17]> g () => (y) {
+        b = Constant <value_ints = [MANY]> ()  y = Identity (a) }"""
+    for count, is_small in ((MAX_READ - 1, True), (MAX_READ, True), (MAX_READ + 1, False)):
+        proto = parser.parse_model(text.replace("MANY", ", ".join(["7"] * count)))
+        proto.graph.initializer.append(numpy_helper.from_array(np.full(count, 7, np.int64), "a"))
+        for name in "ab":
+            (facts,) = known(proto)
+            found = facts.small_constant(name)
+            assert (found is not None, facts.large_read) == (is_small, name == "b" and not is_small)
+            assert found is None or found == ("int64", (count,), (7,) * count)
+            assert facts.constant(name) == ("int64", (count,), (7,) * count)
+            assert facts.large_read is not is_small
+
+
+def test_a_constant_that_a_conversion_adds_to_a_function_is_known():
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 8, "f": 1]> g (float x) => (y) { y = f.f (x) }
+        <domain: "f", opset_import: ["": 8]> f (x) => (y) { y = Abs (x) }""")
+    facts = known(model)[1]
+    facts.add_tensor(load(parser.parse_model(HELD)).proto.graph.initializer[0])
+    assert (facts.constant("held"), facts.shape("held"), facts.constant("x")) == (("int64", (2,), (5, 6)), (2,), None)
 
 
 def test_a_new_initializer_replaces_one_of_its_name():
