@@ -206,6 +206,7 @@ SLOW = set(
                 "queue",
                 "shlex",
                 "opset.cli.findings_formats",
+                "opset.inference.engine.binding",
                 "opset.verification",
                 "opset.version_converter.branches",
                 "opset.version_converter.calls",

@@ -16,7 +16,6 @@ from opset.cli.records import ModelReport
 from opset.cli.target_options import TargetChoice, target_options
 from opset.cli.verification import UNVERIFIED, Verifying, verify_options
 from opset.errors import OpsetError, safe_text
-from opset.inference.engine.binding import stated_dim_names
 from opset.model import Model
 from opset.model.storage.external import odd_keys
 from opset.opsets.registry import Registry
@@ -164,7 +163,8 @@ def _verify_result(
     registry: Registry,
 ) -> Verification:
     """Return whether a model and its result compute the same, at sizes that both have, which notes name."""
-    from opset.inference.axes.changing import with_sizes  # few conversions change a size
+    from opset.inference.axes.changing import with_sizes  # few conversions are verified
+    from opset.inference.engine.binding import stated_dim_names
 
     model, result = models
     stated = stated_dim_names(model)

@@ -42,6 +42,7 @@ LONG = np.array([[2**30 + 1, 0]])
          [np.zeros((1, 2, 1, 1), np.float32)]),
         ("GridSample", [np.array([[[[3, 2**53 + 1]]]]), floats([[[0.5, 0]]])], {"mode": "nearest"},
          [np.array([[[[2**53 + 1]]]])]),
+        ("Split", [floats(1, 2)], {"version": 1, "outputs": 2}, [floats(1), floats(2)]),
         ("MaxPool", [floats([[1, 3, 2]])], {"kernel_shape": [4], "strides": [2], "ceil_mode": 1}, [floats([[3]])]),
         ("Reshape", [floats(5), np.ones(64, np.int64)], {}, [np.full((1,) * 64, 5, np.float32)]),
         ("RoiAlign", [np.zeros((1, 0, 4, 3), np.float32), floats([0, 0, 1, 1]), np.array([0])],

@@ -80,7 +80,7 @@ class NodeInference:
         followed: tuple[int, ...] = ()
         if inference.data is not None and (scope.parent is not None or not scope.constants.keys().isdisjoint(names)):
             followed = tuple([i for i, name in enumerate(names) if name and scope.is_followed(name)])
-        if attributes and any(len(encoded) > MAX_ATTRIBUTE for encoded in attributes):
+        if any(len(encoded) > MAX_ATTRIBUTE for encoded in attributes):
             # Large tables are not copied into a signature.
             return self._infer_alone(scope, index, inference, inputs, followed)[1]
         if body.root.function and any(attribute.ref_attr_name for attribute in body.attributes[index]):

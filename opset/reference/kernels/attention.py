@@ -314,9 +314,8 @@ def tensor_scatter_24(
     batch, capacity, count = past_cache.shape[0], past_cache.shape[axis], update.shape[axis]
     context.reserve(2 * batch * (count + 1), np.int64)
     first = np.zeros(batch, np.int64) if write_indices is None else write_indices
-    if mode == "circular":
-        first = first % max(capacity, 1)
-    indices = (first[:, None] + np.arange(count)) % max(capacity, 1)
+    capacity = max(capacity, 1)
+    indices = (first[:, None] % capacity + np.arange(count)) % capacity
     result = past_cache.copy()
     np.moveaxis(result, axis, 1)[np.arange(batch)[:, None], indices] = np.moveaxis(update, axis, 1)
     return result
