@@ -152,6 +152,12 @@ BLOCKED = [
         c = Cast <to = 9> (x)
         y = Loop (m, c, z) <body = b (int64 i, bool go, int64 h) => (bool on, int64 o) {
             on = Identity(go)  o = Identity(h) }> }"""),
+    ("is lost at this size",
+     "(float[4,L,3] x) => (float[Q,3] y) <int64[2] t = {-1, 3}> { r = Reshape(x, t)  y = Squeeze(r) }"),
+    ("by their positions", "(int64[4,1] x, float[4,3] w) => (float[4] y) { y = GatherND <batch_dims = 1> (w, x) }"),
+    ("does not name each axis", """(float[4,3] x) => (float[4,3] y) { y = Einsum <equation = "ij"> (x) }"""),
+    ("it sums along the axis, or pairs", """(float[4,4] x) => (float[4,4] y) {
+        t = Transpose(x)  y = Einsum <equation = "ij,ij->ij"> (x, t) }"""),
     ("counts elements of all slices",
      "(float[4,1,3] x) => (float[4,1,2] y, int64[4,1,2] z) { y, z = MaxPool <kernel_shape = [2]> (x) }"),
     ("its statistics from all slices",

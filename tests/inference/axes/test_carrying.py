@@ -321,6 +321,14 @@ CARRIED = {
         y = Scan <num_scan_inputs = 1, body = b (float[B,2] h, float[2] t) => (float[B,2] n) { n = Add(h, t) }>
             (x, w) }""",
         0, 0),
+    "gemm_of_opset_8": (
+        "(float[B,3] x) => (float[B,2] y) <float[3,2] w = {1,2,3,4,5,6}, float[2] c = {7, 8}> { y = Gemm(x, w, c) }",
+        0, 0, 8),
+    "turns_without_slices_that_give_some": (
+        """(float[B,2] x) => (float[B,3,2] y) <int64 m = {3}, bool on = {1}, float z = {0}> {
+        last, all = Loop (m, on, z) <body = b (int64 i, bool go, float h) => (bool c, float n, float[B,2] o) {
+            c = Identity(go)  f = Cast <to = 1> (i)  n = Add(h, f)  o = Mul(n, x) }>
+        y = Transpose <perm = [1, 0, 2]> (all) }""", 0, 0),
     "padded_by_attribute": ("(float[B,2] x) => (float[B,5] y) { y = Pad <pads = [0, 1, 0, 2]> (x) }", 0, 0, 2),
     "padded_at_opset_1": ("(float[B,2] x) => (float[B,5] y) { y = Pad <paddings = [0, 1, 0, 2]> (x) }", 0, 0, 1),
     "vectors": (
@@ -530,7 +538,7 @@ COMBINING = [
     (17, (3, 4, 5, 6), "Trilu(x)", (2, 3)),
     (17, (3, 4, 5), "Softmax <axis = 1> (x)", (1,)),
     (17, (3, 4, 5), "LogSoftmax <axis = -3> (x)", (0,)),
-    (12, (3, 4, 5), "Hardmax <axis = 1> (x)", (1, 2)),
+    *((12, (3, 4, 5), f"{name} <axis = 1> (x)", (1, 2)) for name in ("Hardmax", "Softmax", "LogSoftmax")),
     (17, (3, 4, 5), "LpNormalization <axis = 2> (x)", (2,)),
     (17, (3, 4, 5), "CumSum(x, minus)", (1,)),
     (17, (3, 4, 5), "TopK <axis = 0> (x, two)", (0,)),
@@ -549,6 +557,7 @@ COMBINING = [
     (17, (3, 5, 4), "BatchNormalization(x, five, five, five, five)", (1,)),
     (6, (3, 5, 4), "BatchNormalization <is_test = 1> (x, five, five, five, five)", (1,)),
     (17, (3, 4, 1), "DFT <axis = 1> (x)", (1, 2)),
+    (17, (3, 4, 5, 1), "DFT <axis = 1> (x)", (1, 3)),
     (17, (2, 3, 3), "Det(x)", (1, 2)),
     (17, (3, 4, 5), "Concat <axis = 1> (x, x)", (1,)),
     (17, (3, 4, 5), "Split <axis = -2> (x)", (1,)),
@@ -706,6 +715,7 @@ def test_an_end_that_is_the_old_size_is_the_end_of_any(version, node, held):
             (ends,) = (each.ints[-1] for each in slice_.attribute if each.name == "ends")
         else:
             tensor = names[stated]
+            assert tensor.data_type == (6 if "narrow" in node else 7)
             (ends,) = np.frombuffer(tensor.raw_data, {7: np.int64, 6: np.int32}[tensor.data_type])
         assert ends == held
 
@@ -713,6 +723,8 @@ def test_an_end_that_is_the_old_size_is_the_end_of_any(version, node, held):
 def test_one_slice_for_all_is_taken_by_attributes_before_opset_10():
     text = """<ir_version: 3, opset_import: ["": 9]>
         g (float[2,3] x) => (float[2,3] y) <float[2,1] c = {2, 2}> { y = Add(x, c) }"""
+    later = opset.change_sizes(opset.parse_model(text.replace('"": 9', '"": 10')), {"x.0": "N"}).graph.node[0]
+    assert (later.op_type, len(later.input), len(later.attribute)) == ("Slice", 4, 0)
     resized = opset.change_sizes(opset.parse_model(text), {"x.0": "N"})
     made = {a.name: a.i or [*a.ints] for a in resized.graph.node[0].attribute}
     assert (resized.graph.node[0].op_type, made) == ("Slice", {"starts": [0], "ends": [1], "axes": [0]})
@@ -741,6 +753,8 @@ def test_a_new_constant_is_an_input_in_ir_version_3():
     assert held[new] == [0, 6]
     (listed,) = [each.type.tensor_type for each in graph.input if each.name == new]
     assert (listed.elem_type, [dim.dim_value for dim in listed.shape.dim]) == (7, [2])
+    later = text.replace("ir_version: 3", "ir_version: 4").replace(", int64[2] s)", ")")
+    assert [each.name for each in opset.change_sizes(opset.parse_model(later), {"x.0": "N"}).graph.input] == ["x"]
 
 
 def test_an_axis_in_two_places_is_asked_for():

@@ -92,7 +92,7 @@ def quantize(step: AxisStep) -> Place:
     place = step.data_place()
     rank = len(step.shape(0))
     if len(step.shape(1)) == 1 and step.shape(1) != (1,):
-        require_other(step, place, step.axis(step.call.attribute("axis") if step.call.version >= 13 else 1, rank))
+        require_other(step, place, step.axis(1 if step.call.version == 10 else step.call.attribute("axis"), rank))
     elif len(step.shape(1)) > 1 and step.shape(1)[place.axis] != 1:
         raise Blocked("its scales differ along it")
     return place
