@@ -297,11 +297,12 @@ def test_messages_name_five_of_many_graphs_and_three_that_have_a_value(count):
     assert found[2][0] == f"it is a value of {'; '.join(labels[:3])}; and {count - 3} more"
 
 
-NESTED = """<ir_version: 10, opset_import: ["": 21, "f": 1, "e": 1]> m (float[2] x) => (float[2] y, float[2] z) {
+NESTED = """<ir_version: 10, opset_import: ["": 21, "f": 1, "e": 1, "low": 1]>
+m (float[2] x) => (float[2] y, float[2] z) {
   v = e.G <k = 5.0> (x)  w = Neg (v)  y = f.G <k = 2.0> (w)  z = f.High (y)
 }
-<domain: "f", opset_import: ["": 21]> Low (a) => (b) { b = Abs (a) }
-<domain: "f", opset_import: ["": 21, "f": 1]> High (a) => (b) { b = f.Low (a) }
+<domain: "low", opset_import: ["": 21]> Low (a) => (b) { b = Abs (a) }
+<domain: "f", opset_import: ["": 21, "low": 1]> High (a) => (b) { b = low.Low (a) }
 <domain: "e", opset_import: ["": 21]> G <k> (a) => (b) { b = Elu <alpha = @k> (a) }
 <domain: "f", opset_import: ["": 21]> G <k> (a) => (b) {
   yes = Constant <value = bool {1}> ()
@@ -315,11 +316,17 @@ def test_a_function_alone_is_a_part_with_what_its_graphs_hold_and_what_it_calls(
     part = opset.extract(model, function="f.G")
     assert (names(part.graph.input), names(part.graph.output), len(part.graph.node)) == (["a"], ["b"], 2)
     np.testing.assert_allclose(run(part, {"a": np.float32([-1, 3])})[0], [2 * np.expm1(-1), 3], rtol=1e-6)
+    second = model.functions.add()
+    second.CopyFrom(model.functions[1])
+    second.overload, second.node[0].output[0], second.output[0] = "two", "only", "only"
+    with pytest.raises(opset.ConversionError, match="the type of 'only' is not known") as caught:
+        opset.extract(model, outputs=["only"], function="f.High")  # which nothing calls
+    assert caught.value.place == "function 'f.High:two'"
     outer = opset.extract(model, ["y"], ["z"])
     assert [each.name for each in outer.functions] == ["Low", "High"]
-    with pytest.raises(opset.ModelError) as caught:
+    assert [each.domain for each in outer.opset_import] == ["f", "low"]
+    with pytest.raises(opset.ModelError, match="M114"):
         opset.extract(whole(NESTED.replace("Abs (a)", "f.High (a)")), ["x"], ["v"])
-    assert caught.value.code == "M114"
 
 
 @pytest.mark.parametrize(("room", "each", "left_out"), [(0, 0, 2), (1, 0, 1), (2, 0, 0), (0, 1, 0)])
@@ -542,8 +549,9 @@ def test_a_gradient_needs_what_it_names():
 
 def test_outputs_that_are_there_or_not_are_told():
     model = whole(WHOLE.replace("<float[3] w", "<float[K, 3] a, float[K, 3] c, float[3] w"))
+    model.graph.value_info[0].metadata_props.add(key="by", value="me")  # which older readers skip
     found = extract_part(opset.load(model), Wanted(add_outputs="y,a"), default_registry())
-    assert names(found.model.proto.graph.value_info) == ["c"]
+    assert names(found.model.proto.graph.value_info) == ["c"] and found.model.proto.ir_version == 8
     assert names(found.model.proto.graph.output) == ["y", "z", "a"] and found.outputs == ["a"]
     assert (found.body, found.inputs) == ("graph 'main'", []) and found.types == {"a": "float[N, 3]"}
     assert found.notes == ["outputs before: y"] and (found.nodes, found.nodes_before) == (6, 6)
@@ -664,7 +672,9 @@ def test_a_function_as_a_model_keeps_what_it_says_of_itself():
 
 
 def test_what_a_model_says_of_its_values_is_said_of_inputs_and_outputs():
-    model = whole(WHOLE.replace("float[3] w", "float[N, 3] a, float[3] w"))
+    model = whole(WHOLE.replace("float[3] w", "float[N, 3] a, float[K, 3] t, float[3] w"))
+    inner = {each.name: each for each in opset.extract(model, ["x", "b"], ["y"]).graph.value_info}
+    assert inner["t"].type.tensor_type.shape.dim[0].dim_param == "K"
     for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
         value.doc_string = f"about {value.name}"
     model.graph.output[0].type.tensor_type.shape.dim[0].dim_param = "K"  # what is stated of an output stays

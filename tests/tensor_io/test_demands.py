@@ -12,6 +12,7 @@ from opset.model import proto as pb
 from opset.opsets.registry import default_registry
 from opset.reference.engine.evaluator import ReferenceEvaluator
 from opset.reference.example_models import type_proto
+from opset.tensor_io import demands
 from opset.tensor_io.demands import RULES, Demand, Use, _other_than, demands_for, demands_of
 from opset.tensor_io.random_inputs import random_inputs
 from tests.bounds import growth
@@ -225,6 +226,13 @@ SQRT = Demand(0.1, 3, whole=False)
 )  # fmt: skip
 def test_a_demand_is_found_through_nodes_graphs_and_functions(text, found):
     assert demanded(text) == found
+
+
+def test_only_so_many_nodes_are_looked_at(monkeypatch):
+    text = "(float[4] x, float[4] z) => (float[A] y, float[A] w) { y = Sqrt (x) w = Sqrt (z) }"
+    for most, found in ((1, {"x": SQRT}), (2, {"x": SQRT, "z": SQRT})):
+        monkeypatch.setattr(demands, "_MOST_VISITED", most)
+        assert demanded(text) == found
 
 
 def test_sizes_of_values_that_are_given_count():
@@ -463,6 +471,8 @@ def test_indices_are_distinct_as_far_as_there_are_enough():
         (Demand(1, 1), "bool", (9,), {True}),
         (Demand(0, 1), "bool", (40,), {True, False}),
         (Demand(-5, 9), "uint4", (200,), set(range(10))),
+        (Demand(-5, 99), "uint4", (400,), set(range(16))),
+        (Demand(-99, 99), "int4", (400,), set(range(-8, 8))),
         (Demand(5, 20), "int4", (200,), {5, 6, 7}),
     ],
 )

@@ -173,6 +173,15 @@ def test_integers_of_a_large_range_are_drawn_from_all_of_it():
         assert found[0] < -(2**29) < 2**29 < found[-1] and np.diff(found).min() > 1
 
 
+def test_a_few_seeds_reach_each_index():
+    inputs = drawing(
+        "(float[5] d, int64[1] i, int64[3] j) => (float[A] y, float[B] z) { y = Gather (d, i) z = Gather (d, j) }"
+    )
+    feeds = [inputs.draw({}, seed).feeds for seed in range(10)]
+    assert {int(each["i"][0]) for each in feeds} == {*range(-5, 5)}
+    assert {index for each in feeds[:5] for index in each["j"].tolist()} == {*range(-5, 5)}
+
+
 def test_sizes_that_are_expressions_follow():
     drawn = drawing('(float["past + 1", N] x, float[past] z) => (float[A, B] y) { y = Neg (x) }')
     assert drawn.open_sizes == ["N", "past"]
