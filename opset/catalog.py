@@ -358,7 +358,7 @@ def value_text(value: Any) -> str:
 def _float_text(value: float) -> str:
     """Return a float without loss: as few digits as stand for the same float32, or else for the same double."""
     text = f"{value:g}"
-    if float(text) == value or value != value:
+    if float(text) == value:
         return text
     with suppress(OverflowError):
         if struct.unpack("<f", struct.pack("<f", value))[0] == value:

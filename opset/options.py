@@ -19,7 +19,7 @@ from opset.errors import Finding, UsageError, quote
 from opset.numbers import is_number
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_ITEMS = (list, tuple, set, frozenset, dict)
+_ITEMS = (list, tuple, set, frozenset)
 """Kinds of several values that can be looked at more than once."""
 
 
@@ -63,7 +63,7 @@ def _is_positive(value: Any) -> bool:
 
 def _is_index(value: Any) -> bool:
     """Whether a value is an integer."""
-    return isinstance(value, int) or (hasattr(value, "__index__") and not hasattr(value, "__len__"))
+    return hasattr(value, "__index__") and not hasattr(value, "__len__")
 
 
 def _is_switch(value: Any) -> bool:

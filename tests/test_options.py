@@ -11,7 +11,8 @@ import pytest
 
 import opset
 from opset import Limits, UsageError
-from opset.options import _KINDS, _MESSAGES
+from opset.opsets.registry import Registry
+from opset.options import _KINDS, _MESSAGES, checked_options
 from tests.cli.commands import SMALL
 
 FUNCTIONS = {name: getattr(opset, name) for name in dir(opset) if inspect.isfunction(getattr(opset, name))}
@@ -53,7 +54,7 @@ BAD = {
     "limits": [5, "2G", {"timeout": 3}],
     "dims": [["batch"], "batch=2", {3: 2}, {"batch": 2, 3: 2}],
     "sizes": [["batch"], None],
-    "strict": ["no", 2, None],
+    "strict": ["no", 2, None, np.array([1, 0])],
     "seed": ["1", -1, 2.5, True],
     "seeds": [-1, "3", 2.5],
     "rtol": ["a", -1, float("nan"), True],
@@ -64,7 +65,7 @@ BAD = {
     "ir_version": ["8", 8.5, 0, True],
     "opsets": [2.5, "17", {"ai.onnx": "17"}, {"ai.onnx": 17, "com.acme": "1"}, -1],
     "operators": [None, 3, {"Gelu": 1}],
-    "connect": [3, ["a"], [("a",)], {"a": 3}],
+    "connect": [3, ["a"], [("a",)], [("a", "b"), ("a",)], {"a": 3}],
     "seconds": [-1, "3", None],
     "max_tries": ["3", 2.5, None],
     "failing": [3, [3], ["true", 3]],
@@ -96,7 +97,47 @@ def test_a_limit_is_a_number(limit, value):
     with pytest.raises(UsageError) as caught:
         Limits(**{limit: value})
     assert caught.value.code == "U103" and f"the limit '{limit}' cannot be" in caught.value.message
-    assert caught.value.why and f"write {limit}=" in caught.value.findings[0].help
+    words = "a number of seconds" if limit == "timeout" else "an integer"
+    assert caught.value.why == f"it has to be {words}, 0 or greater"
+    assert f"write {limit}=" in caught.value.findings[0].help
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [
+        ("ir_version", [1, np.int64(1)]),
+        ("strict", [0, 1, False, np.bool_(False)]),
+        ("version", [13, np.int64(13)]),
+        ("max_inclusive_version", ["13", np.int64(13)]),
+        ("opsets", [1, {"ai.onnx": 1, b"x": 2}, {}]),
+        ("connect", [{"a": "b"}, [["a", "b"], ("c", "d")], []]),
+        ("failing", ["true", ["true", "{}"], ("true",), print]),
+        ("schemas", ["a", Path("a"), object.__new__(opset.OperatorSet), object.__new__(Registry)]),
+    ],
+)
+def test_values_of_each_kind_are_taken(option, values):
+    assert [value for value in values if not _KINDS[option].fits(value)] == []
+
+
+def test_what_is_checked_reaches_the_function():
+    @checked_options
+    def taken(node, ignore=(), *rest, add_outputs=(), tensor=None, **more):
+        return node, ignore, rest, add_outputs, tensor, more
+
+    node = onnx.NodeProto()
+    assert taken(node) == (node, (), (), (), None, {})
+    several = taken(node, iter("ab"), 1, add_outputs=None, other=2, tensor=node)
+    assert several == (node, ["a", "b"], (1,), None, node, {"other": 2})
+    assert taken(node, ignore={"a"}) == (node, {"a"}, (), (), None, {})
+    for bad, message in (
+        ({"node": "a"}, "the option 'node' of {} cannot be 'a'"),
+        ({"node": node, "ignore": 1.5}, "the option 'ignore' of {} cannot be '1.5'"),
+        ({"node": node, "ignore": None}, "the option 'ignore' of {} cannot be 'None'"),
+        ({"node": node, "ignore": {"a": 1}}, "the option 'ignore' of {} cannot be '{{'a': 1}}'"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            taken(**bad)
+        assert caught.value.findings[0].message == message.format(taken.__qualname__)
 
 
 def test_what_is_as_good_is_taken(tmp_path):

@@ -95,17 +95,20 @@ class Verbs(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the verb that a call names, its command, and the arguments behind it."""
-        if args and args[0] not in VERBS and not args[0].startswith("-"):
+        if ctx.resilient_parsing:  # a shell completes what is typed
+            return super().resolve_command(ctx, args)
+        verb = args[0]
+        if verb not in VERBS and not verb.startswith("-"):
             from opset.cli.suggestions import verb_error  # of errors alone
 
-            raise verb_error(args[0], [*VERBS], ctx)
+            raise verb_error(verb, [*VERBS], ctx)
         name, command, rest = super().resolve_command(ctx, args)
-        is_help = ctx.resilient_parsing or not {"-h", "--help"}.isdisjoint(rest)
-        if name is not None and command is not None and name not in UNCONFIGURED and not is_help:
-            from opset.cli.defaults import defaults_for
+        assert command is not None  # click refuses the others
+        if {"-h", "--help"}.isdisjoint(rest):
+            if verb not in UNCONFIGURED:
+                from opset.cli.defaults import defaults_for
 
-            ctx.default_map = {name: defaults_for(name, command, VERBS.keys() - UNCONFIGURED)}
-        if command is not None and not is_help:
+                ctx.default_map = {verb: defaults_for(verb, command, VERBS.keys() - UNCONFIGURED)}
             _refuse_repeated_options(click.Context(command, info_name=name, parent=ctx), rest)
         return name, command, rest
 

@@ -24,7 +24,7 @@ def complete_names(command: click.Command) -> None:
         names = [metavar] if isinstance(param, click.Argument) else param.opts
         complete = next((_COMPLETERS[name] for name in names if name in _COMPLETERS), None)
         if complete is not None and "CMD" not in metavar:  # the runtime of conformance is a program
-            files = isinstance(param, click.Argument) and any(word in metavar for word in _FILES)
+            files = any(word in metavar for word in _FILES)
             param.shell_complete = _completer(complete, files)  # type: ignore[assignment]
 
 
@@ -100,7 +100,7 @@ def _domains(text: str) -> Iterable[str]:
 def _families(text: str) -> Iterable[str]:
     registry = default_registry()
     every = [(name, domain) for domain in registry.domains for name in registry.operators(domain)]
-    return sorted({registry.versions(*each)[-1].family for each in every})
+    return sorted({registry.versions(*each)[0].family for each in every})
 
 
 def _codes(text: str) -> Iterable[str]:

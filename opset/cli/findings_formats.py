@@ -44,7 +44,7 @@ class SarifStream:
         self._succeeded &= not report.internal_error
         for finding in report.errors:
             number = self._codes.setdefault(finding.code, len(self._codes))
-            result = json.dumps(_sarif_result(report, finding, number)).replace("\x7f", "\\u007f")
+            result = json.dumps(_sarif_result(report, finding, number))
             self._stream.write(f"{',' if self._has_results else ''}\n{result}")
             self._has_results = True
 

@@ -7,7 +7,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from itertools import islice
 from typing import IO, Any
 
@@ -88,7 +88,7 @@ def pretty_text(report: object) -> str:
 
 def json_text(report: object) -> str:
     """Return a report as the JSON of a file that has a `format` of its own."""
-    return json.dumps(json_object(report), indent=1, default=json_object, allow_nan=False) + "\n"
+    return json.dumps(json_object(report), indent=1, default=json_object) + "\n"
 
 
 def json_object(report: object) -> dict[str, object] | str:
@@ -104,7 +104,7 @@ def json_object(report: object) -> dict[str, object] | str:
     for each in fields(report):
         value = getattr(report, each.name)
         key = each.metadata.get("key", each.name)
-        if each.default is not MISSING and value == each.default:
+        if value == each.default:  # no value equals MISSING
             continue
         if not key and value is not None:
             data |= json_object(value)  # type: ignore[arg-type]

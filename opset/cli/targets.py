@@ -302,7 +302,9 @@ def _raise_missing(runtime: Runtime, name: str, domain: str) -> None:
     elif any(runtime.has_function(name, domain, each.since_version) for each in versions):
         help = "it may run by its function in the standard; opset lower puts other operators in its place"
     elif versions:
-        help = f"opset lower --ops {name} puts other operators in its place, if that is possible"
+        help = (
+            f"opset lower --ops {qualified_name(domain, name)} puts other operators in its place, if that is possible"
+        )
     else:
         help = near_miss(name, runtime.operators(domain))
     raise UsageError(Finding("U105", f"{written} does not take {quote(name)} of {domain_name(domain)}", help=help))

@@ -21,7 +21,7 @@ from opset.budget import ALLOW_MORE, BudgetExceeded, Limits
 from opset.composition.renaming import GRADIENT, gradient_names
 from opset.errors import ConversionError, Finding, FindingList, InferenceError, UsageError, listing, quote
 from opset.file_names import list_paths
-from opset.inference.building.types import Type, fill_proto, type_from_proto, type_to_proto
+from opset.inference.building.types import fill_proto, type_from_proto, type_to_proto
 from opset.inference.building.work import default_budget
 from opset.inference.engine.sizes import Sizes
 from opset.inference.limits import MAX_EACH, MAX_WRITTEN
@@ -230,7 +230,7 @@ class _Definition(NamedTuple):
 
 def _definition(name: str, body: Body) -> _Definition | None:
     """Return the definition of a value that a body sees around it, None if there is none."""
-    while body.parent is not None and body.owner is not None:
+    while body.parent is not None:
         limit = body.index
         body = body.parent
         if (position := body.definitions.get(name, limit)) < limit:
@@ -312,13 +312,6 @@ class _ExtractedValues:
         """The ValueInfoProtos of the body's inputs, by name."""
         return {} if self._body.function else {value.name: value for value in self._body.proto.input}
 
-    def type(self, name: str) -> Type | None:
-        """Return the type of a value as inference knows it, or as the body states it if nothing calls the function."""
-        inferred = self._inference.type(self._body, name)
-        if inferred is None and name in self._infos:
-            return type_from_proto(self._infos[name].type, _number)
-        return inferred
-
     def input(self, name: str) -> Any:
         """Return the ValueInfoProto of an input of a part; a main graph's own input is as it was."""
         if name in self._formal and self._body.parent is None:
@@ -337,7 +330,7 @@ class _ExtractedValues:
         if stated is not None:
             value.CopyFrom(stated)
         value.name = name
-        type_ = self.type(name)
+        type_ = self._inference.type(self._body, name)
         if type_ is not None:
             fill_proto(value.type, type_, overwrite)
         whole = type_from_proto(value.type, self._sizes.read_dimension)
@@ -372,11 +365,6 @@ class _ExtractedValues:
             if value.type.WhichOneof("value"):
                 values.append(value)
         return values, left_out
-
-
-def _number(dim: Any) -> int | None:
-    """Return the number of a Dimension message, None for any other."""
-    return int(dim.dim_value) if dim.HasField("dim_value") else None
 
 
 class _Cut:

@@ -90,7 +90,7 @@ def array_of(model: Model | None, tensor: Any, limit: int | None = None) -> Arra
         element_bits(tensor.data_type)  # raises with the reason
     bits, dtype = ELEMENTS[tensor.data_type].bits, DTYPES[tensor.data_type]
     data = tensor_bytes(model, tensor, limit)
-    if limit is not None and bits < 8 and (count := element_count(tensor)) > limit:
+    if limit is not None and (count := element_count(tensor)) > limit:
         raise tensor_error(tensor, f"it has {count} elements of a byte each, and {limit} bytes are allowed")
     if bits >= 8:
         if dtype.kind == "b":
@@ -309,7 +309,7 @@ def dense_of(model: Model | None, sparse: Any, limit: int | None = None) -> Arra
     if values.ndim != 1 or indices.dtype != np.int64 or indices.shape[:1] != values.shape or indices.ndim > 2:
         raise tensor_error(sparse.values, "its indices are not one int64, or one row of them, for each value")
     if indices.ndim == 2:
-        if indices.shape[1] != len(dims) or np.any(indices < 0) or np.any(indices >= np.array(dims, np.int64)):
+        if indices.shape[1] != len(dims) or np.any(indices < 0) or np.any(indices >= np.array(dims)):
             raise tensor_error(sparse.values, "its indices lie outside its dims")
         indices = np.ravel_multi_index(tuple(indices.T), dims) if len(indices) else indices[:, 0]
     elif np.any(indices < 0) or np.any(indices >= count):
@@ -334,7 +334,7 @@ def _unpack_elements(data: bytes, bits: int, count: int, dtype: np.dtype[Any]) -
 def _pack_elements(array: Array, bits: int) -> bytes:
     """Return elements of 2, 4 or 6 bits as one stream: the inverse of `_unpack_elements`."""
     flat = np.ascontiguousarray(array).reshape(-1)
-    codes = flat.astype(np.int8).view(np.uint8) if "int" in flat.dtype.name else flat.view(np.uint8)
+    codes = flat.view(np.uint8)  # the lowest bits are the element, whatever the others are
     parts = []
     for start in range(0, codes.size, _PIECE):
         part = codes[start : start + _PIECE].reshape(-1, 1)

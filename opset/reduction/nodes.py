@@ -64,7 +64,7 @@ def _bodies(search: Search) -> Sequence[Body]:
 
 def _whole_body(model: Model, body: Body, registry: Registry) -> Model:
     """Return a body as a model of its own."""
-    if body.owner is None and body.function:
+    if body.function:
         return extract_part(model, Wanted(function=_function_name(body.proto)), registry).model
     return extract_part(model, Wanted(outputs=body.output_names(), graph=body.label), registry).model
 

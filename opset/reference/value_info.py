@@ -23,8 +23,11 @@ class ValueInfo:
 
     def __str__(self) -> str:
         """Return type and shape in words: "tensor(float) of shape [N, 3]"."""
-        dims = ", ".join("?" if dim is None else str(dim) for dim in self.shape or ())
-        return safe_text(f"{self.type or 'any type'}{'' if self.shape is None else f' of shape [{dims}]'}")
+        kind = self.type or "any type"
+        if self.shape is None:
+            return safe_text(kind)
+        dims = ", ".join("?" if dim is None else str(dim) for dim in self.shape)
+        return safe_text(f"{kind} of shape [{dims}]")
 
 
 def value_info_of(proto: Any, has_default: bool = False) -> ValueInfo:

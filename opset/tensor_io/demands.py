@@ -136,8 +136,8 @@ class Use:
         The result is () if they are unknown, or one of them is no integer.
         """
         found = None if self.scope is None else self.scope.computed_elements(self.inputs[position])
-        whole = found is not None and all(isinstance(each, int) for each in found.values)
-        return tuple(found.values) if found is not None and whole else ()
+        values = () if found is None else tuple(found.values)
+        return values if all(isinstance(each, int) for each in values) else ()
 
     def count(self) -> int:
         """Return the number of elements of the input that reads the value; 0 if it is unknown or above MAX_LISTED."""
@@ -288,7 +288,7 @@ def _sizes_of_parts(use: Use) -> Demand:
 
     If there is room, the parts differ, and are also drawn in other orders.
     """
-    count, size = max(use.count(), 1), use.size(0, use.attribute("axis", 0))
+    count, size = use.count(), use.size(0, use.attribute("axis", 0))
     whole = count * (count + 1) // 2
     parts = [size * (number + 1) // whole for number in range(count - 1)]
     fixed = (*parts, size - sum(parts))
@@ -310,7 +310,7 @@ def _any_axis(use: Use) -> Demand:
 def _divisor(use: Use) -> Demand | None:
     """Return the demand for integers above 0, by which integers can be divided; None if the input holds no integers."""
     found = use.scope.type_of(use.inputs[use.position]) if use.scope is not None else None
-    return Demand(1, _SMALL) if found is not None and "int" in str(found.element) else None
+    return Demand(low=1) if found is not None and "int" in str(found.element) else None
 
 
 def _listed_elements(*attributes: str) -> Rule:
@@ -389,7 +389,7 @@ def _numbers_around_float8(use: Use) -> Demand | None:
 
     The result is None if the node does not cast to such a type.
     """
-    kind = element_name(use.attribute("to", 0))
+    kind = element_name(use.attribute("to"))
     if use.operator == "CastLike" and use.scope is not None:
         found = use.scope.type_of(use.inputs[1])
         kind = found.element if found is not None else None
@@ -399,7 +399,7 @@ def _numbers_around_float8(use: Use) -> Demand | None:
 def _numbers_around_16_bits(use: Use) -> Demand | None:
     """Return the demand for numbers within and beyond the range of 16 bits if QuantizeLinear gives such a type."""
     found = use.scope.type_of(use.inputs[2]) if use.scope is not None and len(use.inputs) > 2 else None
-    kind = found.element if found is not None else element_name(use.attribute("output_dtype", 0))
+    kind = found.element if found is not None else element_name(use.attribute("output_dtype"))
     return Demand(0.01, 1e5, whole=False, spread=True) if str(kind).endswith("int16") else None
 
 
@@ -577,8 +577,6 @@ class _ValueFollower:
         if rule is None:
             return None
         opset = self.index.imports(body).get(domain, 1)
-        if operator == "TopK" and opset < 10:
-            return None
         use = Use(operator, opset, position, body.nodes[number], self.scopes.get(id(body)), body.reads[number])
         try:
             return rule(use)

@@ -270,7 +270,8 @@ def _distinct_indices(shape: list[int], count: int, rng: np.random.Generator) ->
     if shape:  # none twice along the longest axis, as far as there are enough
         axis = shape.index(max(shape))
         places = np.arange(shape[axis]) + int(rng.integers(count))
-        return np.broadcast_to((places % count).reshape([-1 if at == axis else 1 for at in range(len(shape))]), shape)
+        one_axis = [size if at == axis else 1 for at, size in enumerate(shape)]
+        return np.broadcast_to((places % count).reshape(one_axis), shape)
     return rng.integers(count, size=shape)
 
 

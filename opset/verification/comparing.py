@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -223,7 +224,7 @@ class InnerValues:
     def __init__(self, most: int) -> None:
         self._left = most
         self._values: dict[tuple[str, str, int], tuple[str, Any]] = {}
-        self._counts: dict[tuple[str, str], int] = {}
+        self._counts: Counter[tuple[str, str]] = Counter()
         self.cut = False
         self.first: tuple[str, str, str, str] | None = None
         self._rtol = 0.0
@@ -261,7 +262,7 @@ class InnerValues:
         The function is the one that has the node at `location`, or "" if the node is in the graph or a subgraph.
         """
         function = location.partition(",")[0] if location.startswith("function ") else ""
-        self._counts[function, name] = self._counts.get((function, name), 0) + 1
+        self._counts[function, name] += 1
         return function, name, self._counts[function, name]
 
 

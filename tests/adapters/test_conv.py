@@ -131,13 +131,16 @@ def test_windows_are_gathered_and_added(check, image, block, length, how, open_s
                 for shapes in ({"x": None, "i": None}, {"x": None, "b": None}):
                     check(col2im, 18, to, feeds | sizes, rtol=1e-6, shapes=shapes)
         else:
-            check(col2im, 18, to, feeds, sizes, rtol=1e-6)
+            after = check(col2im, 18, to, feeds, sizes, rtol=1e-6)
+            apart = how == {"strides": [2, 2]}
+            assert apart == ({"Where", "ReduceSum"}.isdisjoint(made.op_type for made in after.graph.node))
 
 
 def test_windows_of_what_cannot_be_added(refused):
     sizes = {"i": np.array([2, 2]), "b": np.array([2, 2])}
     col2im = node("Col2Im", ["x", "i", "b"], ["y"])
-    refused(col2im, 18, 17, {"x": np.ones((1, 4, 1), bool)} | sizes, "C202")
+    for kind in (TensorProto.BOOL, TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128):
+        refused(col2im, 18, 17, {"x": (kind, (1, 4, 1))} | sizes, "C202")
     refused(col2im, 18, 17, {"x": np.ones((1, 4, 1), np.float32)[:0]} | sizes, "C204")
     refused(col2im, 18, 17, {"x": np.ones((1, 4, 1), np.float32)} | sizes, "C207", shapes={"i": None, "b": None})
 
@@ -202,6 +205,13 @@ REFUSED = [
      "(float[1,1,1,1,1,1,1] x) => (float[] y) { y = DeformConv(x, x, x) }"),
     (19, 18, "C103", "have different ranks",
      "(float[1,1,3,3] x, float[1,1,1] w, float[1,2,3,3] o) => (float[] y) { y = DeformConv(x, w, o) }"),
+    (18, 17, "C204", "there are no elements",
+     "(float[1,4,4] x) => (float[] y) <int64[2] i = {0, 2}, int64[2] b = {1, 1}> { y = Col2Im(x, i, b) }"),
+    (19, 18, "C103", "'group' is 0",
+     "(float[1,4,3,3] x, float[4,4,1,1] w, float[1,2,3,3] o) => (float[] y) { y = DeformConv<group=0>(x, w, o) }"),
+    (19, 18, "C103", "'offset_group' is 0",
+     "(float[1,4,3,3] x, float[4,4,1,1] w, float[1,2,3,3] o) => (float[] y) { y = DeformConv<offset_group=0>(x, w, "
+     "o) }"),
     (19, 18, "C103", "cannot be divided into the groups",
      "(float[1,3,3,3] x, float[2,3,1,1] w, float[1,2,3,3] o) => (float[] y) { y = DeformConv<group=2>(x, w, o) }"),
     (19, 18, "C103", "4 channels or 3 filters cannot be divided into the groups",

@@ -834,6 +834,9 @@ REFUSED = [
     (11, 10, "C204", "an axis is longer",
      "(float[2,n] x) => (float[] y) <float[0] r = {}, int64[2] z = {2, 9000}> { y = "
      'Resize<nearest_mode="floor">(x, r, r, z) }'),
+    (11, 10, "C103", "'roi' is [0.0, 0.0, inf, 1.0]",
+     "(float[2,4] x) => (float[] y) <float[4] r = {0, 0, inf, 1}, float[0] e = {}, int64[2] z = {2, 3}> { y = "
+     'Resize<mode="linear", coordinate_transformation_mode="tf_crop_and_resize">(x, r, e, z) }'),
     (11, 10, "C103", "'roi' is [0.0, 0.0, 1.0]",
      "(float[2,4] x) => (float[] y) <float[3] r = {0, 0, 1}, float[0] e = {}, int64[2] z = {2, 3}> { y = "
      'Resize<mode="linear", coordinate_transformation_mode="tf_crop_and_resize">(x, r, e, z) }'),

@@ -385,6 +385,12 @@ def test_a_check_fails_by_errors_alone():
     with pytest.raises(opset.CheckError) as caught:
         opset.check_model(wrong)
     assert [each.code for each in caught.value.findings] == ["G201"]
+    for options in ({"ignore": ["G201"]}, {"select": ["W2"]}, {"select": ["G"], "ignore": ["G2"]}):
+        assert opset.check_model(wrong, **options) is None
+    other = edited(RELU, {"graph.node[0].domain": "own", "opset_import[+]": {"domain": "own", "version": 1}})
+    assert opset.check_model(other, ignore=["G312"]) is None
+    with pytest.raises(opset.CheckError):  # it is asked for by its own option
+        opset.check_model(other, check_custom_domain=True, ignore=["G312"])
 
 
 def test_names_that_are_not_utf8_are_shown():

@@ -13,6 +13,7 @@ from judges.fuzz.mending import KINDS, graphs
 from judges.fuzz.repairing import GOOD, UNFIT, judge_model, sources
 from opset.checker.pages import bad_model, fixtures, set_field
 from opset.checker.table import CHECKER
+from opset.opsets.registry import default_registry
 from tests.bounds import draws, growth
 
 HEAD = '<ir_version: 8, opset_import: ["": 17]>\n'
@@ -98,6 +99,15 @@ MENDED = {
         HEAD.replace("17", "20") + "main (float8e4m3fn[N] x) => (float8e4m3fn[N] y) { y = Identity (x) }",
         '<ir_version: 9, opset_import: ["": 20]> main (float8e4m3fn[N] x) => (float8e4m3fn[N] y) { y = Identity (x) }',
     ),
+    "IR version of a type beside functions, which came before": (
+        "G214",
+        '<ir_version: 8, opset_import: ["": 20, "com.example": 1]> main (float8e4m3fn[N] x, float[N] z) => '
+        "(float8e4m3fn[N] y, float[N] w) { y = Identity (x) w = com.example.Leak (z) } "
+        '<domain: "com.example", opset_import: ["": 20]> Leak (a) => (b) { b = LeakyRelu (a) }',
+        '<ir_version: 9, opset_import: ["": 20, "com.example": 1]> main (float8e4m3fn[N] x, float[N] z) => '
+        "(float8e4m3fn[N] y, float[N] w) { y = Identity (x) w = com.example.Leak (z) } "
+        '<domain: "com.example", opset_import: ["": 20]> Leak (a) => (b) { b = LeakyRelu (a) }',
+    ),
     "IR version from 3 on keeps constants": (
         "W202",
         ('<ir_version: 3, opset_import: ["": 8]> main (float[N] x, float[1] w) => (float[N] y) <float[1] w = {2}>'
@@ -120,6 +130,13 @@ MENDED = {
         " { y = Mul (x, w) }",
     ),
     "stale value_info": ("W201", MAIN + "<float[9] t> { y = Relu (x) }", MAIN + "{ y = Relu (x) }"),
+    "stale value_info beside what is stated of a value around": (
+        "W201",
+        (BRANCHES % "p = Neg (s)", {"graph.node[1].attribute[0].g.value_info": [
+            {"name": each, "type": {"tensor_type": {"elem_type": 1}}} for each in ("s", "gone")]}),
+        (BRANCHES % "p = Neg (s)", {"graph.node[1].attribute[0].g.value_info": [
+            {"name": "s", "type": {"tensor_type": {"elem_type": 1}}}]}),
+    ),
     "equal value_info": ("G211", MAIN + "<float[N, 3] t, float[N, 3] t> { t = Relu (x) y = Neg (t) }",
                          MAIN + "<float[N, 3] t> { t = Relu (x) y = Neg (t) }"),
     "different value_info": ("G211", MAIN + "<float[N, 3] t, float[9] t> { t = Relu (x) y = Neg (t) }",
@@ -133,6 +150,17 @@ MENDED = {
     "negative size": (
         "G606",
         (MAIN + "{ y = Relu (x) }", {"graph.output[0].type.tensor_type.shape.dim[0]": {"dim_value": -1}}),
+        HEAD + "main (float[N, 3] x) => (float[?, 3] y) { y = Relu (x) }",
+    ),
+    "negative size and one with an empty name": (
+        "G606",
+        (MAIN + "{ y = Relu (x) }", {"graph.output[0].type.tensor_type.shape.dim[0]": {"dim_value": -1},
+                                     "graph.output[0].type.tensor_type.shape.dim[1]": {"dim_param": ""}}),
+        HEAD + "main (float[N, 3] x) => (float[?, ?] y) { y = Relu (x) }",
+    ),
+    "size with an empty name": (
+        "W602",
+        (MAIN + "{ y = Relu (x) }", {"graph.output[0].type.tensor_type.shape.dim[0]": {"dim_param": ""}}),
         HEAD + "main (float[N, 3] x) => (float[?, 3] y) { y = Relu (x) }",
     ),
     "attribute without type": (
@@ -198,6 +226,14 @@ MENDED = {
         HEAD + "main (float[3] x) => (float[1, 3] y, int64 z) "
         "{ a = Constant <value = int64 {0}> () a_1 = Constant <value = int64[1] {0}> () y = Unsqueeze (x, a_1)"
         " z = Neg (a) }",
+    ),
+    "scalar axes in Constants that are read elsewhere": (
+        "W302",
+        HEAD + "main (float[3] x) => (float[1, 3] y, float[3, 1] z, int64 n) { a = Constant <value = int64 {0}> ()"
+        " b = Constant <value = int64 {1}> () y = Unsqueeze (x, a) z = Unsqueeze (x, b) n = Add (a, b) }",
+        HEAD + "main (float[3] x) => (float[1, 3] y, float[3, 1] z, int64 n) { a = Constant <value = int64 {0}> ()"
+        " a_1 = Constant <value = int64[1] {0}> () b = Constant <value = int64 {1}> ()"
+        " b_1 = Constant <value = int64[1] {1}> () y = Unsqueeze (x, a_1) z = Unsqueeze (x, b_1) n = Add (a, b) }",
     ),
     "node names": (
         "G213",
@@ -355,6 +391,22 @@ LEFT = {
         " else_branch = b () => (seq(float[2]) n) { n = SequenceConstruct (x) }> }",
         {},
     ),
+    "output of a type that is not known": (
+        "G216",
+        '<ir_version: 8, opset_import: ["": 17, "a.b": 1]> main (bool c, float[N] x) => (float[N] y) { s = a.b.C (x) '
+        "y = If (c) <then_branch = a () => (s) {}, else_branch = b () => (n) { n = Identity (x) }> }",
+        {},
+    ),
+    "output where no Identity is imported": (
+        "G216",
+        '<ir_version: 8, opset_import: ["a.b": 1]> main (bool c, float[N] x) => (float[N] y) '
+        "{ y = a.b.If (c) <then_branch = a () => (float[N] x) {}> }",
+        {},
+    ),
+    "type that a graph states of a value around": (
+        "", BRANCHES % "p = Neg (s)",
+        {"graph.node[1].attribute[0].g.value_info": [{"name": "s", "type": {"tensor_type": {"elem_type": 1}}}]},
+    ),
     "an inner type that one of two others has": (
         "G212", HEAD + "main (float[2] x) => (float[3] x, float[2] y) { y = Relu (x) }",
         {"graph.value_info[+]": {"name": "x", "type": {"tensor_type": {
@@ -378,6 +430,7 @@ def test_what_is_not_certain_is_left(name):
     assert (code in {each.code for each in found.left}) == bool(code)
 
 
+NEWEST = default_registry().domains[""]
 CALLS = """<ir_version: 10, opset_import: [{model}]> main (float[N] x) => (float[N] y) {{ t = d.F (x) y = {node} (t) }}
     <domain: "d", opset_import: [{first}]> F (a) => (b) {{ c = Neg (a) b = d.G (c) }}
     <domain: "d", opset_import: [{second}]> G (a) => (b) {{ b = Abs (a) }}"""
@@ -390,6 +443,9 @@ CALLS = """<ir_version: 10, opset_import: [{model}]> main (float[N] x) => (float
         ('"d": 1', "Relu", '"": 16, "d": 1', '"": 16', [("main", "ai.onnx", 16, "as in the functions")]),
         ('"d": 1', "Relu", '"": 17, "d": 1', '"": 16', []),
         ('"d": 1', "Gelu", '"": 17, "d": 1', '"": 17', []),  # there was no Gelu
+        ('"d": 1', "Relu", f'"": {NEWEST}, "d": 1', f'"": {NEWEST}',
+         [("main", "ai.onnx", NEWEST, "as in the functions")]),
+        ('"d": 1', "Relu", f'"": {NEWEST + 1}, "d": 1', f'"": {NEWEST + 1}', []),
         ('"": 17, "d": 1', "Relu", '"d": 1', '"": 16', [("F", "ai.onnx", 17, "as in the model")]),
         ('"": 17, "d": 1', "Relu", '"d": 1', "", [("F", "ai.onnx", 17, "as in the model"),
                                                   ("G", "ai.onnx", 17, "as in the model")]),
@@ -453,7 +509,8 @@ def test_a_value_whose_name_is_not_utf8_keeps_it():
     assert not found.mended and [each.code for each in found.left] == ["G207"]
     data = message(BRANCHES % "s = Relu (x) [spam] t = Relu (spam) p = Neg (s)").SerializeToString()
     found = opset.repair(data.replace(b"spam", b"sp\xffm"), select=["G207"])
-    assert [each.code for each in found.mended] == ["G207"] and not found.left
+    assert [(each.code, each.place.rpartition(", ")[2]) for each in found.mended] == [("G207", "node number 0 (Relu)")]
+    assert not found.left
     node = found.model.proto.graph.node[1].attribute[0].g.node[1]
     assert node.input[:] == [b"sp\xffm"] and node.output[:] == ["t"]
 
@@ -468,6 +525,22 @@ def test_a_domain_that_is_not_known_has_the_version_that_all_functions_import(ve
     text = f'<ir_version: 10, opset_import: ["": 17, "d": 1]> main (float[N] x) => (y0) {{ t = own.Op (x) {calls} }}'
     _, made = repaired(message(f"{text} {functions}"), select=["G104"])
     assert [entry.version for entry in made.opset_import if entry.domain == "own"] == version
+
+
+def test_a_domain_whose_name_is_not_utf8_is_not_imported():
+    text = """<ir_version: 10, opset_import: ["": 17, "d": 1]> main (float[N] x) => (y) { t = own.Op (x) y = d.F (t) }
+        <domain: "d", opset_import: ["": 17, "own": 3]> F (a) => (b) { b = own.Op (a) }"""
+    found = opset.repair(message(text).SerializeToString().replace(b"own", b"o\xffn"), select=["G104"])
+    assert not found.mended and [each.code for each in found.left] == ["G104"]
+
+
+@pytest.mark.parametrize(("version", "codes"), [(8, ["W201"]), (3, ["W201", "G208"])])
+def test_the_ir_version_stays_where_what_needs_another_is_removed(version, codes):
+    text = f'<ir_version: {version}, opset_import: ["": 8]> main (float[N] x) => (float[N] y)'
+    given = message(f"{text} <float[1] w = {{2}}, float8e4m3fn[9] t> {{ y = Mul (x, w) }}")
+    found, made = repaired(given)
+    assert [each.code for each in found.mended] == codes and made.ir_version == version and not found.left
+    assert repaired(given, select=["W2", "G214"])[1].ir_version == version
 
 
 def test_an_output_that_a_graph_inside_takes_from_around_counts_as_read():
@@ -533,6 +606,9 @@ def test_types_of_outputs_are_stated_after_one_that_is_not_known():
     assert [each.code for each in found.mended] == [each.code for each in found.left] == ["G203"]
     unknown, known = made.graph.output
     assert not unknown.HasField("type") and known.type == made.graph.input[0].type
+    model = message(HEAD + "main (float[N] x) => (z, int64[N] y) { z = Relu (x) y = Neg (x) }")
+    found, made = repaired(model, select=["G203"])
+    assert [each.type for each in made.graph.output] == [model.graph.input[0].type, model.graph.output[1].type]
 
 
 @pytest.mark.parametrize("count", [16, 17, 100])
@@ -702,7 +778,7 @@ def test_each_cast_is_inserted_at_its_node(name):
         for nodes in (before, after or before)
     )
     found, made = repaired(given, casts=True, select=["I202"])
-    assert made == mended and bool(found.mended) == (after is not None)
+    assert made == mended and {each.code for each in found.mended} == ({"I202"} if after else set())
 
 
 BRANCHED_CASTS = HEAD + (

@@ -10,6 +10,8 @@ BLOCKED = """<ir_version: 9, opset_import: ["": 20]>
         d = StringConcat (b, a)
         y = Gelu (x)
     }"""
+FREE = """<ir_version: 8, opset_import: ["": 13]>
+    main (float[N] x, float[1] w) => (float[N] y) <float[1] w = {2}> { y = Add (x, w) }"""
 
 
 def test_what_stands_in_the_way_is_shown(folder):
@@ -81,3 +83,13 @@ def test_exit_statuses(folder):
     assert run("blockers", "a.onnx", "b.onnx", "--to", 17, "-q").stdout == ""
     assert len(json.loads(run("blockers", "a.onnx", "b.onnx", "--to", 17, "--format", "json").stdout)["models"]) == 2
     assert run("blockers", "m.onnx", "--ir-version", 8).exit_code == 0
+
+
+def test_sizes_and_values_that_are_fixed_need_no_target(folder):
+    save("m.onnx", FREE, folder)
+    for option in (["--dim", "N=3"], ["--freeze", "all"]):
+        result = run("blockers", "m.onnx", *option)
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert result.stdout.splitlines()[0] == "m.onnx: ai.onnx 13, IR version 8: nothing stands in the way"
+    assert "error[U103]" not in run("blockers", "m.onnx", "gone.onnx", "--to", 14).stderr  # no model is written
+    assert run("blockers", "m.onnx").exit_code == 2

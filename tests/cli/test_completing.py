@@ -29,6 +29,7 @@ def offered(*words):
         (["show", "ai.onnx.ml.Sc"], ["ai.onnx.ml.Scaler"]),
         (["show", "Softmax@"], ["Softmax@1", "Softmax@11", "Softmax@13"]),
         (["bump", "softp"], ["Softplus"]),
+        (["bump", "nothing"], []),
         (["diff", "Gel"], ["Gelu"]),
         (["lower", "--ops", "Gelu,Att"], ["Gelu,Attention"]),
         (["convert", "--for", "tens"], ["tensorrt==", "tensorrt"]),
@@ -47,6 +48,7 @@ def offered(*words):
         (["convert", "--ir-version", "1"], []),
         (["conformance", "cases", "--runtime", "open"], []),
         (["lower", "--ops", "com.acme.X"], []),
+        (["nonesuch", "conv"], ["convert"]),
     ],
 )
 def test_names_are_completed(words, some):
@@ -62,12 +64,19 @@ def test_versions_begin_with_the_newest():
 def test_what_is_no_name_is_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "Softmax.onnx").write_bytes(b"")
-    assert offered("show", "nothing") == ["nothing"] == offered("show", "nothing")
+    assert offered("show", "nothing") == ["nothing"]
+    assert offered("convert", "--to", "nothing") == []
+    assert offered("show", "Softmax") == ["Softmax", "SoftmaxCrossEntropyLoss"]
+    (tmp_path / "Softmax").write_bytes(b"")
+    assert offered("show", "Softmax") == ["Softmax", "SoftmaxCrossEntropyLoss", "Softmax"]
 
 
 def test_no_configuration_is_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     os.mkfifo(tmp_path / "pyproject.toml")
+    assert offered("show", "Softplu") == ["Softplus"]
+    os.unlink(tmp_path / "pyproject.toml")
+    (tmp_path / "pyproject.toml").write_text("[tool.opset.show]\nnonesuch = 1\n")
     assert offered("show", "Softplu") == ["Softplus"]
 
 

@@ -188,7 +188,7 @@ def test_names_of_a_new_operator_are_configured(project):
 
 def test_help_is_shown_whatever_the_configuration_is(project):
     configure(project, "[tool.opset.convert]\npaln = true")
-    assert run("convert", "--help").exit_code == 0
+    assert {run("convert", form).exit_code for form in ("--help", "-h")} == {0}
 
 
 def test_operators_that_a_configuration_names_are_required_no_more(project):

@@ -67,6 +67,8 @@ def test_a_log_of_sarif():
     assert failed["invocations"] == [{"executionSuccessful": False}] and failed["results"] == []
     (bare,) = json.loads(written("sarif", report("a", Finding("G311", "no"))))["runs"][0]["results"]
     assert "logicalLocations" not in bare["locations"][0]
+    (odd,) = json.loads(written("sarif", report("\udcff.onnx", ERROR)))["runs"][0]["results"]
+    assert odd["locations"][0]["physicalLocation"] == {"artifactLocation": {"uri": "%FF.onnx"}}
 
 
 def test_commands_of_github():
@@ -97,6 +99,11 @@ def test_suites_of_junit():
         "  </testsuite>\n"
         "</testsuites>\n"
     )
+    given = report("c", found, WARNING, found), report("d", WARNING, error="why\x1b")
+    two, failed = ElementTree.fromstring(written("junit", *given).encode())
+    assert two.attrib == {"name": "c", "tests": "2", "failures": "2", "errors": "0"} and len(two) == 2
+    assert failed.attrib == {"name": "d", "tests": "1", "failures": "0", "errors": "1"}
+    assert [(each.tag, each.text) for each in failed[0]] == [("error", "why\\x1b"), ("system-out", str(WARNING))]
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,8 @@ def test_arguments_that_stand_for_nothing_are_all_told(tree):
     with pytest.raises(ModelError) as raised:
         expand_inputs(["*.none", "a.onnx", "empty", "*/none"], products=False)
     assert [each.file for each in raised.value.finding_list] == ["*.none", "empty", "*/none"]
+    first = raised.value.finding_list[0]
+    assert first.why == "no file *.onnx was found, and no model as text" and first.help.startswith("check the path; ")
 
 
 def test_folders_that_cannot_be_read_are_reported_like_models(tree, monkeypatch):
@@ -211,7 +213,9 @@ def test_an_input_with_absolute_paths(tree):
 
 def test_a_file_that_is_gone_has_another_state_than_any_file(tree):
     assert stamp_of(Input("gone.onnx")) == Stamp(-1, 0) and stamp_of(Input("a\0b")) == Stamp(-1, 0)
-    assert stamp_of(Input("a.onnx")).size >= 0
+    (tree / "a.onnx").write_bytes(b"abc")
+    os.utime("a.onnx", ns=(5, 7))
+    assert stamp_of(Input("a.onnx")) == Stamp(3, 7)
 
 
 def test_a_place_with_absolute_paths(tree):

@@ -69,6 +69,11 @@ def test_a_report_as_json():
         "re.named": 4,
     }
     assert [*json.loads(written(write_product, whole, list, "json")).items()] == [*data.items()]
+    assert (
+        output.json_text(whole)
+        == json.dumps(data | {"schema_version": 1}, indent=1).replace(' "schema_version": 1,\n', "") + "\n"
+    )
+    assert output.pretty_text(Part("\x7f\x1b")) == '{\n  "size": "\\u007f\\u001b"\n}'
     bare = Whole(None, (), {}, FindingList(), 4, "a note", Part(5))
     data = {"schema_version": 1, "points": [], "parts": {}, "errors": [], "omitted": 0, "re.named": 4,
             "note": "a note", "nothing": {"size": 5}}  # fmt: skip

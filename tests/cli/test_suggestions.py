@@ -33,3 +33,4 @@ def test_what_is_like_nothing_is_told_where_all_are():
     assert "there is no option '--tos'; opset convert --help lists all" in run("convert", "--tos").stderr
     assert "there is no option '--input'; opset convert --help lists all" in run("convert", "--input").stderr
     assert "there is no verb 'chekc'; did you mean check?" in run("chekc").stderr
+    assert "there is no option '--frob'; opset --help lists all" in run("--", "--frob").stderr

@@ -28,7 +28,11 @@ def test_list_has_all_runtimes():
     rows = run_json("targets", "list")["listed"]
     assert [each["runtime"] for each in rows] == runtime_names()
     text = run("targets", "list").stdout
-    assert len(text.splitlines()) == len(rows) + 1
+    head, *lines = text.splitlines()
+    assert head.split() == ["runtime", "releases", "known", "how", "operators", "title"] and len(lines) == len(rows)
+    end = head.index("known") + len("known")
+    assert [line[:end].split()[-1] for line in lines] == [str(len(each["releases"])) for each in rows]
+    assert {line[end : end + 2] for line in lines} == {"  "}  # numbers stand on the right
     assert all(each["title"] in text and each["releases"] and each["how"] for each in rows)
 
 
@@ -73,7 +77,9 @@ def test_show_has_one_operator():
     ("arguments", "code", "words"),
     [
         (["trt==8.5", "LayerNormalization"], "U105", "opset lower --ops LayerNormalization"),
+        (["trt==8.5", "ai.onnx.ml.Scaler"], "U105", "opset lower --ops ai.onnx.ml.Scaler puts"),
         (["trt==8.5", "Convv"], "U105", "did you mean Conv?"),
+        (["ort-gpu==1.17", "Convv"], "U105", "did you mean Conv"),
         (["ort-gpu==1.17", "Celu"], "U105", "onnxruntime-cpu==1.17 runs such nodes"),
         (["ort==1.17", "Gelu"], "U105", "its function in the standard"),
         (["ort==1.4", "Abs"], "U105", "operators of onnxruntime-cpu 1.4 are not known"),
@@ -89,6 +95,8 @@ def test_what_cannot_be_shown(arguments, code, words):
 
 def test_list_takes_no_runtime():
     assert "error[U103]" in run("targets", "list", "ort").stderr
+    for option in (["--force"], ["-o", "file"]):
+        assert "error[U103] list writes no file" in run("targets", "list", *option).stderr
 
 
 def test_limits_are_shown():

@@ -131,6 +131,8 @@ def test_a_body_is_found_by_its_values_and_values_around_become_inputs():
     np.testing.assert_array_equal(run(part, {"t": t})[0], y)
     inner = opset.extract(model, ["q"], ["p"], graph="node 'branch' (If), then_branch")
     assert names(inner.graph.input) == ["q"] and not inner.graph.initializer
+    found = extract_part(opset.load(model), Wanted(outputs="p"), default_registry())
+    assert found.notes == ["values of graphs around, which are inputs now: t"]
 
 
 LOOP = """<ir_version: 8, opset_import: ["": 16]>
@@ -212,6 +214,7 @@ def test_a_node_of_which_one_output_is_cut_still_computes_the_others():
     main (float[4] x) => (float[2] y) { a, b = Split (x)  c = Neg (a)  y = Add (c, b) }""")
     part = opset.extract(model, ["b", "x"], ["y"])
     onnx.checker.check_model(part, full_check=True)
+    assert names(part.graph.value_info) == ["a", "c"]
     x, b = np.arange(4, dtype=np.float32), np.array([5, 7], np.float32)
     np.testing.assert_array_equal(run(part, {"x": x, "b": b})[0], -x[:2] + b)
 
@@ -268,19 +271,73 @@ def test_what_cannot_be_cut_is_an_error_that_says_why(asked, code, words):
 
 def test_only_names_that_the_closest_graph_lacks_are_unknown():
     with pytest.raises(opset.UsageError) as caught:
-        opset.extract(whole(), outputs=["q", "nope"])  # the branch has the first
-    assert [each.message for each in caught.value.findings] == ["there is no value 'nope'"]
+        opset.extract(whole(), outputs=["q", "zero"])  # the branch has the first
+    assert [each.message for each in caught.value.findings] == ["there is no value 'zero'"]
+    with pytest.raises(opset.UsageError, match="there is no value 'zero'"):
+        opset.extract(whole(), ["zero"], ["p"])  # neither the branch nor the graph around it
 
 
-@pytest.mark.parametrize(("room", "left_out"), [(0, 2), (1, 1), (2, 0)])
-def test_types_that_are_too_large_together_are_left_out(monkeypatch, room, left_out):
+@pytest.mark.parametrize("count", [5, 6])
+def test_messages_name_five_of_many_graphs_and_three_that_have_a_value(count):
+    functions = [f'<domain: "f", opset_import: ["": 17]> F{at} (a) => (b) {{ b = Neg (a) }}' for at in range(count)]
+    model = whole(f"""<ir_version: 8, opset_import: ["": 17, "f": 1]> m (float[2] x) => (float[2] y) {{ y = Abs (x) }}
+    {" ".join(functions)}""")
+    labels = [f"function 'f.F{at}'" for at in range(count)]
+    asked = {"outputs": "b"}, {"outputs": "b", "graph": "nowhere"}, {"add_outputs": "b"}
+    found = []
+    for each in asked:
+        with pytest.raises(opset.UsageError) as caught:
+            opset.extract(model, **each)
+        found.append((caught.value.why, caught.value.help))
+    assert found[0] == (
+        "; ".join(labels[:5]) + "; and 1 more" * (count > 5),
+        "name one: --graph PATH, or --function NAME",
+    )
+    assert found[1][1] == f"there are: graph 'm', {', '.join(labels[:4])} and {count - 4} more"
+    assert found[2][0] == f"it is a value of {'; '.join(labels[:3])}; and {count - 3} more"
+
+
+NESTED = """<ir_version: 10, opset_import: ["": 21, "f": 1, "e": 1, "low": 1]>
+m (float[2] x) => (float[2] y, float[2] z) {
+  v = e.G <k = 5.0> (x)  w = Neg (v)  y = f.G <k = 2.0> (w)  z = f.High (y)
+}
+<domain: "low", opset_import: ["": 21]> Low (a) => (b) { b = Abs (a) }
+<domain: "f", opset_import: ["": 21, "low": 1]> High (a) => (b) { b = low.Low (a) }
+<domain: "e", opset_import: ["": 21]> G <k> (a) => (b) { b = Elu <alpha = @k> (a) }
+<domain: "f", opset_import: ["": 21]> G <k> (a) => (b) {
+  yes = Constant <value = bool {1}> ()
+  b = If (yes) <then_branch = t () => (float[2] p) { p = Elu <alpha = @k> (a) },
+    else_branch = u () => (float[2] q) { q = Neg (a) }>
+}"""
+
+
+def test_a_function_alone_is_a_part_with_what_its_graphs_hold_and_what_it_calls():
+    model = whole(NESTED)
+    part = opset.extract(model, function="f.G")
+    assert (names(part.graph.input), names(part.graph.output), len(part.graph.node)) == (["a"], ["b"], 2)
+    np.testing.assert_allclose(run(part, {"a": np.float32([-1, 3])})[0], [2 * np.expm1(-1), 3], rtol=1e-6)
+    second = model.functions.add()
+    second.CopyFrom(model.functions[1])
+    second.overload, second.node[0].output[0], second.output[0] = "two", "only", "only"
+    with pytest.raises(opset.ConversionError, match="the type of 'only' is not known") as caught:
+        opset.extract(model, outputs=["only"], function="f.High")  # which nothing calls
+    assert caught.value.place == "function 'f.High:two'"
+    outer = opset.extract(model, ["y"], ["z"])
+    assert [each.name for each in outer.functions] == ["Low", "High"]
+    assert [each.domain for each in outer.opset_import] == ["f", "low"]
+    with pytest.raises(opset.ModelError, match="M114"):
+        opset.extract(whole(NESTED.replace("Abs (a)", "f.High (a)")), ["x"], ["v"])
+
+
+@pytest.mark.parametrize(("room", "each", "left_out"), [(0, 0, 2), (1, 0, 1), (2, 0, 0), (0, 1, 0)])
+def test_types_that_are_too_large_together_are_left_out(monkeypatch, room, each, left_out):
     nodes = "a = Neg (x)  b = Abs (a)  y = Neg (b)"
     text = f'<ir_version: 8, opset_import: ["": 17]> m (float[2] x) => (float[2] y) {{ {nodes} }}'
     size = opset.parse_model(text).graph.output[0].type.ByteSize()
-    monkeypatch.setattr(extraction, "MAX_EACH", 0)
+    monkeypatch.setattr(extraction, "MAX_EACH", each * size)
     monkeypatch.setattr(extraction, "MAX_WRITTEN", room * size)
     found = extract_part(opset.load(whole(text)), Wanted(outputs="y"), default_registry())
-    assert names(found.model.proto.graph.value_info) == ["a", "b"][:room]
+    assert names(found.model.proto.graph.value_info) == ["a", "b"][: 2 - left_out]
     assert found.notes == [f"{left_out} types are not written: together they are too large"] * (left_out > 0)
 
 
@@ -289,7 +346,11 @@ def test_a_value_of_unknown_type_is_refused_until_its_type_is_stated():
     nodes = "a = other.Odd (x)  b = Neg (a)  y = other.Odd (b)"
     with pytest.raises(opset.ConversionError, match="the type of 'a' is not known") as caught:
         opset.extract(whole(text % ("", nodes)), ["a"], ["y"])
-    assert caught.value.code == "C602"
+    assert (caught.value.code, caught.value.place) == ("C602", "graph 'main'")
+    open_ = whole(text % ("<float[2] a>", nodes))
+    open_.graph.value_info[0].type.tensor_type.elem_type = 0
+    with pytest.raises(opset.ConversionError, match="the type of 'a' is not known"):
+        opset.extract(open_, ["a"], ["y"])
     with pytest.raises(opset.ConversionError, match="the type of 'a' is not known"):
         opset.extract(whole(text % ("", nodes)), add_outputs=["a"])
     part = opset.extract(whole(text % ("<float[2] a>", nodes)), ["a"], ["y"])
@@ -487,7 +548,10 @@ def test_a_gradient_needs_what_it_names():
 
 
 def test_outputs_that_are_there_or_not_are_told():
-    found = extract_part(opset.load(whole()), Wanted(add_outputs="y,a"), default_registry())
+    model = whole(WHOLE.replace("<float[3] w", "<float[K, 3] a, float[K, 3] c, float[3] w"))
+    model.graph.value_info[0].metadata_props.add(key="by", value="me")  # which older readers skip
+    found = extract_part(opset.load(model), Wanted(add_outputs="y,a"), default_registry())
+    assert names(found.model.proto.graph.value_info) == ["c"] and found.model.proto.ir_version == 8
     assert names(found.model.proto.graph.output) == ["y", "z", "a"] and found.outputs == ["a"]
     assert (found.body, found.inputs) == ("graph 'main'", []) and found.types == {"a": "float[N, 3]"}
     assert found.notes == ["outputs before: y"] and (found.nodes, found.nodes_before) == (6, 6)
@@ -544,7 +608,7 @@ def test_attributes_of_a_function_are_those_of_its_calls(calls, found):
     if isinstance(found, str):
         with pytest.raises(opset.ConversionError, match="attribute 'axis' is not certain") as caught:
             opset.extract(whole(text), outputs=["d"], function="G")
-        assert found in caught.value.why
+        assert found in caught.value.why and caught.value.help.endswith("opset inline")
         return
     part = opset.extract(whole(text), outputs=["d"], function="G")
     held = {each.name: onnx.helper.get_attribute_value(each) for node in part.graph.node for each in node.attribute}
@@ -565,7 +629,7 @@ def test_a_function_that_nothing_calls_has_the_types_that_it_states():
         <domain: "f", opset_import: ["": 21]> G (a) => (b) <float[N, 2] a, float[N, 2] c, float[N, 2] b>
         { c = Exp (a)  b = Neg (c) }""")
     part = opset.extract(model, ["c"], ["b"], function="G")
-    assert [dim.dim_param or dim.dim_value for dim in part.graph.input[0].type.tensor_type.shape.dim][1] == 2
+    assert [dim.dim_param or dim.dim_value for dim in part.graph.input[0].type.tensor_type.shape.dim] == ["N", 2]
     assert part.graph.input[0].type.tensor_type.elem_type == 1
 
 
@@ -590,7 +654,8 @@ def test_values_around_that_a_graph_returns_come_along():
         a = Abs (x)  b = Neg (x)  y = If (c) <
             then_branch = t () => (float[2] a) {  },
             else_branch = e () => (float[2] z) { z = If (c) <then_branch = u () => (float[2] b) {  },
-                else_branch = v () => (float[2] w) { w = Exp (x) }> }> }""")
+                else_branch = v () => (float[2] w) {
+                    k = Constant <value_float: float = 9.0> ()  w = Clip (x, , k) }> }> }""")
     part = opset.extract(model, outputs=["y"])
     assert [node.op_type for node in part.graph.node] == ["Abs", "Neg", "If"]
     assert names(opset.extract(model, outputs=["z"]).graph.input) == ["c", "b", "x"]
@@ -607,7 +672,9 @@ def test_a_function_as_a_model_keeps_what_it_says_of_itself():
 
 
 def test_what_a_model_says_of_its_values_is_said_of_inputs_and_outputs():
-    model = whole(WHOLE.replace("float[3] w", "float[N, 3] a, float[3] w"))
+    model = whole(WHOLE.replace("float[3] w", "float[N, 3] a, float[K, 3] t, float[3] w"))
+    inner = {each.name: each for each in opset.extract(model, ["x", "b"], ["y"]).graph.value_info}
+    assert inner["t"].type.tensor_type.shape.dim[0].dim_param == "K"
     for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
         value.doc_string = f"about {value.name}"
     model.graph.output[0].type.tensor_type.shape.dim[0].dim_param = "K"  # what is stated of an output stays

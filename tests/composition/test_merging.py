@@ -20,6 +20,7 @@ from opset.preparation import read_model
 from tests.bounds import draws, growth, lines
 from tests.cli.commands import run as command
 from tests.cli.commands import run_json
+from tests.version_converter.npu import runtime_file, takes
 
 X = np.array([[-2.0, -0.5, 3.0], [1.0, 0.0, -7.0]], np.float32)
 FIRST = """<ir_version: 7, opset_import: ["": 13], producer_name: "one", metadata_props: ["k": "1", "same": "s"]>
@@ -560,7 +561,15 @@ def test_each_option_that_names_a_target_brings_the_whole_to_it(
 def test_merging_is_bounded():
     with pytest.raises(opset.ConversionError, match="the merging was stopped") as caught:
         opset.merge(model(FIRST), model(SECOND), {"y": "x"}, limits=opset.Limits(max_steps=20))
-    assert caught.value.code == "C401"
+    assert caught.value.code == "C401" and "20 " in caught.value.why
+
+
+def test_targets_of_a_merger_may_be_ones_own(tmp_path):
+    own = Path(__file__).parents[1] / "opsets" / "own"
+    file = runtime_file(tmp_path, takes("MatMul", "Neg", "Exp", "Constant", "If"), opset=(7, 12))
+    for asked in ({"runtime": "npu==1.0", "targets": [file]}, {"to": {"com.example": 1, "": 12}, "schemas": [own]}):
+        whole = opset.merge(model(FIRST), model(SECOND), {"y": "x"}, **asked)
+        assert {each.domain: each.version for each in whole.opset_import}[""] == 12
 
 
 PLAIN = '<ir_version: 8, opset_import: ["": 13]> g (float[%s] x) => (float[%s] y) { y = Neg (x) }'

@@ -334,6 +334,9 @@ def test_a_type_that_some_call_contradicts_goes_if_another_call_has_none(stated,
         ('NegativeLogLikelihoodLoss <reduction = "sum"> (x, q)', "float[]"),
         ("ScatterND (x, i, u)", "float[?, 7]"), ("ScatterND (x, i, v)", "float"), ("ScatterND (x, j, u)", "float"),
         ("ScatterND (x, l, u)", "float"),
+        ("GatherElements (x, q)", "float"), ("GatherElements (t, q)", "float[?, ?]"),
+        ("GatherElements (x, i)", "float[2, 3, 1]"),
+        ("GatherND (x, i)", "float"), ("GatherND (v, k)", "float[3]"), ("GatherND (t, k)", "float"),
         ('Resize (x, , , s)', "float[4, 5]"), ('Resize (x, , , r)', "float[?, ?]"), ('Resize (x, , , q)', "float"),
         ('Resize <axes = [0, 1]> (x, , , s)', "float"), ('Resize (x, , v)', "float[?, ?]"),
         ("Pad (x, s)", "float[?]"), ("Pad (x, r)", "float[?]"), ("Pad (x, q)", "float"), ("Pad (x, s, , q)", "float"),
@@ -341,9 +344,11 @@ def test_a_type_that_some_call_contradicts_goes_if_another_call_has_none(stated,
 )  # fmt: skip
 def test_what_is_known_of_an_input_without_a_rank(node, expected):
     more = "int64[2, 3, 1] i, int64[2, 3, 65] j, float[2, 3, 7] u, float[2] v, float[2, 1] t"
-    more += f", int64[2, 3, {2**62}] l"
+    more += f", int64[2, 3, {2**62}] l, int64[3, K] k"
     head = f"main (float[] x, float[] w, int64[2] r, int64[] q, {more}) => (float[] y) <int64[2] s = {{4, 5}}>"
-    assert re.sub(r"y_d\d", "?", str(infer(model(f"y = {node}", head, opset=18)).type("y"))) == expected
+    found = infer(model(f"y = {node}", head, opset=18))
+    assert re.sub(r"y_d\d", "?", str(found.type("y"))) == expected
+    assert [each.code for each in found.findings] == ["I201"] * ('"i...,...->i"' in node)  # it may lack dimensions
 
 
 @pytest.mark.parametrize(
@@ -835,6 +840,19 @@ PLAIN = [
     (6, "(float[2] x, float[1] s) => (float[] y) { y = PRelu(x, s) }", "float[2]"),
     (13, """() => (float[] y) <int64[3] d = {4, 5, 6}, int64[1,1] i = {1}, int64[1] u = {9}> {
         s = ScatterND(d, i, u) y = ConstantOfShape(s) }""", "float[4, 9, 6]"),
+    *((13, f"""() => (float[] y) <int64[3] d = {{4, 5, 6}}, int64[3,1] i = {{1, 0, 1}}, int64[3] u = {{{updates}}}> {{
+        s = ScatterND(d, i, u) y = ConstantOfShape(s) }}""", told)
+      for updates, told in (("9, 7, 8", "float[7, ?, 6]"), ("9, 7, 9", "float[7, 9, 6]"))),
+    (13, """() => (float[] y) <int64[1] a = {4611686018427387904}, int64[1] t = {2},
+        int64[1] b = {2305843009213693952}> { m = Mul(a, t) q = Div(m, b) y = ConstantOfShape(q) }""", "float[?]"),
+    (13, """(float[K] x, float[N] w, int64[1] u) => (float[] y) <int64[1] three = {3}> {
+        s = Shape(w) d = Concat<axis=0>(u, s, three) y = Reshape(x, d) }""", "float[?, N, 3]"),
+    (13, """(float[N] x) => (float[] y) <int64[1] five = {5}> {
+        s = Shape(x) d = Sub(five, s) y = Resize(x, , , d) }""", "float[5 - N]"),
+    (13, """(x, float[1,2] s) => (float[] y) <int64 m = {3}, bool c = {1}> {
+        y = Loop <body = g (int64 i, bool k, float[1,2] t) => (bool l, u) {
+            l = Identity(k) u = ai.onnx.ml.DictVectorizer<string_vocabulary=["a", "b"]>(x) }> (m, c, s) }""",
+     "float[1, 2]"),
     (13, """(float[N,3] x) => (float[] y) { y = ai.onnx.ml.TreeEnsembleRegressor<nodes_nodeids=[0], nodes_treeids=[0],
         nodes_modes=["LEAF"], nodes_featureids=[9], nodes_values=[1.0], nodes_truenodeids=[0], nodes_falsenodeids=[0],
         target_treeids=[0, 0], target_nodeids=[0, 0], target_ids=[0, 1], target_weights=[1.0, 1.0]>(x) }""",

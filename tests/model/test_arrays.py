@@ -8,8 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opset.errors import ModelError
+from opset.model import arrays as conversions
 from opset.model import proto as pb
-from opset.model.arrays import DTYPES, array_of, data_type_of, dense_of, message_of, tensor_of, value_of
+from opset.model.arrays import (
+    DTYPES,
+    array_of,
+    data_type_of,
+    decode_message,
+    dense_of,
+    message_of,
+    tensor_of,
+    value_of,
+)
 from opset.model.elements import ELEMENTS, STRING
 from tests.bounds import draws
 
@@ -204,6 +214,10 @@ def test_bytes_of_truth_values_are_true_unless_they_are_0():
         (pb.OptionalProto(elem_type=1, tensor_value=ONE), "optional(seq(tensor(float)))",
          "it holds tensor_value, and optional(seq(tensor(float))) is declared"),
         (pb.SequenceProto(tensor_values=[ONE]), "seq(tensor(int64))", "of float32, and tensor(int64) is declared"),
+        (pb.OptionalProto(elem_type=1, tensor_value=ONE), "optional(tensor(int64))",
+         "of float32, and tensor(int64) is declared"),
+        (pb.SequenceProto(tensor_values=[ONE], map_values=[mapping([1], [1])]), None,
+         "it holds map_value, and tensor_value is what it says"),
         (pb.SequenceProto(tensor_values=[ONE]), "tensor(float)", "a SequenceProto, and tensor(float) is declared"),
         (mapping([1], [1]), "map(string, float)", "it has keys that are no text, and map(string, float) is declared"),
         (pb.MapProto(key_type=8, string_keys=[b"a"]), "map(int64, float)", "it has keys that are text"),
@@ -216,6 +230,29 @@ def test_a_message_of_something_else_than_is_declared_is_refused(message, kind, 
     with pytest.raises(ModelError) as caught:
         value_of(message, kind=kind)
     assert caught.value.code == "M206" and why in caught.value.why
+
+
+def test_bytes_that_are_no_message_are_refused():
+    with pytest.raises(ModelError) as caught:
+        decode_message("TensorProto", b"\x42\x05w")
+    assert caught.value.code == "M103"
+
+
+def test_python_numbers_become_elements_of_the_declared_type():
+    assert same(value_of(message_of("x", [1, 2], "tensor(float)")), np.float32([1, 2]))
+    assert value_of(message_of("x", [-8, 7], "tensor(int4)")).tolist() == [-8, 7]
+    for beyond in (-9, 8):
+        with pytest.raises(OverflowError, match="out of bounds for int4, -8 to 7"):
+            message_of("x", [0, beyond], "tensor(int4)")
+
+
+def test_elements_of_few_bits_are_packed_piece_by_piece(monkeypatch):
+    monkeypatch.setattr(conversions, "_PIECE", 8)
+    for element in ELEMENTS.values():
+        if 0 < element.bits < 8:
+            array = np.arange(21, dtype=np.uint8).astype(np.int8).astype(DTYPES[element.number])
+            tensor = tensor_of("x", array)
+            assert len(tensor.raw_data) == -(-21 * element.bits // 8) and same(array_of(None, tensor), array)
 
 
 @pytest.mark.parametrize("kind", VALUES)

@@ -722,6 +722,10 @@ def test_all_problems_of_copying_are_told_at_once(path, tmp_path):
     with pytest.raises(UsageError) as caught:
         changed(path).save(tmp_path / "out" / "out.onnx")
     assert [finding.code for finding in caught.value.findings] == ["U102", "U102"]
+    (path.parent / "sub" / "more").unlink()
+    with pytest.raises(ModelError) as mixed:  # of which one is of the model
+        changed(path).save(tmp_path / "out" / "out.onnx")
+    assert [finding.code for finding in mixed.value.findings] == ["U102", "M202"]
 
 
 def test_inline_data_beyond_the_limit(tmp_path):

@@ -42,6 +42,15 @@ def again(message):
     return text
 
 
+def test_messages_of_the_onnx_package_have_the_same_text():
+    text = "m (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }"
+    ours = opset.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {text}')
+    for name in ("w", "v"):
+        ours.graph.initializer[0].name = name
+        theirs = onnx.ModelProto.FromString(ours.SerializeToString())
+        assert to_text(theirs.graph) == to_text(ours.graph) and to_text(theirs) == to_text(ours)
+
+
 def test_a_domain_that_is_not_utf_8_is_refused():
     data = opset.parse_model('<ir_version: 8, opset_import: ["com.x": 1]> m () => () { y = com.x.A () }')
     data = data.SerializeToString().replace(b"com.x", b"com.\xff")

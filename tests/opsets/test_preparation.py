@@ -229,6 +229,23 @@ def test_an_import_without_a_version_repeats_one_that_has_one(imports, repeated)
     assert repeated_imports(model) == repeated
 
 
+def test_what_one_holder_imports_twice_is_imported_once_and_a_missing_domain_at_the_newest_that_is_used():
+    text = """<ir_version: 8, opset_import: ["": 13, "d": 1]> g (float[2,2] x) => (y) {
+        t = d.F (x)  u = ai.onnx.ml.Binarizer (t)  y = ai.onnx.ml.TreeEnsemble (u)  z = ai.onnx.ml.Imputer (u) }
+        <domain: "d", opset_import: ["": 13]> F (a) => (b) { b = Relu (a) }"""
+    for holder in ("proto", "function"):
+        model = opset.load(opset.parse_model(text))
+        (model.proto if holder == "proto" else model.proto.functions[0]).opset_import.add(domain="", version=13)
+        read, index = read_model(model, REGISTRY)
+        assert [(each.domain, each.version) for each in read.proto.opset_import] == [
+            ("", 13), ("d", 1), ("ai.onnx.ml", 5)]  # fmt: skip
+        assert [each.version for each in read.proto.functions[0].opset_import] == [13]
+        assert index.notes == [
+            "domains that were imported more than once, without another version, are imported once",
+            "ai.onnx.ml is imported, at version 5: the model did not, and what it uses of it has one version",
+        ]
+
+
 def test_names_of_nodes_that_are_no_text_are_told_and_not_counted_as_repeated():
     text = '<ir_version: 8, opset_import: ["": 13]> g (float x) => (float y) { [QQQ] t = Neg (x)  [QQQ] y = Abs (t) }'
     data = opset.parse_model(text).SerializeToString().replace(b"QQQ", b"\xff\xfe\xfd")

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from pathlib import Path
 from unittest.mock import patch
 
 import onnx
@@ -16,6 +17,7 @@ from opset.reduction.symptoms import Fails
 from opset.verification.verifying import verify_models
 from opset.version_converter import convert_model
 from tests.cli.commands import run, run_json
+from tests.version_converter.npu import runtime_file, takes
 
 CHAIN = "\n".join(
     f"v{n} = Sigmoid (v{n - 1})" if n % 3 else f"v{n} = Conv <pads = [1, 1, 1, 1]> (v{n - 1}, w)" for n in range(1, 31)
@@ -100,6 +102,16 @@ def test_without_a_target_there_is_nothing_to_look_for():
     model = opset.parse_model(FLAT)
     with pytest.raises(opset.UsageError, match="nothing to look for"):
         symptom_of_conversion(model, None, default_registry(), Limits(), "", False, {})
+
+
+def test_operators_and_runtimes_of_ones_own_are_targets(tmp_path):
+    model = opset.parse_model('<ir_version: 8, opset_import: ["": 17]> m (float[2] x) => (float[2] y) { y = Relu (x) }')
+    own = Path(__file__).parents[1] / "opsets" / "own"
+    file = runtime_file(tmp_path, takes("Relu"))
+    for asked in ({"to": {"com.example": 1}, "schemas": [own]}, {"runtime": "npu==1.0", "targets": [file]}):
+        with pytest.raises(opset.UsageError) as caught:
+            opset.reduce(model, **asked)
+        assert caught.value.code == "U103"  # nothing is refused
 
 
 def test_the_named_node_counts():

@@ -270,6 +270,7 @@ def test_what_left_out_nodes_computed_is_an_input_and_what_none_reads_an_output(
     search = search_for(GRAPH, lambda each: {"Add", "Neg"} <= {*operators(each)})
     nodes._cut_graph(search)
     assert (operators(search.model), search.tries, search.steps) == (["Add", "Neg"], 11, {"nodes": 5})
+    nodes._cut_graph(search_for(loaded("(float[2] x) => (float[2] y) { y = Neg (x) }"), tries=0))  # nothing to try
 
 
 RESIZE = 'u = Resize <antialias = 1, mode = "linear"> (q, , s)'
@@ -484,6 +485,9 @@ def test_bodies_are_reduced_node_by_node_unless_they_have_too_many(monkeypatch):
         monkeypatch.setattr(inside, "_MOST_NODES", most)
         search = search_for(loaded(text), lambda each: "Exp" in operators(each))
         assert inside.reduce_inside(search) == (most == 3) and operators(search.model) == left
+    monkeypatch.setattr(inside, "_MOST_NODES", 9)
+    search = search_for(loaded(INNER), lambda each: "Sin" in operators(each) and "Neg" in operators(each))
+    assert inside.reduce_inside(search) and search.steps == {"unread": 1, "branch": 1}
 
 
 def test_a_value_that_a_branch_returns_and_reads_has_its_new_name():
@@ -523,10 +527,15 @@ def test_absent_values_are_no_neighbors_and_no_outputs():
     part = nodes.cut_nodes(model, [1], default_registry()).proto.graph
     assert ([v.name for v in part.input], [v.name for v in part.initializer]) == (["l"], ["w"])
     model.proto.graph.input.add(name="w").type.tensor_type.elem_type = 1  # which a caller may override
+    part = nodes.cut_nodes(model, [1], default_registry()).proto.graph
+    assert ([v.name for v in part.input], [v.name for v in part.initializer]) == (["l", "w"], ["w"])
     model.proto.graph.sparse_initializer.add().values.name = "s"
     main = index_model(model.proto, ()).main
     assert nodes._weight_names(main) == {"w", "s"}
     assert [nodes._key_of(node) for node in main.nodes] == ["y", "z", "u"]
+    constants = loaded("""(float[2] x) => (float[2] y) {
+        a = Constant <value_float: float = 1.0> ()  y = Clip (x, , )  b = Constant <value_float: float = 1.0> () }""")
+    assert nodes._nodes_around(index_model(constants.proto, ()).main, 1, 1) == [1]
     assert [nodes._key_of(onnx.NodeProto(output=names)) for names in (["", "a", "b"], [""], [])] == ["a", "", ""]
 
 

@@ -376,6 +376,25 @@ def test_the_clock_is_looked_at_in_every_block_of_numbers_that_become_text(monke
     refused("R303", "Cast", np.arange(20), to=8)
 
 
+SVM = {"kernel_type": "RBF", "kernel_params": [1.0, 0.0, 3.0], "n_supports": 1, "support_vectors": [1.0],
+       "coefficients": [1.0], "rho": [0.5]}  # fmt: skip
+IN_BLOCKS = [
+    ("create._BLOCK", "RandomUniform", "", (), {"shape": [20]}),
+    ("sequence._CHECK_INTERVAL", "SplitToSequence", "", (full(20), np.array(1)), {}),
+    ("ml_svm._CHECK_INTERVAL", "SVMRegressor", ML, (full(20, 1),), SVM),
+    ("ml_svm.BLOCK", "SVMRegressor", ML, (full(20, 1),), SVM | {"kernel_type": "POLY"}),
+    ("linalg.WORK", "Det", "", (full(20, 2, 2),), {}),
+]
+
+
+@pytest.mark.parametrize(("block", "operator", "domain", "inputs", "attributes"), IN_BLOCKS)
+def test_the_clock_is_looked_at_in_every_block(block, operator, domain, inputs, attributes, monkeypatch):
+    clock = itertools.count(0, 5)
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(f"opset.reference.kernels.{block}", 1)
+    refused("R303", operator, *inputs, version=1 if domain else 23, domain=domain, **attributes)
+
+
 LONG = [
     ("RNN", 22, (full(20, 1, 1), full(1, 1, 1), full(1, 1, 1)), {"hidden_size": 1}),
     ("GRU", 22, (full(20, 1, 1), full(1, 3, 1), full(1, 3, 1)), {"hidden_size": 1}),
@@ -390,7 +409,18 @@ LONG = [
     ("RoiAlign", 22, (full(1, 1, 2, 2), full(20, 4), np.zeros(20, np.int64)), {}),
     ("Col2Im", 18, (full(1, 25, 1), np.array([5, 5]), np.array([5, 5])), {}),
     ("MaxPool", 22, (full(1, 1, 40),), {"kernel_shape": [20]}),
-]
+    ("MaxPool", 22, (full(1, 1, 40),), {"kernel_shape": [25]}),
+    ("NonMaxSuppression", 11, (full(1, 1, 4), full(1, 20, 1), np.array(1), None, np.float32(2)), {}),
+    ("LRN", 13, (full(1, 5000, 1),), {"size": 9999}),
+    ("TfIdfVectorizer", 9, (np.ones(40, np.int64),), {
+        "max_skip_count": 20, "min_gram_length": 2, "max_gram_length": 2, "mode": "TF", "ngram_counts": [0, 0],
+        "ngram_indexes": [0], "pool_int64s": [1, 1]}),
+    ("Resize", 18, (full(1000), None, None, np.array([20])), {"mode": "linear", "antialias": 1}),
+    ("Resize", 18, (full(400), None, None, np.array([40])), {"mode": "linear", "antialias": 1}),
+    ("Einsum", 12, (full(),) * 30, {"equation": "," * 29}),
+    ("Multinomial", 7, (full(20, 1),), {"sample_size": 1}),
+    ("DeformConv", 22, (full(1, 1, 1, 1, 1, 1, 1), full(1, 1, 1, 1, 1, 1, 1), full(1, 5, 1, 1, 1, 1, 1)), {}),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("operator", "version", "inputs", "attributes"), LONG)

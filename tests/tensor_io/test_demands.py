@@ -12,6 +12,7 @@ from opset.model import proto as pb
 from opset.opsets.registry import default_registry
 from opset.reference.engine.evaluator import ReferenceEvaluator
 from opset.reference.example_models import type_proto
+from opset.tensor_io import demands
 from opset.tensor_io.demands import RULES, Demand, Use, _other_than, demands_for, demands_of
 from opset.tensor_io.random_inputs import random_inputs
 from tests.bounds import growth
@@ -110,7 +111,10 @@ def test_two_demands_are_met_together_if_they_can_be(one, other, met):
          "{ y = GRU <hidden_size = 3> (x, w, r, b, n) }", "n", Demand(1, 7)),
         ("(float[2, 5] x, int64[2] n) => (float[A, B] y) "
          "{ y = ReverseSequence <time_axis = 1, batch_axis = 0> (x, n) }", "n", Demand(1, 5)),
+        ("(float[5, 2] x, int64[2] n) => (float[A, B] y) { y = ReverseSequence (x, n) }", "n", Demand(1, 5)),
         ("(int64[3] a, int64[3] b) => (int64[A] y) { y = Div (a, b) }", "b", Demand(1, 3)),
+        ("(float[4] x, int64[K] n, int64[2] a) => (float[A] y) { s = Reshape (x, n) y = Unsqueeze (s, a) }", "a",
+         Demand(fixed=(0, 1))),
         ("(string[3] x) => (int64[A] y) "
          '{ y = ai.onnx.ml.LabelEncoder <keys_strings = ["a", "b"], values_int64s = [1, 2]> (x) }',
          "x", Demand(choices=("a", "b", "ax"))),
@@ -180,6 +184,8 @@ def test_an_operator_demands_what_suits_it(text, name, demand):
         ("(float[A, 3] x, int64[A] s) => (float[B, C] y) { n = Shape (x) y = Cast <to = 1> (n) }", 17, "x"),
         ("(float[4] x) => (float[A] y) { y = Cast <to = 1> (x) }", 17, "x"),
         ("(float[4] x) => (float[A] y) { y = Cast <saturate = 9, to = 1> (x) }", 19, "x"),
+        ("(int64 n, bool c, float[2] x) => (float[2] y) { y = Loop (n, c, x) }", 17, "x"),  # without a body
+        ("(int64[2] x) => (float[2] y) { y = Cast (x) }", 17, "x"),
         ("(float[1] x, int64[0] s) => (float y) { y = Reshape (x, s) }", 17, "s"),
         ('(float[4] x) => (float[A] y) { y = f.Sqrt (x) } <domain: "f", opset_import: ["": 17]> '
          "Sqrt (a) => (b) { b = Abs (a) }", 17, "x"),
@@ -209,8 +215,8 @@ SQRT = Demand(0.1, 3, whole=False)
          "{ x = Abs (c) a = Sqrt (x) }, else_branch = e () => (float[4] b) { b = Relu (c) }> }", {}),
         ("(int64 n, bool c, float[4] x, float[4] z) => (float[4] y, float[4] w) { y, w = Loop (n, c, x, z) "
          "<body = b (int64 i, bool d, float[4] u, float[4] v) => (bool e, float[4] p, float[4] q) "
-         "{ e = Identity (d) p = Relu (u) q = Sqrt (v) }> }", 
-         {"n": Demand(1, 5, beyond=1), "c": Demand(1, 1, beyond=1), "z": SQRT}),
+         "{ e = Identity (d) p = Log (u) q = Sqrt (v) }> }",
+         {"n": Demand(1, 5, beyond=1), "c": Demand(1, 1, beyond=1), "x": SQRT, "z": SQRT}),
         ("(float[2] s, float[4, 2] x) => (float[2] e, float[4, 2] y) { e, y = Scan <num_scan_inputs = 1, "
          "body = b (float[2] u, float[2] v) => (float[2] w, float[2] o) { w = Relu (u) o = Sqrt (v) }> (s, x) }",
          {"x": SQRT}),
@@ -220,6 +226,13 @@ SQRT = Demand(0.1, 3, whole=False)
 )  # fmt: skip
 def test_a_demand_is_found_through_nodes_graphs_and_functions(text, found):
     assert demanded(text) == found
+
+
+def test_only_so_many_nodes_are_looked_at(monkeypatch):
+    text = "(float[4] x, float[4] z) => (float[A] y, float[A] w) { y = Sqrt (x) w = Sqrt (z) }"
+    for most, found in ((1, {"x": SQRT}), (2, {"x": SQRT, "z": SQRT})):
+        monkeypatch.setattr(demands, "_MOST_VISITED", most)
+        assert demanded(text) == found
 
 
 def test_sizes_of_values_that_are_given_count():
@@ -429,6 +442,8 @@ def test_a_value_that_is_reached_twice_hides_no_other():
     )
     found = demanded(f"(float[4] x) => (float[A] y, float[B] z) {{ {nodes} }}")
     assert found == {"x": Demand(0.1, 3, whole=False)}
+    doubled = " ".join(f"x{at + 1} = Max (x{at}, x{at})" for at in range(20))
+    assert demanded(f"(float[4] x0, float[4] z) => (float[A] y) {{ {doubled} y = Sqrt (z) }}") == {"z": SQRT}
 
 
 def test_indices_are_distinct_as_far_as_there_are_enough():
@@ -456,6 +471,8 @@ def test_indices_are_distinct_as_far_as_there_are_enough():
         (Demand(1, 1), "bool", (9,), {True}),
         (Demand(0, 1), "bool", (40,), {True, False}),
         (Demand(-5, 9), "uint4", (200,), set(range(10))),
+        (Demand(-5, 99), "uint4", (400,), set(range(16))),
+        (Demand(-99, 99), "int4", (400,), set(range(-8, 8))),
         (Demand(5, 20), "int4", (200,), {5, 6, 7}),
     ],
 )
@@ -638,6 +655,12 @@ def test_nothing_is_demanded_by_a_body_that_lacks_inputs(node):
 )
 def test_an_attribute_of_another_type_demands_nothing(text):
     assert demanded(text) == {}
+
+
+def test_a_delimiter_that_is_no_text_is_one_unknown_letter():
+    node = pb.NodeProto(op_type="StringSplit", input=["x"])
+    node.attribute.add(name="delimiter", type=pb.AttributeProto.STRING, s=b"\xff")
+    assert RULES["StringSplit", 0](Use("StringSplit", 23, 0, node, None, ["x"])).choices[0] == "a\ufffdb\ufffdc"
 
 
 def test_a_node_without_outputs_demands_nothing():

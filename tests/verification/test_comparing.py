@@ -19,7 +19,7 @@ F32 = np.float32
 
 def compared(*runs, rtol=None, atol=None, allowed=0.01, random=False):
     comparison = Comparison("y", "z", rtol, atol)
-    comparison.random = random
+    comparison.random |= random
     same = [comparison.add(before, after, allowed, 3 + number) for number, (before, after) in enumerate(runs)]
     return comparison, same
 
@@ -42,6 +42,8 @@ def test_the_first_difference_is_told_and_values_that_do_not_vary():
     one = np.array([1.0], F32)
     comparison, same = compared((one, one + 1), (one, one + 2))
     assert same == [False, False] and "2" in comparison.why and "3" not in comparison.why
+    assert comparison.result().ulps == 2.0**24  # of 1, whose last place is 2 ** -23
+    assert compared((one, one * F32(1.21)))[0].result().histogram == (0, 0, 0, 0, 0, 0, 1, 0)  # relative to the first
     assert not comparison.result().varies and comparison.why_little == "it was the same in all runs"
 
 

@@ -92,6 +92,7 @@ def test_statistics_count_what_is_finite_and_leave_text_out():
     assert found["mean"] == -0.5 and found["mean magnitude"] == 1.0
     assert found["share of elements other than 0"] == 0.5 and found["share of finite elements"] == 0.75
     assert found["mean distance of two draws"] == 1.5
+    assert statistics_of(value, np.array([1.0, np.nan, 2.0, 4.0]))["mean distance of two draws"] == 2.25  # NaN as 0
     assert "mean distance of two draws" not in statistics_of(value, np.zeros(3))
     assert statistics_of(np.array(["a"], object), np.array(["b"], object)) == {}
     assert statistics_of([np.array([1 + 3j])], [np.array([1 + 3j])])["mean"] == 2.0
@@ -106,6 +107,7 @@ def test_statistics_count_what_is_finite_and_leave_text_out():
         ([1, 5], [2, 3, 4, 6], 1 / (14 / 3) ** 0.5),
         ([1, 1, 2], [1, 2, 2], 1.5 / 4.05**0.5),  # the variance of ties is smaller
         ([1, 1], [1, 1, 1], 0.0),
+        ([1], [2], 1.0),
         ([1, 4], [2, 3], 0.0),
     ],
 )

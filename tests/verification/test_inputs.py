@@ -26,6 +26,7 @@ def test_sizes_differ_from_each_other_and_from_run_to_run():
     assert [each[0] for each in tried] == first  # M, N
     assert all(len(each) == len(inputs.SIZES) + (number > 2) for number, each in enumerate(tried))
     assert {*tried[0]} == {*tried[1]} == {*tried[2]}
+    assert [each[-1] for each in tried] == [(224, 224), (8, 8)] * 4
     assert {(size, size) for size in (1, 2, 3, 4, 8, 16, 32, 64, 128, 224)} <= {*tried[0]}  # what models ask for
     assert next(drawing(NAMED, N=7).sizes_for(0)) == {"M": 2}
     unnamed = next(drawing("(float[?, ?] x, float[?, ?] z) => (float[A, B] y) { y = MatMul (x, z) }").sizes_for(0))
@@ -33,6 +34,19 @@ def test_sizes_differ_from_each_other_and_from_run_to_run():
     text = '(float["1", N, "a.b", "x.100"] x) => (float[A, B, C, D] y) { y = Neg (x) }'
     numbered = next(drawing(text).sizes_for(0))
     assert numbered == {"1": 2, "N": 3, "a.b": 4, "x.100": 5}  # names of their own, and no axes
+
+
+def test_one_size_may_be_the_sum_of_two_others():
+    inputs = drawing("(float[K, L, M] x) => (float[A, B, C] y) { y = Neg (x) }")
+    plain = {"K": 2, "L": 3, "M": 4}
+    sums = [{**plain, "K": 7}, {**plain, "L": 6}, {**plain, "M": 5}]
+    assert [*inputs.sizes_for(0)][:5] == [plain, *sums, {"K": 3, "L": 3, "M": 3}]
+    stopped = inputs.sizes_for(0)
+    assert [next(stopped) for _ in range(3)] == [plain, *sums[:2]]
+    again = [*inputs.sizes_for(0)]  # begins with the sum that was tried last, and tries no other
+    assert again[:3] == [sums[1], plain, {"K": 3, "L": 3, "M": 3}]
+    for names, count in (("F, G, H, I, J", 30), ("E, F, G, H, I, J", 0)):
+        assert len([*drawing(f"(float[{names}] x) => (float[A] y) {{ y = Neg (x) }}").sizes_for(0)]) == 11 + count
 
 
 OMITTING = '<domain: "d", opset_import: ["": 17]> F (a, omitted) => (b) { b = Clip (a, omitted) }'
@@ -46,7 +60,7 @@ def chain(count):
     ("text", "small"),
     [
         ("(float[N, 224] x) => (float[A, B] y) { y = Neg (x) }", True),
-        ("(float[24999] x) => (float[A] y) { y = Neg (x) }", True),
+        ("(float[25000] x) => (float[A] y) { y = Neg (x) }", True),
         ("(float[25001] x) => (float[A] y) { y = Neg (x) }", False),  # too many elements of values
         (f"(float[1] x) => (float[A] y) <float[50001] w = {{{', '.join(['1'] * 50_001)}}}> {{ y = Max (x) }}", False),
         (chain(300), True),
@@ -96,6 +110,7 @@ def test_floats_differ_in_kind_from_seed_to_seed():
     halves = drawn("float", 2)
     assert (halves * 2 % 1 == 0).all() and len({*halves.tolist()}) > 5 and abs(halves.mean()) < 0.1
     assert {*drawn("float", 3).tolist()} == {-1, 0, 1}
+    assert {*drawn("float", 11).tolist()} == {-1, 0, 1}
     whole = drawn("float", 7)
     assert (whole % 1 == 0).all() and 5 < np.abs(whole).max() < 20
     near = drawn("float", 4, "250")
@@ -111,6 +126,7 @@ def test_floats_differ_in_kind_from_seed_to_seed():
     assert [np.abs(drawn("float", seed)).max() < 1 for seed in (5, 9, 13, 17, 25)] == [False, True, False, True, True]
     single = [float(drawn("float", seed, size="[1]")[0]) for seed in range(60)]
     assert max(single) > 10 and min(single) < -10
+    assert [float(drawn("float", seed, "250", size="[1]")[0]) for seed in range(9)] == single[:9]
     assert drawn("float", 8).dtype == np.float32 and drawn("float16", 5).dtype == np.float16
 
 
@@ -155,6 +171,15 @@ def test_integers_of_a_large_range_are_drawn_from_all_of_it():
     for seed in (0, 1):
         found = np.sort(inputs.draw({}, seed).feeds["a"])
         assert found[0] < -(2**29) < 2**29 < found[-1] and np.diff(found).min() > 1
+
+
+def test_a_few_seeds_reach_each_index():
+    inputs = drawing(
+        "(float[5] d, int64[1] i, int64[3] j) => (float[A] y, float[B] z) { y = Gather (d, i) z = Gather (d, j) }"
+    )
+    feeds = [inputs.draw({}, seed).feeds for seed in range(10)]
+    assert {int(each["i"][0]) for each in feeds} == {*range(-5, 5)}
+    assert {index for each in feeds[:5] for index in each["j"].tolist()} == {*range(-5, 5)}
 
 
 def test_sizes_that_are_expressions_follow():

@@ -110,6 +110,12 @@ def test_graphs_that_were_not_run_are_told_by_the_places_of_nodes():
         assert branches.trace is not None
         branches.trace(f"{label}, node number 0 (Neg)", "p", None)
     assert not branches.missed and branches.trace is None
+    functions = "".join(
+        f'<domain: "f", opset_import: ["": 17]> {name} (a) => (b) {{ b = Neg (a) }} ' for name in ("G", "Uncalled", "H")
+    )
+    text = f"(float[2] x) => (float[2] y) {{ z = f.G (x) y = f.H (z) }} {functions}"
+    called = Branches(opset.load(opset.parse_model(HEAD + text)), default_registry())
+    assert called.missed == {"function 'f.G'", "function 'f.H'"}
 
 
 def test_the_work_is_linear_in_the_nodes_that_have_graphs():

@@ -1,6 +1,7 @@
 """Two models are run on inputs that suit their operators; what differs is found, what does not is no alarm."""
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -142,6 +143,10 @@ def test_a_model_that_does_not_come_to_an_end_differs(monkeypatch):
     assert found.verdict == "different" and "does not come to an end: more than 200 steps" in found.runs[0].why
     found = opset.verify(model(text), model(endless), seeds=1, limits=Limits(max_steps=100))
     assert found.verdict == "not compared" and "too many steps" in found.notes[0]
+    monkeypatch.setattr(verifying, "MOST_STEPS", 1)
+    found = opset.verify(model(text), model(endless), seeds=1)
+    most, steps = (int(each) for each in re.findall(r"\d+", found.runs[0].why))
+    assert most == 2 * steps > 4
 
 
 def test_a_size_that_is_the_sum_of_two_others_is_found():

@@ -8,12 +8,14 @@ from onnx import helper
 
 from opset.model import proto as pb
 from opset.opsets.registry import default_registry
-from opset.schemas.model import Attribute, Example, ExampleValue, Parameter
+from opset.schemas.model import Attribute, AttributeChange, Example, ExampleValue, Parameter
 from opset.workflow.examples.claims import (
     CLAIMS,
     Claim,
+    ClaimResult,
     ClaimTests,
     _first_difference,
+    check_claims,
     check_clarified,
     check_conversion,
     check_emulate,
@@ -23,6 +25,7 @@ from opset.workflow.examples.claims import (
     check_undefined,
     states_old_value,
 )
+from opset.workflow.examples.runner import Examination
 
 RELU = default_registry().schema("Relu", 14)
 ONE = (ExampleValue("tensor(int64)", [1], (1,)),)
@@ -252,6 +255,116 @@ def test_a_value_that_is_ignored_changes_no_output(gives, result):
     assert concluded(check_ignored, Claim(tests, "ignored", (), "", "a", True)) == (*result, "")
 
 
+def block(**parts):
+    usual = {"clarified": "", "meaning": "", "up": "", "down": "", "attributes": {}, "renamed": False, "emulate": {}}
+    return SimpleNamespace(**usual | parts)
+
+
+@pytest.mark.parametrize(
+    ("change", "texts"),
+    [
+        (block(), []),
+        (block(clarified="what NaN is"), ["clarified"]),
+        (block(clarified="what NaN is", meaning="more"), []),
+        (block(up="derived", down="written"), ["up: derived"]),
+        (block(up="impossible: x", down="derived"), ["down: derived"]),
+        (
+            block(attributes={"a": AttributeChange(renamed="b", values={"x": "y"})}, renamed=True),
+            ["a: {renamed: b}", "renamed: true"],
+        ),
+        (
+            block(attributes={"a": AttributeChange(old=0, values={1: "y"}), "b": AttributeChange(undefined=())}),
+            ["a: {old: 0}", "a: {values: {1: 'y'}}", "b: {undefined: ()}"],
+        ),
+        (
+            block(
+                attributes={"a": AttributeChange(ignored=True, input="A", negative=True, only_for=("float", "int8"))}
+            ),
+            ["a: {ignored: true}", "a: {input: A}", "a: {only_for: ['float', 'int8']}", "a: {negative: true}"],
+        ),
+        (block(emulate={"float16": "float"}), ["emulate: {float16: float}"]),
+    ],
+)
+def test_the_claims_of_a_block(change, texts):
+    entries = [*ClaimTests._entries(SimpleNamespace(change=change))]
+    assert [each.text for each in entries] == texts
+    for each in entries:
+        assert each.name == {"derived": each.text.partition(":")[0], "moved": "up", "clarified": ""}.get(
+            each.key, each.keys[1] if len(each.keys) > 1 else ""
+        )
+
+
+ONCE, TWICE = example("once"), example("twice")
+
+
+@pytest.mark.parametrize(
+    ("result", "missing", "counted", "why", "note"),
+    [
+        (ClaimResult(True), "", "passed", "", ""),
+        (ClaimResult(True, open="it may be otherwise for"), "", "passed", "", "it may be otherwise for"),
+        (ClaimResult(False), "", "skipped", "", "no example shows"),
+        (ClaimResult(True, [(ONCE, "it differs")]), "", "failed", "it differs", ""),
+        (ClaimResult(False, [(ONCE, "it differs")], "who knows"), "", "failed", "it differs", ""),
+        (
+            ClaimResult(True, [(ONCE, "it differs"), (TWICE, "")]), "", "failed",
+            "it differs; 1 more example contradicts it", "",
+        ),
+        (
+            ClaimResult(True, [(ONCE, "it differs"), (TWICE, ""), (TWICE, "")]), "", "failed",
+            "it differs; 2 more examples contradict it", "",
+        ),
+        (ClaimResult(True), "1", "skipped", "", ""),
+        (ClaimResult(True), "2", "skipped", "", ""),
+    ],
+)  # fmt: skip
+def test_a_claim_is_one_test(result, missing, counted, why, note, monkeypatch):
+    monkeypatch.setattr(CLAIMS, "apply", lambda claim, codes: [("clarified", result)])
+    schemas = [SimpleNamespace(name="Op", domain="d", since_version=each, change=None) for each in (1, 2, 3)]
+    schemas[0].change = schemas[1].change = block(clarified="it")
+    runner = SimpleNamespace(
+        registry=SimpleNamespace(versions=lambda name, domain: tuple(schemas)),
+        lacks_written_adapter=lambda schema, direction: False,
+        why_not_computed=lambda schema: "no kernel" if str(schema.since_version) == missing else "",
+        place_of_key=lambda schema, *keys: f"{schema.since_version} {' '.join(keys)}",
+        place_of=lambda schema, each: each.name,
+    )
+    for schema in (schemas[0], schemas[2]):  # the first version, and one that has no such block
+        check_claims(runner, schema, report := Examination())
+        assert report == Examination()
+    check_claims(runner, schemas[1], report := Examination())
+    assert (report.passed["claims"], report.failed["claims"], sum(report.skipped.values())) == tuple(
+        int(counted == each) for each in ("passed", "failed", "skipped")
+    )
+    if counted == "skipped":
+        assert [*report.skipped] == [("claims", "no kernel" if missing else "no example shows it")]
+    assert report.notes == ([f"2 change clarified: d.Op 2: {note} 'clarified'"] if note else [])
+    assert [(each.code, each.place, each.why, each.help) for each in report.findings] == (
+        [("T108", "2 change clarified", why, "the example is at once")] if why else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("results", "usual", "others", "why"),
+    [
+        (1, None, (), False),
+        (1, 1, (1,), False),
+        (5, 1, (), True),
+        (5, 5, (), False),
+        (5, None, (), False),
+        (5, None, (None, 5), False),
+        (5, None, (None, 5, 1), True),
+        (5, 5, (1,), True),
+    ],
+)
+def test_wrong_outputs_contradict_a_claim_if_others_are_right(results, usual, others, why):
+    def outputs(value):
+        return None if value is None else [np.array([value])]
+
+    tests = SimpleNamespace(run_model=lambda model, each: outputs(usual))
+    found = ClaimTests.contradiction(tests, example("one"), "model", outputs(results), map(outputs, others))
+    assert bool(found) is why
+
+
 def test_an_effect_is_looked_for_in_the_examples_that_are_concerned():
     examples = [example("other", 3), example("default"), example("one", 3)]
     tests = claims(examples, kernel_outputs=lambda schema, each: [np.array([5])])
@@ -329,6 +442,7 @@ PAD = helper.make_node("Pad", ["x", "s"], ["y"])
         (node_model(PAD, s=([2, 1], [3, 4])), 1, (5, 6), ([2, 1], [5, 6])),
         (node_model(PAD, t=([1], [3])), 1, 5, None),  # it is computed
         (node_model(helper.make_node("Constant", [], ["s"], domain="own"), PAD), 1, 5, None),
+        (node_model(helper.make_node("Filled", [], ["s"], v=helper.make_tensor("", 7, [1], [3])), PAD), 1, 5, None),
         (node_model(PAD, s=([1], [3])), 2, 5, None),
         (node_model(helper.make_node("Pad", ["x", "", "s"], ["y"]), s=([1], [3])), 1, 5, None),
         (node_model(PAD, PAD, s=([1], [3])), 1, 5, None),

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,8 +18,8 @@ import opset
 from opset.errors import Finding, ModelError, OpsetError, RunError
 from opset.opsets.registry import default_registry, registry_with
 from opset.reference.example_models import model_of
-from opset.schemas.model import Example
-from opset.workflow.corpus.cases import AUTHOR, _output_types, build_corpus, pick_cases
+from opset.schemas.model import Example, ExampleValue
+from opset.workflow.corpus.cases import AUTHOR, _complete_model, _output_types, build_corpus, pick_cases
 from opset.workflow.corpus.judgements import Judgements
 from opset.workflow.corpus.judging import Judge, case_tolerance
 from opset.workflow.examples.runner import ExampleRunner
@@ -482,3 +483,39 @@ def test_the_outputs_of_an_invalid_node_have_the_types_that_its_inputs_decide(op
     errors = [each for each in registry.examples(operator) if each.error and each.until is None]
     example = next(each for each in errors if each.inputs[-1 if operator == "Where" else 0].type == "tensor(float)")
     assert [*_output_types(model_of(schema, example), schema, example)] == types
+
+
+@pytest.mark.parametrize(("element", "ir_version"), [("float", 3), ("bfloat16", 4), ("float8e4m3fn", 9), ("int4", 10)])
+def test_a_case_of_a_domain_of_ones_own_has_the_lowest_ir_version_that_its_types_need(element, ir_version):
+    value = ExampleValue(f"tensor({element})", [1], (1,))
+    for schema, wanted in (
+        (replace(default_registry().schema("Identity", 21), domain="com.acme"), ir_version),
+        (default_registry().schema("Identity", 21), 10),
+    ):
+        example = Example("it", 21, inputs=(value,), outputs=(value,))
+        model = _complete_model(model_of(schema, example), schema, example)
+        assert model.ir_version == wanted
+        assert model.graph.output[0].type == model.graph.input[0].type
+
+
+@pytest.mark.parametrize(
+    ("operator", "version", "attributes", "type_"),
+    [
+        ("Cast", 13, {"to": 7}, "tensor(int64)"),
+        ("Cast", 13, {"to": 99}, ""),
+        ("Cast", 13, {}, ""),
+        ("Relu", 14, {"to": 7}, "tensor(float)"),
+        ("Bernoulli", 15, {"dtype": 11}, "tensor(double)"),
+        ("Bernoulli", 15, {"dtype": 7}, "tensor(int64)"),
+        ("Shape", 13, {}, "tensor(int64)"),
+        ("Compress", 11, {"to": 1}, "tensor(float)"),
+    ],
+)
+def test_an_attribute_names_the_type_of_an_output_that_no_input_decides(operator, version, attributes, type_):
+    schema = default_registry().schema(operator, version)
+    example = Example("it", version, attributes=attributes, inputs=(ExampleValue("tensor(float)", [1], (1,)),))
+    known = attributes if attributes.keys() <= schema.attributes.keys() else {}
+    model = model_of(schema, example._replace(attributes=known))
+    for name in attributes.keys() - known.keys():  # which the node has although its operator does not
+        model.graph.node[0].attribute.add(name=name, type=2, i=attributes[name])
+    assert [*_output_types(model, schema, example)] == [type_]

@@ -607,7 +607,11 @@ def test_an_adapter_that_is_not_written_is_found_where_it_is_declared(tmp_path):
     block = "adapters:\n      up: written\n      down: written"
     folder = domain(tmp_path, ("Scale.yaml", "adapters: {up: derived, down: derived}", block))
     lines = (folder / "com.test" / "Scale.yaml").read_text().splitlines()
-    found = [(each.code, each.message, each.place) for each in report_on(folder, parts=["claims"]).findings]
+    findings = report_on(folder, parts=["claims"]).findings
+    found = [(each.code, each.message, each.place) for each in findings]
+    assert {each.help for each in findings} == {
+        "write it: opset explain adapters; or declare it derived, or impossible"
+    }
     said = "com.test.Scale 2: no adapter {0} is written, and '{0}: written' is declared"
     assert found == [
         ("T110", said.format(way), f"{folder}/com.test/Scale.yaml:{lines.index(f'      {way}: written') + 1}")
@@ -886,8 +890,17 @@ def test_examples_are_taken_in_another_type_where_they_hold_its_values():
     assert taken("float16", ("int32", [7]), ("int32", [1])) == []
     assert taken("float16", ("float", [7.0]), ("double", [1.0])) == [["tensor(float16)"] * 2]
     assert taken("int8", ("int32", [7]), ("int32", [1]), to=1) == []
-    assert taken("string", ("int32", [7]), ("int32", [1])) == []
+    assert taken("string", ("int32", [7]), ("int32", [1])) == taken("int8", ("bool", [1]), ("bool", [1])) == []
+    claims.newer = replace(default_registry().schema("Pow", 15), attributes={})
+    assert taken("uint8", ("int32", [7]), ("int32", [1])) == [["tensor(int32)", "tensor(uint8)"]]
+    claims.newer = replace(default_registry().schema("Max", 13), attributes={})
+    assert taken("int8", ("int32", [7]), ("int32", [1]), ("bool", [1])) == [["tensor(int8)"] * 2 + ["tensor(bool)"]]
+    claims.newer = replace(schema, types=types)
     example = Example("it", 1, inputs=(None, ExampleValue("tensor(float)", [1.0], (1,))), outputs=(None,))
+    claims.examples = lambda schema: [(example, [])]
+    for element in ("float", "double"):
+        (one,) = ClaimTests.examples_of_type(claims, element)
+        assert [each and each.type for each in one.inputs] == [None, f"tensor({element})"]
     made = ClaimTests._retype(claims, example, "tensor(double)")
     assert [each and each.type for each in made.inputs] == [None, "tensor(double)"] and made.outputs == (None,)
     assert ClaimTests._retype(claims, example._replace(outputs=None), "tensor(double)").outputs == ()
@@ -1242,6 +1255,21 @@ def test_an_attribute_that_names_the_emulated_type_names_the_other_one(new):
             "double": [("input_0", "output_0", 7)],
         }[new]
     )
+
+
+def test_what_is_left_out_is_not_cast_and_other_numbers_stay():
+    clip, softmax = (default_registry().schema(*each) for each in (("Clip", 13), ("Softmax", 13)))
+    value = ExampleValue("tensor(float)", [1.5], (1,))
+    most = value._replace(shape=())
+    example = Example("it", 13, inputs=(value, None, most), outputs=(value,))
+    model = ClaimTests.emulating_model(SimpleNamespace(newer=clip), example, [np.float32([1])], "float", "double")
+    assert [[*each.input] for each in model.graph.node if each.op_type == "Clip"] == [
+        ["wide_input_0", "", "wide_input_2"]
+    ]
+    assert [each.op_type for each in model.graph.node] == ["Cast", "Cast", "Clip", "Cast"]
+    example = Example("it", 13, attributes={"axis": 1}, inputs=(value,), outputs=(value,))
+    model = ClaimTests.emulating_model(SimpleNamespace(newer=softmax), example, [np.float32([1])], "float", "double")
+    assert [each.attribute[0].i for each in model.graph.node] == [11, 1, 1]
 
 
 @pytest.mark.parametrize(

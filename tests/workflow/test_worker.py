@@ -283,6 +283,18 @@ def test_a_runtime_that_is_not_there_is_told(monkeypatch):
     assert served(monkeypatch, "nonesuch") == [({"absent": "KeyError: 'nonesuch'"}, b"")]
 
 
+def test_a_provider_that_is_not_there_is_told(monkeypatch):
+    said = []
+    module = SimpleNamespace(
+        __version__="1.0", get_available_providers=lambda: ["A", "B"], set_default_logger_severity=said.append
+    )
+    monkeypatch.setitem(sys.modules, "onnxruntime", module)
+    assert worker.OnnxRuntime(["B", "A"]).version == "1.0" and said == [4]
+    for options, lacking in ((["A", "C", "D"], "C"), ([], "CPUExecutionProvider")):
+        with pytest.raises(ImportError, match=f"^this onnxruntime has no {lacking}, only A, B$"):
+            worker.OnnxRuntime(options)
+
+
 @pytest.mark.parametrize(
     ("declared", "values", "way"),
     [

@@ -205,7 +205,7 @@ def deform_conv_lowered(op: Builder, node: Node) -> Result:
         raise Refusal("C103", "X, W and offset have different ranks, or no spatial dimensions")
     windows = _windows_of(node, rank)
     kernel = [need_size(node, WEIGHT, axis) for axis in range(2, rank + 2)]
-    if group < 1 or moves < 1 or channels % group or filters % group or channels % moves:
+    if channels % group or filters % group or channels % moves:
         raise Refusal("C103", f"{channels} channels or {filters} filters cannot be divided into the groups")
     batch, *lengths = sizes_of(op, node, X, [0, *range(2, rank + 2)])
     outputs = sizes_of(op, node, OFFSET, range(2, rank + 2))

@@ -107,7 +107,7 @@ def _certain_version(
         return 0, ""
     if not calls:
         return 1, "its operators are functions of the model"
-    if fitting and len({*fitting.values()}) == 1:
+    if len({*fitting.values()}) == 1:
         return min(fitting), "its nodes mean the same at all versions at which they fit"
     return 0, ""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from opset.checker.fixes.entries import remove_entries
-from opset.checker.rules.graphs import check_interface, contradictions
+from opset.checker.rules.graphs import contradictions
 from opset.checker.table import CHECKER, OUTPUT, VALUE_INFO, CheckContext, Mend, StatedValue
 from opset.inference.building.types import Type, fill_proto, map_sizes, type_to_proto
 from opset.inference.engine.scopes import Scope
@@ -29,7 +28,6 @@ def remove_value_info(context: CheckContext) -> Iterator[Mend]:
         forms: dict[str, set[bytes]] = {}
         for name, encoded in entries:
             forms.setdefault(name, set()).add(encoded)
-        counts = Counter(name for name, _ in entries)
         contradicted = {name for name, *both in contradictions(body) if VALUE_INFO in [each.role for each in both]}
         seen: set[str] = set()
         removed = []
@@ -40,7 +38,7 @@ def remove_value_info(context: CheckContext) -> Iterator[Mend]:
                 removed.append((position, "W201", "no value has this name"))
             elif name in contradicted:
                 removed.append((position, "G212", "the graph states another type elsewhere"))
-            elif counts[name] > 1 and (name in seen or len(forms[name]) > 1):
+            elif name in seen or len(forms[name]) > 1:
                 removed.append((position, "G211", "it stood there more than once"))
             seen.add(name)
         for position, code, why in removed:
@@ -72,8 +70,6 @@ def state_output_types(context: CheckContext) -> Iterator[Mend]:
 
     Nothing is stated if a node of the model does not fit its operator. Yields a Mend for each output.
     """
-    if not any(True for _ in check_interface(context.main, context)):
-        return
     types = next((scope.types for scope in _sound_scopes(context)), {})
     for value in context.main.proto.output:
         type_ = types.get(value.name)

@@ -172,7 +172,7 @@ def resize(
             if not free:
                 same.append([])
             (free or same[-1:])[0].append(axis)
-    if named and not known:
+    if not known:
         check_dim_names(named, variables, stated)  # sizes of outputs follow from those of inputs
     notes: list[str] = []
     for (size, _), all_axes in groups.items():

@@ -85,13 +85,11 @@ def carries(*operators: str, domain: str = "", sizes: tuple[int, ...] = ()) -> C
     return register
 
 
-def quotient(whole: Size | None, part: Size | None) -> Size | None:
+def quotient(whole: Size, part: Size) -> Size | None:
     """Return whole / part, or None if it is not certain that `part` divides `whole` without remainder.
 
-    The result is also None if `part` is 0, or if a size is None.
+    The result is also None if `part` is 0.
     """
-    if whole is None or part is None or part == 0:
-        return None
     try:
         result = whole // part
         return result if equal(result * part, whole) else None

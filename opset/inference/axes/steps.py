@@ -102,22 +102,22 @@ class AxisStep:
         """Return the shape of the input at `index` in the resized model. Raises Blocked if its rank is not known."""
         return self._shape_after(self.shape(index), self.place(index))
 
-    def output_shape(self, index: int = 0) -> tuple[Size, ...]:
-        """Return the shape of an output in the model as it is.
+    def output_shape(self) -> tuple[Size, ...]:
+        """Return the shape of the first output in the model as it is.
 
-        Raises Blocked if the rank is not known, or if there is no such output.
+        Raises Blocked if the rank is not known, or if there is no output.
         """
-        type_ = self.outputs[index] if index < len(self.outputs) else None
+        type_ = self.outputs[0] if self.outputs else None
         if type_ is None or type_.shape is None:
             raise Blocked("the shape of its output is not known")
         return type_.shape  # type: ignore[return-value]  # inference gives each unknown size a variable
 
-    def output_after(self, place: Place, index: int = 0) -> tuple[Size, ...]:
-        """Return the shape that an output has in the resized model if the resized axis is at `place`.
+    def output_after(self, place: Place) -> tuple[Size, ...]:
+        """Return the shape that the first output has in the resized model if the resized axis is at `place`.
 
         Raises Blocked if the output's shape in the unchanged model is not fully known.
         """
-        return self._shape_after(self.output_shape(index), place)
+        return self._shape_after(self.output_shape(), place)
 
     def elements(self, index: int) -> Constant | None:
         """Return the elements of an input in the resized model, or None if they are unknown or the input is absent.

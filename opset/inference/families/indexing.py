@@ -109,10 +109,12 @@ def gather_elements_11(call: Call) -> Shape:
     """
     _check_element_indices(call)
     indices = call.shape(1)
+    if indices is not None:
+        return indices
     rank = call.rank(0)
-    if indices is None and rank is None:
+    if rank is None:
         raise Unknown("the rank of neither data nor indices is known")
-    return indices if indices is not None else (None,) * (rank or 0)
+    return (None,) * rank
 
 
 def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:

@@ -21,7 +21,6 @@ from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.broadcasting import sum_to
 from opset.reference.numerics.small_floats import is_float, widen
 from opset.reference.registration import LAYER, KernelContext
-from opset.schemas.names import normalize_domain
 
 ContextOf = Callable[[ProgramStep], KernelContext]
 
@@ -103,8 +102,8 @@ def _differentiable_steps(graph: Program, active: set[int], target: int) -> list
             continue
         wanted.update(slot for slot in reads if slot in active)
         hook = None
-        if step.schema is not None and not normalize_domain(step.node.domain):
-            hook = LAYER.find("gradient", "", step.schema.name, step.schema.since_version)
+        if step.schema is not None:
+            hook = LAYER.find("gradient", step.schema.domain, step.schema.name, step.schema.since_version)
         if hook is not None:
             path.append((step, hook.function))
         else:

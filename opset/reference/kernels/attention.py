@@ -142,7 +142,7 @@ def _multiply_groups(a: Array, b: Array, context: KernelContext) -> Array:
     """Return a @ b for each head; consecutive heads of a share one of b."""
     batch, heads, length, size = a.shape
     groups = b.shape[1]
-    if not a.size or not b.size:  # numpy would loop over all matrices, empty ones included
+    if not b.size:  # there may be no heads to share
         return np.zeros((batch, heads, length, b.shape[3]), np.result_type(a, b))
     joined = a.reshape(batch, groups, heads // groups * length, size)
     return matrix_product(joined, b, context).reshape(batch, heads, length, b.shape[3])
@@ -314,9 +314,8 @@ def tensor_scatter_24(
     batch, capacity, count = past_cache.shape[0], past_cache.shape[axis], update.shape[axis]
     context.reserve(2 * batch * (count + 1), np.int64)
     first = np.zeros(batch, np.int64) if write_indices is None else write_indices
-    if mode == "circular":
-        first = first % max(capacity, 1)
-    indices = (first[:, None] + np.arange(count)) % max(capacity, 1)
+    capacity = max(capacity, 1)
+    indices = (first[:, None] % capacity + np.arange(count)) % capacity
     result = past_cache.copy()
     np.moveaxis(result, axis, 1)[np.arange(batch)[:, None], indices] = np.moveaxis(update, axis, 1)
     return result

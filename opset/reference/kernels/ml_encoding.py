@@ -129,8 +129,8 @@ def feature_vectorizer_1(*inputs: Array, inputdimensions: tuple[int, ...] | None
         context.reserve(3 * total)
         if inputdimensions is not None:
             # Rows are truncated or filled with zeros to the stated number of features.
-            missing = inputdimensions[number] - rows.shape[1]
-            rows = np.pad(rows, ((0, 0), (0, max(missing, 0))))[:, : inputdimensions[number]]
+            rows = rows[:, : inputdimensions[number]]
+            rows = np.pad(rows, ((0, 0), (0, inputdimensions[number] - rows.shape[1])))
         parts.append(rows.astype(np.float32))
     if len({len(part) for part in parts}) > 1:
         raise Violation("C2", f"inputs of {', '.join(str(len(part)) for part in parts)} rows")

@@ -116,7 +116,6 @@ def _register_index(operator: str, find: Callable[..., Array]) -> None:
 
     @kernel(operator)
     def index_of_extreme(data: Array, *, axis: int, keepdims: int, select_last_index: int = 0) -> Array:
-        axis %= data.ndim
         if data.dtype == ml_dtypes.bfloat16:  # numpy does not count NaN as an extreme there
             data = data.astype(np.float32)
         if select_last_index:

@@ -64,17 +64,17 @@ def _interpolate(image: Array, axes: list[Neighbors], result: Array, context: Ke
     taps, count = axes[0][0].shape
     for corner in itertools.product(range(taps), repeat=len(axes)):
         context.check_time()
-        index, inside, weight = np.zeros(count, np.int64), np.ones(count, bool), None
-        for size, tap, (indices, weights, valid) in zip(sizes, corner, axes, strict=True):
+        index, inside = np.zeros(count, np.int64), np.ones(count, bool)
+        for size, tap, (indices, _, valid) in zip(sizes, corner, axes, strict=True):
             index = index * size + indices[tap]
             inside &= valid[tap]
-            weight = weights[tap] if weight is None else weight * weights[tap]
         neighbors = values[:, index]
         if not inside.all():
             neighbors[:, ~inside] = zero_of(image.dtype)
-        if taps == 1 or weight is None:
+        if taps == 1:
             result[...] = neighbors
         else:
+            weight: Array = math.prod(weights[tap] for tap, (_, weights, _) in zip(corner, axes, strict=True))
             result += neighbors * weight.astype(np.result_type(weight, np.float32))
 
 

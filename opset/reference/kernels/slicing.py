@@ -82,13 +82,12 @@ def _slice(x: Array, starts: Sequence[int], ends: Sequence[int], axes: Sequence[
 
 
 def _bound_slice(start: int, end: int, step: int, size: int) -> slice:
-    """Return the slice between clamped bounds: a start before the first element is the first, backwards as well."""
+    """Return the slice between bounds: a start before the first element is the first, backwards as well."""
     start += size * (start < 0)
     end += size * (end < 0)
     if step > 0:
-        return slice(min(max(start, 0), size), min(max(end, 0), size), step)
-    start, end = min(max(start, 0), size - 1), min(max(end, -1), size - 1)
-    return slice(start, end if end >= 0 else None, step)
+        return slice(max(start, 0), max(end, 0), step)
+    return slice(max(start, 0), end if end >= 0 else None, step)
 
 
 @kernel("CenterCropPad")

@@ -267,11 +267,12 @@ def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
             if kind:
                 output.type.CopyFrom(type_proto(kind))
     if not is_released(schema.domain):
-        from opset.version_converter.ir_version import set_ir_version
-        from opset.version_converter.targets import Target
+        from opset.model.features import body_features, model_features
+        from opset.model.graph.index import bodies
 
-        model.ir_version = 3
-        set_ir_version(model, Target({each.domain: each.version for each in model.opset_import}), [])
+        lowest = 3
+        found = [*model_features(model), *(each for body in bodies(model) for each, _ in body_features(body, lowest))]
+        model.ir_version = max([lowest, *(each.ir_version for each in found if not each.is_annotation)])
     return model
 
 

@@ -370,7 +370,7 @@ class ClaimTests:
                 node.input[index] = f"wide_{name}"
         for attribute in node.attribute:
             declared = self.newer.attributes[attribute.name]
-            if declared.kind == DATA_TYPE and declared.type == "int" and attribute.i == NUMBERS[new]:
+            if declared.kind == DATA_TYPE and attribute.i == NUMBERS[new]:
                 attribute.i = NUMBERS[old]
         casts_back = []
         computed = iter(values)

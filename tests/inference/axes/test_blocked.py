@@ -55,6 +55,7 @@ BLOCKED = [
     ("the rank of B 'r' is not known", "(float[4,3] x) => (float y) { r = own.Op()  y = Add(x, r) }"),
     ("draws random numbers",
      "(float[4,3] x) => (float[4,3] y) <float r = {0.5}, bool t = {1}> { y = Dropout(x, r, t) }"),
+    ("draws random numbers", "(float[4,3] x, float r, bool t) => (float[4,3] y) { y = Dropout(x, r, t) }"),
     ("has it, and is used for all of them", "(float[1] x, float[3] w) => (float[3] y) { y = Clip(w, x) }"),
     ("has it, and is used for all of them", "(float[1] x, float[3] w) => (float[3] y) { y = Clip(w, , x) }"),
     ("has it, and is used for all of them",
@@ -129,6 +130,34 @@ BLOCKED = [
     ("does not name each axis", """(float[4,3] x) => (float[4,3] y) { y = Einsum <equation = "...i->...i"> (x) }"""),
     ("it sums along the axis, or pairs", """(float[4,3] x) => (float[3] y) { y = Einsum <equation = "ij->j"> (x) }"""),
     ("it sums along the axis, or pairs", """(float[4,4] x) => (float[4] y) { y = Einsum <equation = "ii->i"> (x) }"""),
+    ("it sums along the axis",
+     "(float[4,4] x) => (float[4] y) { v = ReduceMax <axes = [1], keepdims = 0> (x)  y = MatMul(x, v) }"),
+    ("combines elements along axis 1", """(float[4,4] x) => (float[4] y) {
+        t = Transpose(x)  l = ArgMax <keepdims = 0> (t)
+        y = SoftmaxCrossEntropyLoss <reduction = "none"> (t, l) }"""),
+    *(("combines elements along axis " + str(axis), f"""(float[4,1,4] x) => (float[?,1,?,3] y) <
+        float[1,3,4] w = {{1,2,3,4,5,6,7,8,9,10,11,12}}, float[1,3,3] r = {{1,2,3,4,5,6,7,8,9}}> {{
+        t = Transpose <perm = {perm}> (x)  y = RNN <hidden_size = 3> (t, w, r) }}""")
+      for axis, perm in ((0, [0, 1, 2]), (2, [2, 1, 0]))),
+    ("combines elements along axis 0",
+     "(float[4,3] x) => (float[1,3] y) { p = SplitToSequence(x)  y = SequenceAt(p, zero) }"),
+    ("by their positions", "(float[4,2] x, int64[3,K] i) => (y) { y = GatherND(x, i) }"),
+    ("some have none", """(float[4,3] x, float[4,3] w) => (float[4,3] y) {
+        q = SequenceConstruct(w)  r = SequenceInsert(q, x)  y = SequenceAt(r, zero) }"""),
+    ("data has 4 elements along an axis that follows",
+     f"(float[2,3] x, float[4] w) => (float[4] y) {{ {N}  t = Mul(n, two)  y = Expand(w, t) }}"),
+    ("the node is not valid: the inputs do not fit Expand",
+     f"(float[4,3] x, float[4] w) => (float[8] y) {{ {N}  t = Mul(n, two)  y = Expand(w, t) }}"),
+    ("how often it turns depends on the slices", """(float[1] x) => (int64 y) <int64 m = {3}, int64 z = {0}> {
+        c = Cast <to = 9> (x)
+        y = Loop (m, c, z) <body = b (int64 i, bool go, int64 h) => (bool on, int64 o) {
+            on = Identity(go)  o = Identity(h) }> }"""),
+    ("is lost at this size",
+     "(float[4,L,3] x) => (float[Q,3] y) <int64[2] t = {-1, 3}> { r = Reshape(x, t)  y = Squeeze(r) }"),
+    ("by their positions", "(int64[4,1] x, float[4,3] w) => (float[4] y) { y = GatherND <batch_dims = 1> (w, x) }"),
+    ("does not name each axis", """(float[4,3] x) => (float[4,3] y) { y = Einsum <equation = "ij"> (x) }"""),
+    ("it sums along the axis, or pairs", """(float[4,4] x) => (float[4,4] y) {
+        t = Transpose(x)  y = Einsum <equation = "ij,ij->ij"> (x, t) }"""),
     ("counts elements of all slices",
      "(float[4,1,3] x) => (float[4,1,2] y, int64[4,1,2] z) { y, z = MaxPool <kernel_shape = [2]> (x) }"),
     ("its statistics from all slices",
@@ -245,6 +274,16 @@ OF_VERSIONS = [
         m = Shape(w)  p = Concat <axis = 0> (zero, zero)  y = Pad(x, p, , m) }"""),
     ("mask has the slices along another axis", 23, """(float[4,1,2,2] x, float[4,1,2,2] m) => (float[4,1,2,2] y) {
         y = Attention(x, x, x, m) }"""),
+    ("combines elements along axis 1", 23, """(float[4,1,2,2] x) => (float[1,4,2,2] y) {
+        t = Transpose <perm = [1, 0, 2, 3]> (x)  y = Attention(t, t, t) }"""),
+    ("statistics from all slices", 6, """(float[4,2,3] x) => (float[4,2,3] y) <float[2] w = {1,1}> {
+        y = BatchNormalization (x, w, w, w, w) }"""),
+    ("axis 'x' has it, and is used for all of them", 20,
+     "(int64[1] x, float[3,4,1] w) => (float[3,?,2] y) { y = DFT(w, , x) }"),
+    ("combines elements along axis 1", 10,
+     "(float[4,3] x, float[M] s) => (uint8[3,4] y) { t = Transpose(x)  y = QuantizeLinear(t, s) }"),
+    ("axes 'x' has it, and is used for all of them", 18,
+     "(int64[1] x, float[3] w) => (float[5] y) <int64[2] p = {1,1}> { y = Pad(w, p, , x) }"),
     *(("mask has the slices along another axis", 23, f"""(float[4,4,4,4] x) => (float[4,4,4,4] y) {{
         m = {node}  y = Attention(x, x, x, m) }}""")
       for node in ("Transpose <perm = [1, 0, 2, 3]> (x)", "ReduceMax <keepdims = 0> (x, two)")),
@@ -313,6 +352,21 @@ SHARED = [
     ("R", """(float[1,9,3] x, float[2,1,2] w, float[1,9,2] u) => (float[2,1,1,3] y) {
         y = GRU <hidden_size = 3> (w, u, x) }"""),
     ("k", "(int64[1] x, float[4,3] w, float[4,1] u) => (float[4,3] y) { y = Trilu(w, x) }"),
+    ("dft_length", "(int64[1] x, float[3,4,1] w) => (float[3,?,2] y) { y = DFT(w, x) }"),
+    ("W", """(float[1,9,2] x, float[2,1,2] w, float[1,9,3] r) => (float[2,1,1,3] y) {
+        y = GRU <hidden_size = 3> (w, x, r) }"""),
+    ("B", """(float[1,18] x, float[2,1,2] w, float[1,9,2] u, float[1,9,3] r) => (float[2,1,1,3] y) {
+        y = GRU <hidden_size = 3> (w, u, r, x) }"""),
+    ("sequence_lens", """(int32[1] x, float[2,1,2] w, float[1,3,2] u, float[1,3,3] r) => (float[2,1,1,3] y) {
+        y = RNN <hidden_size = 3> (w, u, r, , x) }"""),
+    ("initial_c", """(float[1,1,3] x, float[2,1,2] w, float[1,12,2] u, float[1,12,3] r) => (float[2,1,1,3] y) {
+        y = LSTM <hidden_size = 3> (w, u, r, , , , x) }"""),
+    ("roi", """(float[4] x, float[3,3] w) => (float[3,3] y) <float[2] k = {1,1}> {
+        y = Resize <coordinate_transformation_mode = "tf_crop_and_resize"> (w, x, k) }"""),
+    ("constant_value", "(float[1] x, float[3] w) => (float[5] y) <int64[2] p = {1,1}> { y = Pad(w, p, x) }"),
+    ("position", """(int64[1] x, float[4,3] w) => (float[4,3] y) { q = SequenceConstruct(w)  r = SequenceInsert(q, w, x)
+        y = SequenceAt(r, zero) }"""),
+    ("position", "(int64[1] x, float[4,3] w) => (float[4,3] y) { q = SequenceConstruct(w)  y = SequenceAt(q, x) }"),
 ]  # fmt: skip
 
 

@@ -269,6 +269,68 @@ CARRIED = {
     "vector_added_to_columns": (
         """(float[3,B] x) => (float[2,B] y) <float[2,3] w = {1,2,3,4,5,6}> {
         c = ReduceMax <axes = [0], keepdims = 0> (x)  y = Gemm(w, x, c) }""", 1, 1),
+    "losses_at_each_position": (
+        """(float[2,3,B] x) => (float[2,B] y) {
+        l = ArgMax <axis = 1, keepdims = 0> (x)  y = SoftmaxCrossEntropyLoss <reduction = "none"> (x, l) }""", 2, 1),
+    "matrices_by_one": (
+        """(float[B,2,3] x) => (float[B,2,1] y) <float[3,2] w = {1,2,3,4,5,6}, float[1,2,1] v = {1, 2}> {
+        m = MatMul(x, w)  y = MatMul(m, v) }""", 0, 0),
+    "recurrent_with_lengths": (
+        """(float[4,B,2] x) => (float[4,1,B,1] y) <float[1,1,2] w = {1, 2}, float[1,1,1] r = {3}, int32[B] l = {I}> {
+        y = RNN <hidden_size = 1> (x, w, r, , l) }""", 1, 2),
+    "recurrent_in_front": (
+        """(float[B,4,2] x) => (float[B,1,1] y) <float[1,1,2] w = {1, 2}, float[1,1,1] r = {3},
+        int64[3] s = {B, 1, 1}> {
+        h = ConstantOfShape <value = float[1] {0.25}> (s)
+        all, n = RNN <hidden_size = 1, layout = 1> (x, w, r, , , h)
+        t = ReduceMax <axes = [1], keepdims = 0> (all)  y = Add(t, n) }""", 0, 0),
+    "resized_by_scales": ("(float[B,3] x) => (float[B,6] y) <float[2] k = {1, 2}> { y = Resize(x, , k) }", 0, 0),
+    "resized_by_scales_of_opset_10": (
+        "(float[B,3] x) => (float[B,6] y) <float[2] k = {1, 2}> { y = Resize(x, k) }", 0, 0, 10),
+    "upsampled": ("(float[B,3] x) => (float[B,6] y) <float[2] k = {1, 2}> { y = Upsample(x, k) }", 0, 0, 9),
+    "upsampled_by_attribute": ("(float[B,3] x) => (float[B,6] y) { y = Upsample <scales = [1.0, 2.0]> (x) }", 0, 0, 7),
+    "attention_to_the_past": (
+        """(float[B,1,2,2] x) => (float[B,1,2,2] y) <int64[4] s = {B, 1, 2, 2}> {
+        k = ConstantOfShape <value = float[1] {0.5}> (s)  y, p, v = Attention(x, k, k, , k, k) }""", 0, 0, 23),
+    "squeezed_by_attribute": (
+        """(float[B,1,3] x) => (float[3,B] y) { a = Squeeze <axes = [1]> (x)  b = Unsqueeze <axes = [0]> (a)
+        c = Squeeze <axes = [0]> (b)  y = Transpose(c) }""", 0, 1, 11),
+    "expanded_from_fewer_axes": (
+        """(float[B,2] x) => (float[B,2] y) <float[2] v = {1, 2}> { s = Shape(x)  e = Expand(v, s)  y = Add(e, x) }""",
+        0, 0),
+    "expanded_by_shape": (
+        """(float[B,1] x) => (float[B,3] y) <int64[1] three = {3}> {
+        n = Shape <end = 1> (x)  t = Concat <axis = 0> (n, three)  y = Expand(x, t) }""", 0, 0),
+    "tiled_at_opset_12": ("(float[B,2] x) => (float[B,6] y) <int64[2] r = {1, 3}> { y = Tile(x, r) }", 0, 0, 12),
+    "slice_every_other": (
+        """(float[B,5] x) => (float[B,2] y) <int64[2] a = {0, 1}, int64[2] e = {9223372036854775807, 4},
+        int64[2] i = {0, 1}, int64[2] t = {1, 2}> { y = Slice(x, a, e, i, t) }""", 0, 0),
+    "picked_from_behind": (
+        "(float[B,3] x) => (float[B,2] y) <int64[2] i = {2, 0}> { y = Gather <axis = -1> (x, i) }", 0, 0),
+    "one_hot_in_front": (
+        """(int64[B] x) => (float[4,B] y) <int64 d = {4}, float[2] v = {0, 5}> { y = OneHot <axis = -2> (x, d, v) }""",
+        0, 1),
+    "reversed_by_each": (
+        """(float[B,4] x) => (float[B,4] y) <int64 one = {1}> { k = ArgMax <axis = 1, keepdims = 0> (x)  l = Add(k, one)
+        y = ReverseSequence <batch_axis = 0, time_axis = 1> (x, l) }""", 0, 0),
+    "inserted_into_none": (
+        """(float[B,2] x) => (float[B,2] y) <int64 z = {0}> {
+        e = SequenceEmpty <dtype = 1> ()  q = SequenceInsert(e, x)  y = SequenceAt(q, z) }""", 0, 0),
+    "scanned_beside_states": (
+        """(float[B,2] x) => (float[B,2] y) <float[3,2] w = {1,2,3,4,5,6}> {
+        y = Scan <num_scan_inputs = 1, body = b (float[B,2] h, float[2] t) => (float[B,2] n) { n = Add(h, t) }>
+            (x, w) }""",
+        0, 0),
+    "gemm_of_opset_8": (
+        "(float[B,3] x) => (float[B,2] y) <float[3,2] w = {1,2,3,4,5,6}, float[2] c = {7, 8}> { y = Gemm(x, w, c) }",
+        0, 0, 8),
+    "turns_without_slices_that_give_some": (
+        """(float[B,2] x) => (float[B,3,2] y) <int64 m = {3}, bool on = {1}, float z = {0}> {
+        last, all = Loop (m, on, z) <body = b (int64 i, bool go, float h) => (bool c, float n, float[B,2] o) {
+            c = Identity(go)  f = Cast <to = 1> (i)  n = Add(h, f)  o = Mul(n, x) }>
+        y = Transpose <perm = [1, 0, 2]> (all) }""", 0, 0),
+    "padded_by_attribute": ("(float[B,2] x) => (float[B,5] y) { y = Pad <pads = [0, 1, 0, 2]> (x) }", 0, 0, 2),
+    "padded_at_opset_1": ("(float[B,2] x) => (float[B,5] y) { y = Pad <paddings = [0, 1, 0, 2]> (x) }", 0, 0, 1),
     "vectors": (
         """(float[B,3] x) => (float[B,6] y) {
         n = Neg(x)  y = ai.onnx.ml.FeatureVectorizer <inputdimensions = [3, 3]> (x, n) }""", 0, 0),
@@ -298,6 +360,7 @@ MERGED = {
     "turned": "k = Transpose(r)  n = Softmax <axis = 0> (k)  m = Transpose(n)",
     "chosen": "k = Less(r, v)  m = Where(k, r, v)",
     "clipped": "m = HardSigmoid(r)",
+    "squeezed_nowhere": "m = Squeeze(r)",
 }
 """What computes m of r, both matrices whose rows are slices and positions in them, one axis."""
 
@@ -475,7 +538,7 @@ COMBINING = [
     (17, (3, 4, 5, 6), "Trilu(x)", (2, 3)),
     (17, (3, 4, 5), "Softmax <axis = 1> (x)", (1,)),
     (17, (3, 4, 5), "LogSoftmax <axis = -3> (x)", (0,)),
-    (12, (3, 4, 5), "Hardmax <axis = 1> (x)", (1, 2)),
+    *((12, (3, 4, 5), f"{name} <axis = 1> (x)", (1, 2)) for name in ("Hardmax", "Softmax", "LogSoftmax")),
     (17, (3, 4, 5), "LpNormalization <axis = 2> (x)", (2,)),
     (17, (3, 4, 5), "CumSum(x, minus)", (1,)),
     (17, (3, 4, 5), "TopK <axis = 0> (x, two)", (0,)),
@@ -492,7 +555,10 @@ COMBINING = [
     (17, (3, 4, 5, 6), "MaxPool <kernel_shape = [1, 1]> (x)", (1, 2, 3)),
     (17, (3, 5, 4), "InstanceNormalization(x, five, five)", (1, 2)),
     (17, (3, 5, 4), "BatchNormalization(x, five, five, five, five)", (1,)),
+    (6, (3, 5, 4), "BatchNormalization <is_test = 1> (x, five, five, five, five)", (1,)),
     (17, (3, 4, 1), "DFT <axis = 1> (x)", (1, 2)),
+    (17, (3, 4, 5, 1), "DFT <axis = 1> (x)", (1, 3)),
+    (17, (2, 3, 3), "Det(x)", (1, 2)),
     (17, (3, 4, 5), "Concat <axis = 1> (x, x)", (1,)),
     (17, (3, 4, 5), "Split <axis = -2> (x)", (1,)),
     (17, (3, 5), "ai.onnx.ml.Scaler <offset = [1.0], scale = [2.0]> (x)", (1,)),
@@ -502,6 +568,10 @@ COMBINING = [
     (17, (3, 5), "ai.onnx.ml.Binarizer(x)", ()),
     (17, (3, 4, 5), "QuantizeLinear <axis = -1> (x, five)", (2,)),
     (17, (3, 5, 4), "QuantizeLinear(x, five)", (1,)),
+    (17, (3, 5, 4), "QuantizeLinear(x, half)", ()),
+    (17, (3, 5, 4), "QuantizeLinear(x, single)", ()),
+    (17, (3, 2), "QuantizeLinear(x, pair)", (1,)),
+    (10, (3, 2), "QuantizeLinear(x, single)", ()),
     (17, (3, 5), "Clip(x, half, one)", ()),
     (17, (3, 5), "Dropout(x, half)", ()),
     (17, (3, 5), "Dropout(x, half, off)", ()),
@@ -517,6 +587,7 @@ COMBINING = [
 def test_slices_lie_along_each_axis_that_is_not_combined(version, shape, node, combined):
     constants = "int64 minus = {-2}, int64[1] two = {2}, float[5] five = {1, 2, 3, 4, 5}, float half = {0.5}"
     constants += ", float one = {1}, bool off = {0}, float[3,3] square = {1, 2, 3, 4, 5, 6, 7, 8, 9}"
+    constants += ", float[1] single = {2}, float[2] pair = {1, 2}"
     if node.startswith(("LayerNormalization <axis = -2>", "RMS")):
         constants = f"float[4,5] five = {{{', '.join(map(str, range(1, 21)))}}}"
     outputs = "y, z" if node.startswith(("TopK", "Split")) else "y"
@@ -548,7 +619,10 @@ def test_slices_of_a_constant_that_differ_are_named():
     text = "g (float[2,3] x) => (float[2,3] y) <float[2,1] c = {1, 2}> { y = Add(x, c) }"
     with pytest.raises(InferenceError, match="B 'c' has 2 slices along axis 0 that are not certainly equal"):
         opset.change_sizes(opset.parse_model(f"{HEAD}\n{text}"), {"x.0": "N"})
-    same = opset.change_sizes(opset.parse_model(f"{HEAD}\n{text.replace('{1, 2}', '{2, 2}')}"), {"x.0": "N"})
+    equal = opset.parse_model(f"{HEAD}\n{text.replace('{1, 2}', '{2, 2}')}")
+    note = "node number 0 (Add): B 'c' follows: one slice for all"
+    assert opset.infer(equal, dims={"x.0": "N"}).notes == [note]
+    same = opset.change_sizes(equal, {"x.0": "N"})
     values = np.arange(9, dtype=np.float32).reshape(3, 3)
     np.testing.assert_array_equal(opset.ReferenceEvaluator(same).run(None, {"x": values})[0], values + 2)
 
@@ -593,6 +667,14 @@ def test_slices_of_what_is_computed_of_constants_are_equal_or_not(nodes, row):
     np.testing.assert_array_equal(found, values + row)
 
 
+@pytest.mark.parametrize("before", [1, 2])
+def test_the_one_slice_of_a_factor_of_a_sum_of_products_is_repeated_unless_it_was_broadcast(before):
+    text = f"""{HEAD} g (float[{before},2] x) => (float[{before},2,3] y) <float[1,3] w = {{1, 2, 3}}> {{
+        y = Einsum <equation = "bi,bj->bij"> (x, w) }}"""
+    nodes = opset.change_sizes(opset.parse_model(text), {"x.0": "N"}).graph.node
+    assert ("Expand" in [node.op_type for node in nodes]) is (before == 1)
+
+
 def test_the_first_slice_is_not_taken_for_all_of_them():
     text = "g (float[1,3] x) => (float[1,3] y) <int64[1] a = {0}, int64[1] e = {1}> { y = Slice(x, a, e, a) }"
     with pytest.raises(InferenceError, match="may mean all of them, or the first alone"):
@@ -610,7 +692,9 @@ def test_a_constant_shape_stays_constant():
 @pytest.mark.parametrize(("version", "node", "held"), [
     (17, "Slice(x, zero, end, zero)", 2**63 - 1),
     (17, "Slice(x, narrow_zero, narrow_end, narrow_zero)", 2**31 - 1),
+    (10, "Slice(x, zero, end)", 2**63 - 1),
     (9, "Slice <starts = [0], ends = [4], axes = [0]> (x)", 2**63 - 1),
+    (1, "Slice <starts = [0], ends = [4]> (x)", 2**63 - 1),
     (9, "Slice <starts = [1, 0], ends = [3, 4], axes = [1, 0]> (x)", 2**63 - 1),
 ])  # fmt: skip
 def test_an_end_that_is_the_old_size_is_the_end_of_any(version, node, held):
@@ -631,6 +715,7 @@ def test_an_end_that_is_the_old_size_is_the_end_of_any(version, node, held):
             (ends,) = (each.ints[-1] for each in slice_.attribute if each.name == "ends")
         else:
             tensor = names[stated]
+            assert tensor.data_type == (6 if "narrow" in node else 7)
             (ends,) = np.frombuffer(tensor.raw_data, {7: np.int64, 6: np.int32}[tensor.data_type])
         assert ends == held
 
@@ -638,6 +723,8 @@ def test_an_end_that_is_the_old_size_is_the_end_of_any(version, node, held):
 def test_one_slice_for_all_is_taken_by_attributes_before_opset_10():
     text = """<ir_version: 3, opset_import: ["": 9]>
         g (float[2,3] x) => (float[2,3] y) <float[2,1] c = {2, 2}> { y = Add(x, c) }"""
+    later = opset.change_sizes(opset.parse_model(text.replace('"": 9', '"": 10')), {"x.0": "N"}).graph.node[0]
+    assert (later.op_type, len(later.input), len(later.attribute)) == ("Slice", 4, 0)
     resized = opset.change_sizes(opset.parse_model(text), {"x.0": "N"})
     made = {a.name: a.i or [*a.ints] for a in resized.graph.node[0].attribute}
     assert (resized.graph.node[0].op_type, made) == ("Slice", {"starts": [0], "ends": [1], "axes": [0]})
@@ -666,6 +753,8 @@ def test_a_new_constant_is_an_input_in_ir_version_3():
     assert held[new] == [0, 6]
     (listed,) = [each.type.tensor_type for each in graph.input if each.name == new]
     assert (listed.elem_type, [dim.dim_value for dim in listed.shape.dim]) == (7, [2])
+    later = text.replace("ir_version: 3", "ir_version: 4").replace(", int64[2] s)", ")")
+    assert [each.name for each in opset.change_sizes(opset.parse_model(later), {"x.0": "N"}).graph.input] == ["x"]
 
 
 def test_an_axis_in_two_places_is_asked_for():

@@ -6,7 +6,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 import opset
-from opset.errors import InferenceError, UsageError
+from opset.errors import Finding, InferenceError, UsageError
 from opset.inference.axes import changing, tracking
 from opset.inference.building import work
 from opset.inference.building.work import default_budget
@@ -100,6 +100,8 @@ def test_equal_numbers_of_one_input_are_different_axes():
     text = f"{HEAD} g (float[4,4] x) => (float[4,4] y) {{ y = Transpose(x) }}"
     resized = opset.change_sizes(opset.parse_model(text), {"x.0": 7, "x.1": 7})
     assert sizes(resized.graph.output[0]) == [7, 7]
+    given = opset.parse_model(f"{HEAD} g (float[4,4] x) => (float[4,4] x) {{ }}")  # an input may be an output
+    assert sizes(opset.change_sizes(given, {"x.0": 7, "x.1": 7}).graph.output[0]) == [7, 7]
     only = opset.change_sizes(opset.parse_model(text), {"x.1": "N"})
     assert sizes(only.graph.input[0]) == [4, "N"] and sizes(only.graph.output[0]) == ["N", 4]
 
@@ -134,7 +136,8 @@ def test_names_and_sizes_that_do_not_fit(given, message, help):
 def test_a_size_of_an_output_that_no_input_gets_is_refused(given, message, why):
     with pytest.raises(UsageError) as caught:
         opset.change_sizes(opset.parse_model(CLASSIFIER), given)
-    assert [(each.code, each.message, each.why) for each in caught.value.findings] == [("U103", message, why)]
+    help = "leave it out, or give an input this size"
+    assert caught.value.findings == (Finding("U103", message, why=why, help=help),)
 
 
 @pytest.mark.parametrize(
@@ -191,8 +194,9 @@ def test_an_integer_of_numpy_is_a_size():
 
 def test_a_variable_gets_no_other_name():
     text = f"{HEAD} g (float[batch] x) => (float[batch] y) {{ y = Relu(x) }}"
-    with pytest.raises(UsageError, match="'batch' is a variable already"):
+    with pytest.raises(UsageError) as caught:
         opset.change_sizes(opset.parse_model(text), {"batch": "N"})
+    assert caught.value.findings == (Finding("U103", "'batch' is a variable already", help="give it a number"),)
 
 
 @pytest.mark.parametrize(("size", "number"), [(4, 4), ("N", 2)])
@@ -200,7 +204,7 @@ def test_an_axis_with_a_name_is_told_by_it(size, number):
     text = f"{HEAD} g (float[batch, ?] x) => (float[batch, ?] y) {{ y = Relu(x) }}"
     with pytest.raises(UsageError, match=r"the size 'x\.0' is called 'batch'") as caught:
         opset.infer(opset.parse_model(text), dims={"x.0": size})
-    assert caught.value.help == f"name it so: --dim 'batch={number}'"
+    assert (caught.value.code, caught.value.help) == ("U103", f"name it so: --dim 'batch={number}'")
     assert opset.infer(opset.parse_model(text), dims={"x.1": 4}).type("y").shape[1] == 4
 
 
@@ -248,6 +252,46 @@ def test_infer_convert_and_run_take_the_same(tmp_path):
     assert result.exit_code == 2 and "'x.0' is given two sizes: 3 and N" in result.stderr
 
 
+def test_outputs_of_which_nothing_is_known_may_have_nothing_to_do_with_the_axis():
+    text = f"{HEAD} g (float[4] x, float[] w) => (float[4] y, float[] z, t) {{ y = Neg(x)  z = Neg(w)  t = own.Op(w) }}"
+    text = text.replace('"": 17', '"": 17, "own": 1')
+    after = opset.change_sizes(opset.parse_model(text), {"x.0": "N"}).graph
+    assert sizes(after.output[0]) == ["N"] and after.output[1:] == opset.parse_model(text).graph.output[1:]
+
+
+@pytest.mark.parametrize("outputs", [[], [""]])
+def test_a_node_without_outputs_is_in_the_way(outputs):
+    model = opset.parse_model(
+        f"{HEAD} g (float[2,3] x) => (float[2,3] y) <int64[1] s = {{6}}> {{ r = Reshape(x, s)  y = Neg(x) }}"
+    )
+    model.graph.node[0].output[:] = outputs
+    with pytest.raises(InferenceError, match="the shape of its output is not known"):
+        opset.change_sizes(model, {"x.0": "N"})
+
+
+def test_a_state_that_a_caller_gives_is_repeated_if_it_is_one_slice():
+    text = """g (float[1,3] x, float[1,3] h) => (float[1,3] y) <int64 m = {2}, bool on = {1}> {
+        y = Loop (m, on, h) <body = b (int64 i, bool go, float[1,3] s) => (bool c, float[1,3] t) {
+            c = Identity(go)  t = Add(s, x) }> }"""
+    resized = opset.change_sizes(opset.parse_model(f"{HEAD} {text}"), {"x.0": "N"})
+    x, h = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones((1, 3), np.float32)
+    np.testing.assert_array_equal(opset.ReferenceEvaluator(resized).run(None, {"x": x, "h": h})[0], 2 * x + 1)
+    with pytest.raises(InferenceError, match="not certainly equal"):
+        opset.change_sizes(opset.parse_model(f"{HEAD} {text.replace('[1,3]', '[2,3]')}"), {"x.0": "N"})
+
+
+def test_constants_in_branches_follow_also_where_they_never_run():
+    branches = """then_branch = t () => (float[4,3] a) <int64[2] s = {4, 3}> { a = Reshape(x, s) },
+        else_branch = e () => (float[4,3] b) <int64[2] s = {4, 3}> { n = Neg(x)  b = Reshape(n, s) }"""
+    text = f"{HEAD} g (float[4,3] x) => (float[4,3] y) <bool k = {{1}}> {{ y = If (k) <{branches}> }}"
+    for source, never in ((text, [0, 3]), (text.replace("Neg(x)", "Softmax <axis = 0> (x)"), [4, 3])):
+        (node,) = onnx_of(opset.change_sizes(opset.parse_model(source), {"x.0": "N"})).graph.node
+        graphs = {each.name: each.g for each in node.attribute}
+        held = {key: [numpy_helper.to_array(each).tolist() for each in g.initializer] for key, g in graphs.items()}
+        assert held == {"then_branch": [[0, 3]], "else_branch": [never]}
+        assert [len(g.input) for g in graphs.values()] == [0, 0]
+
+
 def test_external_weights_are_not_opened(tmp_path):
     weight = numpy_helper.from_array(np.eye(6, dtype=np.float32), "w")
     model = opset.parse_model(
@@ -267,6 +311,14 @@ def test_unused_constants_of_the_old_size_are_gone():
     assert [(tensor.name, [*numpy_helper.to_array(tensor)]) for tensor in onnx_of(resized).graph.initializer] == [
         ("s_resized", [0, 6])
     ]
+    text = CLASSIFIER.replace("int64[2] s = {1, 6}, ", "int64[2] s, int64[2] u, int64[3] t = {1, 2, 3}, ").replace(
+        "r = Relu(x)", "s = Constant <value_ints = [1, 6]> ()  u = Identity(s)  r = Relu(x)"
+    )
+    graph = opset.change_sizes(opset.parse_model(text.replace("u = Identity(s)", "")), {"x.0": "N"}).graph
+    assert [node.op_type for node in graph.node] == ["Relu", "Reshape", "Add"]
+    assert ("s" in [value.name for value in graph.value_info]) is False and "t" in [t.name for t in graph.initializer]
+    graph = opset.change_sizes(opset.parse_model(text.replace("Reshape(r, s)", "Reshape(r, u)")), {"x.0": "N"}).graph
+    assert [node.op_type for node in graph.node] == ["Constant", "Identity", "Relu", "Reshape", "Add"]
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,8 @@ def without(*keys, **more):
         (without("rule"), "the key 'rule' is missing", "{", ""),
         (without(until="2027-02-30"), "'until' is no day", "2027-02-30", "write 2027-03-31"),
         (without(until="2027-3-31"), "'until' is no day", "2027-3-31", "write 2027-03-31"),
+        (without(until="'20270331'"), "'until' is no day", "'20270331'", "write 2027-03-31"),
+        (without(until="20270331"), "'until' is no day", "20270331", "write 2027-03-31"),
         (without("until"), "the key 'until' is missing", "{", ""),
         (without(reason="''"), "the reason is empty", "''", ""),
         (without("reason"), "the key 'reason' is missing", "{", ""),
@@ -82,10 +84,14 @@ def test_what_is_no_list_of_entries_is_not_read(tmp_path, monkeypatch):
         message = "the list of approved findings cannot be read"
         assert (head.code, head.message, head.place) == ("B194", message, str(path))
         assert head.help == "nothing was compared" and found.message.startswith(why) and found.place == str(path)
-    path.unlink()
-    path.mkdir()
-    with pytest.raises(ComparisonError, match="Is a directory"):
-        read_approvals(path)
+    monkeypatch.setattr(approvals, "MAX_SIZE", 8)
+    for why in ("it has 15 bytes, and at most 8 are read", "Is a directory"):
+        if why == "Is a directory":
+            path.unlink()
+            path.mkdir()
+        with pytest.raises(ComparisonError) as caught:
+            read_approvals(path)
+        assert [each.message for each in caught.value.findings] == [message, why]
 
 
 BREAK = Break("B125", "ERR", "new version", "com.acme", "Thin", 1, "it changed")
@@ -117,6 +123,14 @@ def test_an_entry_approves_what_it_names_word_for_word(tmp_path, found, approved
     ]
     unused = [each for each in report.findings if each.rule == "B188"]
     assert len(unused) == 2 - approved and not {each.severity for each in unused} - {"WARN"}
+
+
+def test_what_was_approved_before_stays_so(tmp_path):
+    before = BREAK._replace(approved="before")
+    entries, _ = read(tmp_path / "approved.yaml", ENTRY)
+    for given, reason in (((), "before"), (entries, "nobody (until 2027-03-31)")):
+        (found,) = approve(ComparisonReport("both", 1, 1, (before,)), given, (), UNTIL).findings
+        assert found.approved == reason
 
 
 def test_an_entry_that_is_of_no_use_is_reported(tmp_path):

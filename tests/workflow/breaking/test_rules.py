@@ -13,7 +13,7 @@ from opset.opsets.releases import release
 from opset.schemas.lock import signature_hash
 from opset.schemas.model import Attribute, AttributeChange, Change, Condition, Example, ExampleValue, SpecialCase
 from opset.schemas.yaml.loader import standard_sets
-from opset.workflow.breaking import compare
+from opset.workflow.breaking import behaviour, compare
 from opset.workflow.breaking.example_rule import MOST
 from opset.workflow.breaking.pages import fixtures, page_body
 from opset.workflow.breaking.report import REQUIREMENTS, SEVERITIES, Break
@@ -987,3 +987,44 @@ def test_each_section_of_a_page_has_the_text_of_its_fixture(code):
     assert textwrap.dedent(bad).strip() == textwrap.dedent(fixture["bad"]).strip() and todo.strip()
     shown = fixture.get("version") or fixture["shown"]
     assert textwrap.dedent(good).startswith(textwrap.dedent(shown).rstrip())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reworded"),
+    [
+        ("scales the input", "Scales the input.", False),
+        ("a b c d", "d c b a", False),
+        ("the input", "input", False),
+        ("a b c", "x y c", False),  # two words
+        ("a b c", "x y z", True),
+        ("a", "a x y z", True),
+        ("a x y z", "a", True),
+        ("it is given", "it is not given", True),
+        ("each element", "the element", True),
+        ("at most 1", "at most 1.", False),
+        ("at most 1", "at most -1", True),
+        ("nothing", "noted", False),
+    ],
+)
+def test_a_text_has_another_meaning_if_many_words_or_a_decisive_one_differ(old, new, reworded):
+    assert behaviour._is_reworded(old, new) is reworded
+
+
+@pytest.mark.parametrize(
+    ("type_", "one", "other", "equal"),
+    [
+        ("tensor(float)", [1, 2], [1.0, 2.0], True),
+        ("tensor(double)", [1, 1], [1.0], True),
+        ("optional(tensor(float))", 1, 1.0, True),
+        ("tensor(float)", [True], [1.0], False),
+        ("tensor(float)", [0], [-0.0], False),
+        ("tensor(int64)", [1], [1.0], False),
+        ("tensor(double)", [2**53 - 1], [2.0**53 - 1], True),
+        ("tensor(double)", [1 - 2**53], [1 - 2.0**53], True),
+        ("tensor(double)", [2**53], [2.0**53], False),
+        ("tensor(double)", [-(2**53)], [-(2.0**53)], False),
+    ],
+)
+def test_whole_numbers_stand_for_floats_where_these_hold_them(type_, one, other, equal):
+    texts = [behaviour._canonical_text(ExampleValue(type_, each, (2,))) for each in (one, other)]
+    assert (texts[0] == texts[1]) is equal

@@ -21,7 +21,7 @@ def reshape(step: AxisStep) -> Place | None:
     """
     place = step.place(0)
     if place is None:
-        if any(map(step.depends_on_axis, step.numbers(1, "shape"))):
+        if any(map(step.depends_on_axis, step.numbers(1))):
             raise Blocked("its shape follows the axis, but its data does not have it")
         return None
     before = step.shape(0)
@@ -77,7 +77,7 @@ def _replace_stated_shape(step: AxisStep, wanted: Sequence[Size], zero_is_zero: 
             break
     else:
         raise Blocked("no constant shape keeps the axis apart")
-    if step.call.version < 5:
+    if step.call.version == 1:
         step.set_attribute("shape", sizes, why)
     else:
         step.set_elements(1, sizes, why)
@@ -142,7 +142,7 @@ def squeeze(step: AxisStep) -> Place:
         why = "it removes each axis of size 1, so the axis is lost at this size and stays at others"
         if place.axis in removed or isinstance(shape[place.axis], Dim):
             raise Blocked(why, "name the axes that it removes")
-        if step.before != 1:
+        if place.is_own:
             raise Blocked(
                 "it removes each axis of size 1, and the axis may become one", "name the axes that it removes"
             )
@@ -254,7 +254,7 @@ def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequenc
     if inner is None or step.depends_on_axis(inner):
         raise Blocked(f"the size that its shape has along axis {axis} is no multiple of the number of slices")
     if available[axis] != 1:
-        if inner != 1 or step.call.schema.name != "Expand" or not step.is_old_size(available[axis]):
+        if not step.is_old_size(available[axis]):
             raise Blocked(f"its data has {available[axis]} elements along an axis that follows the number of slices")
         step.narrow(0, axis + len(step.shape(0)) - len(wanted))
     return Place(axis + len(step.output_shape()) - len(wanted), 1, inner)
@@ -282,7 +282,7 @@ def tile(step: AxisStep) -> Place | None:
     Raises Blocked in all other cases, such as data that is repeated along its resized axis, and for versions before 6.
     """
     step.require_shared(1)
-    if step.call.version < 6:
+    if step.call.version == 1:
         raise Blocked("it is of a version before 6")
     repeats = step.numbers(1)
     place = step.place(0)

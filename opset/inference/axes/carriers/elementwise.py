@@ -76,7 +76,7 @@ def broadcasting(step: AxisStep) -> Place:
     """
     name = step.call.schema.name
     others = [index for index in range(step.count) if step.place(index) is None]
-    if step.call.version < (8 if name in ("Max", "Mean", "Min", "Sum") else 7) and any(map(step.shape, others)):
+    if step.call.version < 7 and any(map(step.shape, others)):
         raise Blocked(f"{name} {step.call.version} broadcasts in another way than later versions", CONVERT_FIRST)
     return broadcast_place(step, range(step.count))
 
@@ -92,7 +92,7 @@ def quantize(step: AxisStep) -> Place:
     place = step.data_place()
     rank = len(step.shape(0))
     if len(step.shape(1)) == 1 and step.shape(1) != (1,):
-        require_other(step, place, step.axis(step.call.attribute("axis") if step.call.version >= 13 else 1, rank))
+        require_other(step, place, step.axis(1 if step.call.version == 10 else step.call.attribute("axis"), rank))
     elif len(step.shape(1)) > 1 and step.shape(1)[place.axis] != 1:
         raise Blocked("its scales differ along it")
     return place
@@ -147,7 +147,7 @@ def loss(step: AxisStep) -> Sequence[Place | None]:
     if scores is None or labels is None:
         raise Blocked("the scores or the labels alone have the slices")
     require_other(step, scores, 1)
-    if labels != scores._replace(axis=scores.axis - (scores.axis > 1)):
+    if labels != scores._replace(axis=max(scores.axis - 1, 0)):
         raise Blocked("its inputs have the slices along different axes")
     return [labels, scores]
 

@@ -35,7 +35,7 @@ def slice_(step: AxisStep) -> Place | None:
         return None
     rank = len(step.shape(0))
     starts, ends = step.numbers(1, "starts"), step.numbers(2, "ends")
-    given = step.numbers(3, "axes") if step.call.has(3) or step.call.version < 10 else None
+    given = step.numbers(3, "axes")
     steps = step.numbers(4) if step.call.has(4) else (1,) * len(starts)
     axes = step.axes(given or range(len(starts)), rank)
     whole = place.size(step.after)
@@ -78,7 +78,7 @@ def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int,
             else "it takes a part along the axis"
         )
     ends = [*ends[:position], FAR if step.call.dtype(2) == "int32" else END, *ends[position + 1 :]]
-    if step.call.version < 10:
+    if step.call.version == 1:
         step.set_attribute("ends", ends, "all along the axis")
     else:
         step.set_elements(2, ends, "all along the axis")

@@ -159,7 +159,7 @@ def resize(step: AxisStep) -> Place | None:
         if equal(sizes[position], wanted) is not True:
             step.set_elements(3, [*sizes[:position], wanted, *sizes[position + 1 :]], "the output has the same size")
         return place
-    scales = step.call.constant(1 if step.call.version in (9, 10) else 2) if step.count > 1 else None
+    scales = step.call.constant(1 if step.call.version in (9, 10) else 2)
     given = scales.values if scales is not None else step.call.attribute("scales") or ()
     if len(given) != len(axes) or given[position] != 1:
         raise Blocked("its scale along the axis is not known to be 1")
