@@ -28,7 +28,7 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mod: ast.FloorDiv, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
 }  # fmt: skip
 OPPOSITES = {"min": "max", "max": "min", "any": "all", "all": "any"}
-_WITHOUT_SWAPS = ("isinstance", "min", "max")
+_WITHOUT_SWAPS = ("isinstance", "min", "max", "op.Add", "op.Mul", "op.And", "op.Or")
 """Functions whose arguments, in another order, are an error, or give the same."""
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 Change = tuple[str, ast.AST, str]
@@ -285,8 +285,7 @@ def _call(node: ast.Call) -> Iterator[Change]:
     plain = not any(isinstance(each, ast.Starred) for each in node.args)
     if plain and len(node.args) > 1:
         yield "argument dropped", node, _copied(node, args=node.args[:-1])
-        named = node.func.id if isinstance(node.func, ast.Name) else ""
-        for index in range(0 if named in _WITHOUT_SWAPS else len(node.args) - 1):
+        for index in range(0 if ast.unparse(node.func) in _WITHOUT_SWAPS else len(node.args) - 1):
             args = [*node.args]
             args[index : index + 2] = reversed(args[index : index + 2])
             yield "arguments swapped", node, _copied(node, args=args)

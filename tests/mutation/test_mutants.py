@@ -78,6 +78,13 @@ def test_keywords_that_state_what_is_so_anyway_are_left_alone(monkeypatch):
     }
 
 
+def test_operands_in_another_order_are_left_alone(monkeypatch):
+    lines = b"def f(op, a, b):\n    return op.Sub(op.Add(a, b), max(a, b))\n".splitlines(keepends=True)
+    monkeypatch.setattr(module, "_lines", lambda file: lines)
+    swapped = [each.after for each in mutants("opset/found.py") if each.kind == "arguments swapped"]
+    assert swapped == ["return (op.Sub(max(a, b), op.Add(a, b)))"]
+
+
 def test_a_round_number_that_bounds_something_is_left_alone(monkeypatch):
     lines = b"LONGEST = 2000\nWIDTH = 64\nfewest = 100\nTWO = 2\n".splitlines(keepends=True)
     monkeypatch.setattr(module, "_lines", lambda file: lines)
