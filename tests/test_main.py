@@ -3,11 +3,13 @@
 import os
 import signal
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 import opset.cli
 from opset.__main__ import leave_working_folder, main
+from opset.cli import signals
 
 LIBRARY = os.path.dirname(os.__file__)
 PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(opset.__file__)))
@@ -71,3 +73,32 @@ def test_an_interrupt_ends_the_start_unless_it_is_ignored(before, after, monkeyp
     finally:
         signal.signal(signal.SIGINT, old)
     assert calls == ["path", after]
+
+
+@pytest.mark.parametrize(
+    ("ended", "status", "said"),
+    [(5, 5, ""), (signals.Stopped(130), 130, "interrupted\n"), (signals.Stopped(143), 143, "")],
+)
+def test_a_command_runs_between_signals_that_are_heard_and_ignored(ended, status, said, monkeypatch, capsys):
+    calls = []
+
+    def run_command_line():
+        calls.append("run")
+        if isinstance(ended, BaseException):
+            raise ended
+        return ended
+
+    for name in ("install_handlers", "ignore_signals"):
+        monkeypatch.setattr(signals, name, lambda name=name: calls.append(name))
+    monkeypatch.setattr("opset.cli._run_command_line", run_command_line)
+    monkeypatch.setattr("opset.cli.gc", SimpleNamespace(set_threshold=lambda *numbers: None, freeze=lambda: None))
+    with pytest.raises(SystemExit) as left:
+        opset.cli.main()
+    assert (left.value.code, calls) == (status, ["install_handlers", "run", "ignore_signals"])
+    assert capsys.readouterr().err == said
+
+
+def test_a_file_that_cannot_be_written_is_an_internal_error_where_streams_are_meant(capsys):
+    assert opset.cli._report_unwritable(FileNotFoundError(2, "No such file", "gone")) == opset.cli.INTERNAL
+    line = capsys.readouterr().err
+    assert line.startswith("opset: internal error: FileNotFoundError: ") and line.endswith("happened)\n")

@@ -488,9 +488,10 @@ def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[M
     total = 0
     try:
         for _ in range(MAX_STACKED):
-            proto, count = stack_sequences(index, task.infer(model, index), task.budget)
-            if proto is None:
+            stacked = stack_sequences(index, task.infer(model, index), task.budget)
+            if stacked is None:
                 break
+            proto, count = stacked
             model = model.with_proto(proto)
             index = index_model(proto, task.registry.domains)
             total += count

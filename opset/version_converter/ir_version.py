@@ -44,7 +44,7 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
         wanted = min(wanted, target.max_ir)
     if target.ir_version is not None:
         wanted = target.ir_version
-    asked = target.ir_version is not None or (target.max_ir is not None and wanted == target.max_ir)
+    asked = target.ir_version is not None or wanted == target.max_ir
     if not asked and wanted == before >= 4:
         # Adapters add nodes, and initializers below version 4; neither needs more.
         return []

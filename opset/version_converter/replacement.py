@@ -112,7 +112,7 @@ def unused_after(
         name = pending.pop()
         unused.add(name)
         index = makers.get(name, -1)
-        if index < 0 or index in dead or proto.node[index].domain not in ("", "ai.onnx"):
+        if index < 0 or proto.node[index].domain not in ("", "ai.onnx"):
             continue
         if not unused.issuperset(filter(None, proto.node[index].output)):
             continue

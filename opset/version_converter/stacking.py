@@ -41,18 +41,18 @@ class _FilledSequence(NamedTuple):
     type: Type
 
 
-def stack_sequences(index: ModelIndex, inference: LazyInference, budget: Budget) -> tuple[Any, int]:
+def stack_sequences(index: ModelIndex, inference: LazyInference, budget: Budget) -> tuple[Any, int] | None:
     """Return a copy of the model in which loops stack tensors in a scan output instead of filling a sequence.
 
     Behind the loop, the stack is split into the sequence. Returns the ModelProto and the number of changed sequences,
-    or (None, 0) if no sequence can be changed, or if the model has training graphs. Raises BudgetExceeded if the budget
-    is used up.
+    or None if no sequence can be changed, or if the model has training graphs. Raises BudgetExceeded if the budget is
+    used up.
     """
     if index.proto.training_info:  # whose graphs read values of the main graph by their names
-        return None, 0
+        return None
     filled_in = {body: filled for body in index.bodies if (filled := [*_find_filled(index, body, inference, budget)])}
     if not filled_in:
-        return None, 0
+        return None
     budget.hold(index.proto.ByteSize())
     proto = pb.ModelProto()
     proto.CopyFrom(index.proto)
@@ -78,7 +78,7 @@ def _find_filled(index: ModelIndex, body: Body, inference: LazyInference, budget
     Raises BudgetExceeded if the budget is used up.
     """
     holder = body.parent
-    if holder is None or body.owner is None or not _is_node_of(index, holder, body.index, "Loop"):
+    if holder is None or not _is_node_of(index, holder, body.index, "Loop"):
         return
     given, computes = holder.reads[body.index], holder.computes[body.index]
     formal, results = body.input_names(), body.output_names()

@@ -21,6 +21,7 @@ import pytest
 
 from opset.cli.run import _name_in, _show_progress
 from opset.errors import CODES
+from opset.tensor_io.statistics import summarize
 from tests.cli.commands import run, run_json, save
 from tests.cli.test_process import COMMAND, ENVIRONMENT
 
@@ -181,6 +182,22 @@ def test_outputs_are_written_and_nothing_is_overwritten(add, target):
     assert refused.exit_code == 2 and "error[U102]" in refused.stderr
     assert run("run", add, "data", "-o", target, "--force", "--compare", target).exit_code == 0
     assert [path.name for path in Path().glob(".opset-*")] == []
+
+
+def test_nothing_is_written_after_the_time_is_up(add, monkeypatch):
+    now, seen = [100.0], []
+
+    def summarize_slowly(*arguments):
+        seen.append(arguments)
+        now[0] += 60 if len(seen) == 3 else 0  # after both inputs, the output
+        return summarize(*arguments)
+
+    monkeypatch.setattr("opset.budget.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("opset.cli.run.supervision.POSSIBLE", False)
+    monkeypatch.setattr("opset.cli.run.summarize", summarize_slowly)
+    result = run("run", add, "in.npz", "-o", "out.npz", "--timeout", "5")
+    assert result.exit_code == 1 and "it may take 5 seconds" in result.stderr
+    assert len(seen) == 3 and not Path("out.npz").exists()
 
 
 def test_where_outputs_cannot_go(add):

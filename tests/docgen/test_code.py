@@ -47,6 +47,7 @@ def test_a_text_without_an_end_is_read_once():
 
 def test_a_version_in_a_command_has_one_color():
     shown = code.highlight("$ opset convert m.onnx --for onnxruntime==1.17 --to 21", "console")
+    assert "></span>" not in code.highlight("$ ls\n\n\nout\n# one\n\n$ ls", "console")
     assert "1.17 --to 21" in shown and '<span class="n">21</span>' in code.highlight("x = 21", "python")
 
 

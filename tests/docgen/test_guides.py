@@ -7,7 +7,7 @@ import pytest
 
 import opset
 from opset.docgen import site
-from opset.docgen.guides import CARRIED, files_in_wheel, guides, plain_text
+from opset.docgen.guides import CARRIED, example_files, files_in_wheel, guides, plain_text
 
 PACKAGE = Path(opset.__file__).parent
 ROOT = PACKAGE.parent
@@ -55,6 +55,17 @@ def test_guides_are_found_in_an_installed_package(tmp_path, monkeypatch):
     assert guides.__wrapped__() == guides()
     (tmp_path / "opset" / "guides" / "index.md").unlink()
     assert guides.__wrapped__() == ()
+
+
+def test_examples_are_the_files_that_nothing_made(tmp_path, monkeypatch):
+    monkeypatch.setattr("opset.docgen.guides.CARRIED_EXAMPLES", tmp_path)
+    made = ["README.md", "a/b.onnx", "a.py", "__pycache__/a.pyc", "a/__pycache__/b.pyc", "b-opset17.onnx"]
+    for name in reversed(made):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert [*example_files()] == made[:3]
+    (tmp_path / "README.md").unlink()
+    assert example_files() == {}
 
 
 @pytest.mark.parametrize(("sections", "listed"), [("one two", []), ("one two three", ["one", "two", "three"])])

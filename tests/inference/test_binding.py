@@ -82,6 +82,7 @@ def test_unknown_names_and_wrong_sizes_are_refused_alike(use):
         with pytest.raises(opset.UsageError) as caught:
             use(model, {**DIMS, "batch": size})
         assert (caught.value.code, caught.value.message) == ("U103", f"{size!r} is no size for 'batch'")
+        assert caught.value.help.startswith("a size is a")
 
 
 NESTED = """<ir_version: 8, opset_import: ["": 18, "d": 1]>
@@ -116,6 +117,7 @@ def test_a_variable_is_bound_wherever_it_is_stated():
     ("dims", "bound"),
     [
         ({"2*N": 6}, [[6, "M"], [3], [0]]),
+        ({"2*N": 0}, [[0, "M"], [0], ["N - 3"]]),
         ({"N - 3": 4}, [[14, "M"], [7], [4]]),
         ({"N - 3": 4, "2*N": 14, "N": 7}, [[14, "M"], [7], [4]]),
         ({"M": 2, "N - 3": 4}, [[14, 2], [7], [4]]),

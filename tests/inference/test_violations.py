@@ -151,6 +151,9 @@ BROKEN = [
          d = Concat<axis=0>(u, t) y, z = Split(x, d) }"""),
     (13, "C2: sizes [N, 1], dimension N", """(float[N] x) => (float[] y, float[] z) <int64[1] t = {1}> {
         s = Shape(x) d = Concat<axis=0>(s, t) y, z = Split(x, d) }"""),
+    (13, "the attribute axis is missing", "(float[2] x) => (float[] y) { y = Concat(x, x) }"),
+    (13, "C7: axis 0 is 0, and 1 is wanted",
+     "(float[0] x) => (float[] y) <int64[1] s = {1}> { y = Resize(x, , , s) }"),
     (18, "C2: num_outputs 3, 2 outputs",
      "(float[6] x) => (float[] y, float[] z) { y, z = Split<num_outputs=3>(x) }"),
     (13, "C3: indices from 3 to 3, dimension 3",

@@ -25,6 +25,11 @@ def floats(*values, dtype=np.float32):
     return np.array(values, dtype)
 
 
+def test_a_complex_number_of_which_a_part_is_none_is_the_same_as_another():
+    expected, actual = (floats(complex(NAN, part), 1, dtype=np.complex64) for part in (1, INFINITY))
+    assert [*differences(expected, actual)] == [Difference("", "", 0, 0)]
+
+
 @pytest.mark.parametrize(
     ("expected", "actual", "said"),
     [

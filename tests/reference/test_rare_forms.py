@@ -21,6 +21,7 @@ def floats(*values):
 
 SPARSE = {"domain": ML, "version": 1, "map_form": "SPARSE", "max_map": 5}
 LINE, ONES = floats([[1, 2]]), floats([[1, 1]])
+COLUMN = floats([[[0], [6], [12]]])
 LONG = np.array([[2**30 + 1, 0]])
 
 
@@ -62,6 +63,16 @@ LONG = np.array([[2**30 + 1, 0]])
          [np.zeros((0, 1, 3), np.float32)]),
         ("Normalizer", [np.zeros((0, 2), np.float64)], {"domain": ML, "version": 1, "norm": "L1"},
          [np.zeros((0, 2), np.float32)]),
+        ("Attention", [np.zeros((1, 1, 3, 1), np.float32)] * 2 + [COLUMN],
+         {"version": 25, "left_window_size": 0, "right_window_size": 0}, [COLUMN]),
+        ("Attention", [floats([[[1000]]]), floats([[[1], [0]]]), floats([[[3], [5]]])], {"scale": 1.0},
+         [floats([[[3]]])]),
+        ("Attention", [np.zeros((1, 1, 2, 1), np.float32), np.zeros((1, 1, 0, 1), np.float32),
+                       np.zeros((1, 1, 0, 3), np.float32)], {"is_causal": 1}, [np.zeros((1, 1, 2, 3), np.float32)]),
+        ("BatchNormalization", [floats([[[1, 3]]]), floats(2), floats(1), floats(0.5), floats(4)],
+         {"version": 1, "epsilon": 0.0, "consumed_inputs": [0, 0, 0, 1, 1]}, [floats([[[1.5, 3.5]]])]),
+        ("TensorScatter", [floats([[0, 0, 0]]), floats([[1, 2]]), np.array([2**63 - 1])],
+         {"version": 24, "mode": "circular", "axis": 2}, [floats([[0, 1, 2]])]),
         ("CastMap", [{4: 0.5}], SPARSE, [floats([0, 0, 0, 0, 0.5])]),
         ("CastMap", [{0: 0.5}], SPARSE, [floats([0.5, 0, 0, 0, 0])]),
         ("CastMap", [{}], SPARSE, [floats([0, 0, 0, 0, 0])]),
@@ -74,6 +85,17 @@ def test_what_is_computed(operator, inputs, options, wanted):
     assert len(found) == len(wanted)
     for have, want in zip(found, wanted, strict=True):
         assert (have.dtype, have.shape) == (want.dtype, want.shape) and np.array_equal(have, want)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_weights_are_rounded_to_a_type_that_is_not_their_own(kind):
+    q, k, v = (np.array(each, kind).reshape(1, 1, -1, 1) for each in ([1], [0, 0.3], [1000, -741]))
+    powers = np.exp(k.astype(np.float16).astype(np.float32))
+    weights = powers / powers.sum()
+    if kind == np.float32:
+        weights = weights.astype(np.float16).astype(np.float32)
+    (found,) = computed("Attention", q, k, v, scale=1.0, softmax_precision=10)
+    assert np.allclose(found, (weights * v.astype(np.float32)).sum(), rtol=2**-9, atol=0)
 
 
 @pytest.mark.parametrize(("kind", "fallback"), [(np.int64, -1), (np.float32, -0.0), (np.float64, -0.0)])

@@ -38,6 +38,10 @@ TAKING = parser.parse_graph("b (float x) => (float y) { y = Identity (x) }")
 STATE, BATCH = np.zeros(1, np.float32), np.ones((1, 2), np.float32)
 NO_TENSOR = parser.parse_graph("b (int64 i, bool c) => (bool d, seq(float) u) { d = Not (c)  u = SequenceEmpty () }")
 
+NO_CONDITION = parser.parse_graph(
+    "b (int64 i, bool c) => (seq(float) d, int64 u) { d = SequenceEmpty ()  u = Identity (i) }"
+)
+
 
 def of(operator, version, label, word, *inputs, outputs=1, **attributes):
     """Return a row of the table; its name is the operator and the word."""
@@ -83,6 +87,10 @@ def nan(count):
         of("AffineGrid", 20, "C2", "theta of", np.zeros((2, 2, 3), np.float32), np.array([1, 1, 2, 2])),
         of("Attention", 25, "C10", "beside a cache", HEADS, HEADS, HEADS, None, None, None, np.array([1]), outputs=3),
         of("Attention", 25, "C10", "", HEADS, HEADS, HEADS, outputs=["y", "", "values"]),
+        of("RotaryEmbedding", 23, "C5", "shape(cos_cache) = [2, 1]", np.ones((1, 1, 1, 2), np.float32),
+           *[np.ones((2, 1), np.float32)] * 2, np.array([[-1]])),
+        of("RotaryEmbedding", 23, "C5", "shape(cos_cache) = [2, 1]", np.ones((1, 1, 1, 2), np.float32),
+           *[np.ones((2, 1), np.float32)] * 2, np.array([[2]])),
         of("BatchNormalization", 1, "", "with spatial 0", HEADS, *[np.ones(1, np.float32)] * 4, outputs=5,
            spatial=0, consumed_inputs=[0, 0, 0, 1, 1]),
         of("Conv", 22, "C2", "window (0,)", FEATURE, np.zeros((1, 1, 0), np.float32)),
@@ -90,6 +98,7 @@ def nan(count):
         of("LinearRegressor", 1, "C2", "0 coefficients for 0 rows", ROWS, targets=0),
         of("LinearRegressor", 1, "C2", "2 intercepts for 1 rows", ROWS, coefficients=[1.0, 2.0], intercepts=[1.0, 2.0]),
         of("Loop", 21, "C5", "no tensor", np.array(2), body=NO_TENSOR),
+        of("Loop", 21, "C1", "not a single boolean", np.array(2), np.array(True), body=NO_CONDITION),
         of("Loop", 21, "C3", "0 carried values", np.array(2), outputs=2, body=NO_TENSOR),
         of("Loop", 21, "C3", "a body of 3 inputs", np.array(2), body=parser.parse_graph(
             "b (int64 i, bool c, float h) => (bool d, float u) <bool k = {1}> { d = And (c, k)  u = Neg (h) }")),

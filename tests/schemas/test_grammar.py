@@ -197,3 +197,10 @@ def test_a_condition_on_a_list_is_one_on_each_of_its_elements():
     assert conditions_text([condition], schema) == "0 <= each of perm < len(perm)"
     single = replace(schema, attributes={"perm": Attribute("perm", "int")})
     assert conditions_text([condition], single) == "0 <= perm < len(perm)"
+
+
+def test_parentheses_beside_others_are_not_nested():
+    beside = "(a) + " * 40
+    assert str(parse_expression(f"{beside}a")).count("a") == 41
+    with pytest.raises(ValueError, match="is nested too deeply"):
+        parse_expression(beside + "(" * 16 + "a" + ")" * 16)

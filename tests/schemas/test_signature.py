@@ -343,9 +343,24 @@ def test_a_list_with_several_illegal_values_is_one_misfit():
     [
         ("=", "a", "a", True), ("=", "a", "b", False), ("!=", "a", "b", True), ("!=", "a", "a", False),
         ("<", "a", "b", None), (">=", "a", "a", None), ("=", "a", 1, None), ("=", None, 1, None),
-        ("<", 1, 2.5, True), ("multiple", 6, 3, True), ("multiple", 7, 3, False), (">=", 2, 2, True),
+        ("<", 1, 2.5, True), ("multiple", 6, 3, True), ("multiple", 7, 3, False), ("multiple", 6, 1, True),
+        ("multiple", 0, 3, True), ("multiple", 6, 0, None), ("multiple", 6, -3, None), (">=", 2, 2, True),
         (">", 2, 2, False),
     ],
 )  # fmt: skip
 def test_numbers_have_an_order_and_texts_have_none(sign, value, bound, result):
     assert compare(sign, value, bound) is result
+
+
+def test_which_value_of_an_input_that_takes_any_number_does_not_fit():
+    inputs = Parameter("A", "T"), Parameter("R", "T", "variadic")
+    schema = OpSchema("d", "Op", 1, "f", inputs, types={"T": (FLOAT, INT64)})
+    assert [each.what for each in misfits(schema, inputs=[FLOAT, FLOAT, INT64])] == [
+        "value 2 of the input 'R' is tensor(int64), and 'A' is tensor(float)"
+    ]
+    assert [each.what for each in misfits(schema, inputs=[None, INT64, FLOAT])] == [
+        "value 2 of the input 'R' is tensor(float), and value 1 is tensor(int64)"
+    ]
+    (missing,) = misfits(schema, inputs=[FLOAT, FLOAT, ""])
+    assert (missing.what, missing.name) == ("a value of the input 'R' is missing", "R")
+    assert [*misfits(OpSchema("d", "Op", 1, "f"), inputs=[])] == []

@@ -17,7 +17,7 @@ from opset.model import load
 from opset.model import proto as pb
 from opset.opsets.registry import default_registry
 from opset.opsets.runtimes import find_runtime
-from opset.opsets.runtimes.model import Kernel, KernelFault
+from opset.opsets.runtimes.model import Comparison, Kernel, KernelFault
 from opset.version_converter.availability import NO_DEMANDS, Availability, _demands_of
 from opset.version_converter.survey import Survey
 from tests.version_converter.npu import ANY, runtime_file, takes
@@ -1014,7 +1014,9 @@ def fault(**fields):
         (fault(empty=frozenset("x")), SHAPES), (fault(scalars=frozenset("x")), SHAPES),
         (fault(values={"x": 1}), CONSTANTS), (fault(computed=frozenset("x")), CONSTANTS),
         (fault(known=frozenset("x")), CONSTANTS), (fault(captures=True), {"captures": True}),
-        (fault(static_shape=True), SHAPES),
+        (fault(static_shape=True), SHAPES), (KernelFault(PLAIN, "fails", "", values={"x": 1}), CONSTANTS),
+        (fault(states={"a": ("x", 0)}), SHAPES),
+        (fault(where=(Comparison("a", None, "<", "b"),)), CONSTANTS | {"attributes": frozenset("ab")}),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("of_fallback", [False, True])

@@ -41,7 +41,10 @@ def test_nodes_are_grouped_by_operator_and_reason():
     assert concat[:5] == ("ai.onnx", "StringConcat", 20, 2, "C201")
     assert (concat.why, concat.help) == ("StringConcat came with version 20", "convert to 20 or newer")
     assert "(StringConcat)" in concat.place
-    assert [(each.operator, each.after) for each in report.rewritten] == [("Gelu", 0)]
+    assert [(each.operator, each.after, bool(each.places)) for each in report.rewritten] == [("Gelu", 0, True)]
+    conversion = convert_model(load(parser.parse_model(TEXT.format("Gelu"))), target_of(17), default_registry())
+    (gelu,) = blockers_report(conversion, places=False).rewritten
+    assert (gelu.operator, gelu.places, gelu.example) == ("Gelu", (), None)
     assert report.nodes[:2] == (5, 1) and report.nodes.refused == 2
 
 
@@ -55,7 +58,9 @@ def test_what_is_no_node_blocks_too():
     text = TEXT.format("Relu").replace('"": 20', '"": 9999')
     conversion = convert_model(load(parser.parse_model(text)), target_of(21), default_registry())
     (blocker, *_) = blockers_report(conversion).blockers
-    assert (blocker.operator, blocker.nodes, blocker.code) == ("", 0, "C104")
+    assert blocker[:7] == ("", "", 0, 0, "C104", "ai.onnx 9999 is newer than what opset knows",
+                           f"the newest version with schemas is {default_registry().domains['']}")  # fmt: skip
+    assert (blocker.place, blocker.help) == ("graph 'm', opset_import", conversion.refusals[0].help)
     assert report.opsets[0].after == 21
 
 
@@ -100,7 +105,19 @@ def test_blockers_of_several_models_are_summed(tmp_path):
     target = target_of(17)
     reports = [report_of(target), report_of(target, "Relu"), report_of(target_of(21))]
     (total,) = rows_of(reports)
-    assert total[:5] == ("ai.onnx", "StringConcat", 4, 2, "C201")
+    why, help = "StringConcat came with version 20", "convert to 20 or newer"
+    assert total == ("ai.onnx", "StringConcat", 4, 2, "C201", why, help)
+    sums = BlockerSums()
+    assert (sums.models, sums.rows()) == (0, [])
+    first, other = (Blocker("d", "F", 1, 3, code, "", "a", "b", "place") for code in ("C201", "C202"))
+    for blockers in ([first, first._replace(version=2)], [], [other, first._replace(nodes=1, help="c")]):
+        sums.add(blockers)
+    sums.add([first._replace(why="another", nodes=2)])
+    assert sums.models == 4
+    assert sums.rows() == [
+        ("d", "F", 7, 2, "C201", "a", "b"), ("d", "F", 3, 1, "C202", "a", "b"),
+        ("d", "F", 2, 1, "C201", "another", "b"),
+    ]  # fmt: skip
     file = runtime_file(tmp_path, {"Relu": ANY}, opset=(7, 20))
     npu = target_of(runtime="npu==1.0", targets=[file])
     totals = rows_of([report_of(npu), report_of(npu, "Relu")])
@@ -148,3 +165,6 @@ def test_a_release_has_a_kernel_where_it_takes_the_version(tmp_path, op_type, ro
     report = replace(report_of(target_of(21)), blockers=[blocker])
     (found,) = with_releases(report, target, later).blockers
     assert found == blocker._replace(help=expected or "as it was")
+    others = [blocker._replace(**each) for each in ({"code": "C204"}, {"operator": ""}, {"operator": "Nothing"})]
+    others.append(blocker._replace(domain="ai.onnx", operator="Relu", version=6))  # which the runtime has
+    assert [*with_releases(replace(report, blockers=others), target, [*later, target.runtime]).blockers] == others

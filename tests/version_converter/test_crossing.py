@@ -74,6 +74,17 @@ def test_steps_for_a_runtime(tmp_path, kernels, keys, nodes, values, steps, note
     assert conversion.notes == notes
 
 
+def test_what_only_replaced_nodes_read_does_not_stay_for_a_runtime(tmp_path):
+    nodes = "k = Constant <value_ints = [0]> () a = Squeeze (x, k) b = Squeeze (x, l) c = Abs (x) y = Add (a, b)"
+    model = model_of(nodes, 17, "float[1, 4] x, int64[1] l", "float[4] y")
+    model.graph.initializer.add(name="l", data_type=7, dims=[1], int64_data=[0])
+    del model.graph.input[1]
+    file = runtime_file(tmp_path, takes("Abs", Squeeze=[{"versions": [1, 12]}]))
+    after = opset.convert(model, runtime="npu==1.0", targets=[file]).graph
+    assert [each.op_type for each in after.node] == ["Squeeze", "Squeeze", "Abs", "Add"]
+    assert not after.initializer
+
+
 @pytest.mark.parametrize(
     ("kernels", "keys", "nodes", "values", "why"),
     [

@@ -19,7 +19,7 @@ from opset.opsets.registry import default_registry
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.lazy_inference import LazyInference
 from opset.version_converter.limits import MAX_READ
-from opset.version_converter.opset_choice import sample_nodes
+from opset.version_converter.opset_choice import notes_on_misfits, sample_nodes
 
 REGISTRY = default_registry()
 
@@ -486,14 +486,33 @@ def test_one_node_stands_for_those_of_the_same_operator_types_and_attributes():
             k = Constant <value = float[1] {1}> ()  l = Constant <value_float = 1.0> ()
             a = Elu <alpha = 1.0> (x)  b = Elu <alpha = 1.0> (a)  c = Elu <alpha = 2.0> (a)  d = Elu <alpha = 1.0> (z)
             e = f.F (a)  h = f.F (b)  y = Constant <value = float[2] {1, 2}> ()
+            m = Constant <value = float[1] {1}, other = 1> ()  n = f.Constant <value = float[1] {1}> ()
         } <domain: "f", opset_import: ["": 17]> F (p) => (q) { q = Elu <alpha = 1.0> (p) }""")
     )
     samples = sample_nodes(facts[0]._inference.index, {each.body: each for each in facts})
     assert [(each.op_type, each.domain, each.opset, each.node.output[0], each.nodes) for each in samples] == [
         ("Constant", "", 17, "l", 1), ("Elu", "", 17, "a", 2), ("Elu", "", 17, "c", 1), ("Elu", "", 17, "d", 1),
-        ("Elu", "", 17, "q", 1),
+        ("Constant", "", 17, "m", 1), ("Constant", "f", 1, "n", 1), ("Elu", "", 17, "q", 1),
     ]  # fmt: skip
-    assert [each.facts for each in samples] == [*[facts[0]] * 4, facts[1]]
+    assert [each.facts for each in samples] == [*[facts[0]] * 6, facts[1]]
+    assert notes_on_misfits(samples, REGISTRY) == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "note"),
+    [
+        ("a = Add (x, i)", ""),
+        ("a = Add (x, i)  b = Add (x, i)  c = Not (x)", ", and 2 more"),
+        ("a = d.F (x)  b = Add (x, i)  c = Add (x, i)", ", and 1 more"),
+    ],
+)
+def test_the_first_node_of_types_that_its_operator_does_not_take_is_named(nodes, note):
+    text = f"""<ir_version: 8, opset_import: ["": 17, "d": 1]> g (float[2] x, int64[2] i) => (a) {{ {nodes} }}"""
+    (facts,) = known(parser.parse_model(text))
+    (found,) = notes_on_misfits(sample_nodes(facts._inference.index, {facts.body: facts}), REGISTRY)
+    place = f"graph 'g', node number {nodes.startswith('a = d.F'):d} (Add)"
+    what = "the input 'B' is tensor(int64), and 'A' is tensor(float) (both have the type T), I202"
+    assert found == f"the model is not valid: {place}: {what}{note}; opset check shows all"
 
 
 def test_types_that_are_found_at_once_are_those_that_are_found_one_by_one():

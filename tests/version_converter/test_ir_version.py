@@ -44,6 +44,8 @@ LISTED = "initializers listed as graph inputs too, as IR version 3 wants it: 1"
         (model(10, opset=7), Target({"": 7}, ir_version=3), 3, [LISTED]),
         (model(10), Target({"": 17}, max_ir=3), 3, [LISTED]),
         (model(10, True), Target({"": 17}, max_ir=3), 3, []),
+        (model(10), Target({"": 17}, ir_version=4), 4, []),
+        (model(4, True, opset=7), Target({"": 7}), 4, [OVERRIDABLE]),
     ],
 )
 def test_the_version_that_is_set(proto, target, after, notes):
@@ -68,6 +70,9 @@ def test_a_feature_beyond_what_the_runtime_takes_is_refused_at_an_opset_that_cam
     assert notes == ["the IR version is 8, not 4, because of: optional types"]
     (finding,) = set_ir_version(proto, Target({"": 9}, max_ir=7), [])
     assert (finding.code, finding.message) == ("C301", "IR version 7 does not have optional types")
+    proto.ir_version = 8
+    (finding,) = set_ir_version(proto, Target({"": 9}, ir_version=5, max_ir=7), [])
+    assert (finding.code, finding.message) == ("C301", "IR version 5 does not have optional types")
 
 
 @pytest.mark.parametrize(("ir_version", "refused"), [(7, True), (8, False), (10, False)])
@@ -94,6 +99,13 @@ def test_a_feature_that_is_newer_than_the_model_needs_the_version_of_the_model()
     assert set_ir_version(copied, Target({"": 17}, ir_version=8), []) == [] and copied.ir_version == 8
     (finding,) = set_ir_version(proto, Target({"": 17}, ir_version=7), [])
     assert finding.why == "it needs IR version 8"
+
+
+def test_what_readers_of_the_model_skipped_already_is_not_noted():
+    proto, notes = model(9), []
+    proto.graph.metadata_props.add(key="a", value="b")
+    assert needed_ir_version(proto, bodies(proto)) == (3, [])
+    assert set_ir_version(proto, Target({"": 17}), notes) == [] and (proto.ir_version, notes) == (8, [])
 
 
 def test_what_older_readers_skip_is_noted():

@@ -199,7 +199,11 @@ def test_graphs_that_use_values_from_outside(then, captures):
     for branches in ((then, graph), (graph, then)):
         text = f"""<ir_version: 8, opset_import: ["": 17]> m (bool b, float[2] x) => (float[2] y) {{
             y = If (b) <then_branch = {branches[0]}, else_branch = {branches[1]}> }}"""
-        assert _captures_values(parser.parse_model(text).graph.node[0]) is captures
+        (node,) = parser.parse_model(text).graph.node
+        assert _captures_values(node) is captures
+        for branch in (each.g for each in node.attribute if each.g.initializer):
+            branch.sparse_initializer.add().values.CopyFrom(branch.initializer.pop())
+            assert _captures_values(node) is captures
 
 
 MATMUL = "uint8[2, 2] a, uint8[2, 2] b, uint8 z) => (int32[2, 2] y) { y = MatMulInteger (a, b, , z)"

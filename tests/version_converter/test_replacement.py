@@ -14,6 +14,7 @@ from opset.version_converter.replacement import (
     replace_nodes,
     set_imports,
     unused_after,
+    unused_imports,
 )
 from opset.version_converter.rewrite import Refusal
 
@@ -84,7 +85,7 @@ def graph():
 @pytest.mark.parametrize(
     ("replaced", "expected"),
     [({1: ["D"]}, "ADC"), ({0: ["D"], 2: ["E"]}, "DBE"), ({1: []}, "AC"), ({0: ["D", "E"], 2: ["F"]}, "DEBF"),
-     ({0: ["D"], 1: ["E", "F"]}, "DEFC")],
+     ({0: ["D"], 1: ["E", "F"]}, "DEFC"), ({1: ["D", "E"]}, "ADEC")],
 )  # fmt: skip
 def test_nodes_are_replaced_in_their_places(replaced, expected):
     made = graph()
@@ -118,6 +119,8 @@ def test_what_nothing_uses_is_removed(function):
         ("p = Neg (x)  q = Neg (w)  s = Add (p, q)", "", "pqs", {0, 1, 2}),
         ("p = Neg (v)  s = d.F (p)", "", "s", set()),
         ("p = Neg (v)  s = ai.onnx.Abs (p)", "", "psv", {0, 1}),
+        ("p = Neg (v)  s = Clip (p, , w)", "", "psv", {0, 1}),
+        ("p, q = Split (v)  s = Add (q, p)  z = Abs (v)", "", "pqs", {0, 1}),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("annotated", ["", "s", "v"])
@@ -148,6 +151,21 @@ def test_imports_are_set_added_and_dropped():
     assert imports() == [("ai.onnx", 13), ("com.acme", 2), ("d", 4), ("e", 5), ("f", 7)]
     drop_imports(proto, {"com.acme", "f", "g"})
     assert imports() == [("ai.onnx", 13), ("d", 4), ("e", 5)]
+
+
+def test_imports_that_nothing_uses():
+    """A node uses its domain in any graph: d in the main one, e in a branch, f in training, h in a function."""
+    nodes = "y = If (c) <then_branch = t () => (a) { a = e.A () }, else_branch = s () => (b) { b = d.A () }>"
+    imports = ", ".join(f'"{domain}": 1' for domain in ("", "d", "e", "f", "h", "i", "j", "ai.onnx.ml"))
+    proto = opset.parse_model(f"""<ir_version: 8, opset_import: [{imports}]> m (bool c) => (y) {{ {nodes} }}
+        <domain: "i", opset_import: ["h": 1]> F (p) => (q) {{ q = h.A (p) }}
+        <domain: "i", opset_import: ["h": 1]> G (p) => (q) {{ q = h.A (p) }}""")
+    proto.training_info.add().algorithm.node.append(pb.NodeProto(op_type="A", domain="f"))
+    assert unused_imports(proto) == ["j", "ai.onnx.ml"]
+    proto.training_info.add().initialization.node.append(pb.NodeProto(op_type="A", domain="j"))
+    assert unused_imports(proto) == ["ai.onnx.ml"]
+    proto.graph.node[0].domain = "ai.onnx.ml"
+    assert unused_imports(proto) == []
 
 
 def test_a_node_stays_as_long_as_one_of_its_outputs_is_read():

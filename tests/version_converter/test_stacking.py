@@ -1,12 +1,22 @@
 """A loop that fills a sequence is changed to stack tensors: its nodes, values and names, one by one."""
 
+import pytest
+
 import opset
 from opset.budget import Budget, Limits
 from opset.inference.building.types import tensor
 from opset.model import proto as pb
 from opset.model.attributes import attribute_value
-from opset.model.graph.index import bodies
-from opset.version_converter.stacking import _count_reads, _FilledSequence, _insert_splits, _stack_in_loop
+from opset.model.graph.index import bodies, index_model
+from opset.opsets.registry import default_registry
+from opset.version_converter.lazy_inference import LazyInference
+from opset.version_converter.stacking import (
+    _count_reads,
+    _FilledSequence,
+    _insert_splits,
+    _stack_in_loop,
+    stack_sequences,
+)
 
 
 class Fresh:
@@ -78,3 +88,53 @@ def test_nodes_are_inserted_after_their_loop_and_what_nothing_reads_is_removed()
     _insert_splits(graph, {2: [pb.NodeProto(op_type="First"), pb.NodeProto(op_type="Second")]})
     assert [each.op_type for each in graph.node] == ["SequenceEmpty", "Loop", "First", "Second", "Relu"]
     assert graph.node[0].output[0] == "read"
+
+
+LOOP = """Loop <body = b (int64 i, bool c, seq(float[3]) s) => (bool d, seq(float[3]) t) {
+    v = Identity (x)  t = SequenceInsert (s, v)  d = Identity (c) }> (n, , e)"""
+TWO = LOOP.replace("seq(float[3]) s)", "seq(float[3]) s, float w)").replace("(n, , e)", "(n, , e, k)")
+SECOND = """Loop <body = b (int64 i, bool c, float w, seq(float[3]) s) => (bool d, float u, seq(float[3]) t) {
+    v = Identity (x)  t = SequenceInsert (s, v)  u = Neg (w)  d = Identity (c) }> (n, , k, e)"""
+ELSE = "else_branch = l () => (seq(float[3]) q) { q = Identity (e) }"
+OUTER = LOOP.replace("seq(float[3]) t)", "seq(float[3]) f)").replace("v = Identity (x)", "d = Identity (c)")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "count"),
+    [
+        (f"r = {LOOP}", 1),
+        (f"r = {LOOP.replace('Loop', 'com.acme.Loop', 1)}", 0),
+        (f"r = {LOOP.replace(', e)', ', given)')}", 0),
+        (f"r = {LOOP.replace('(s, v)', '(given, v)')}", 0),
+        (f"r = {LOOP.replace('(s, v)', '(s, v, i)')}", 0),
+        (f"r = {LOOP.replace('= Identity (x)', '= com.acme.Unknown (x)')}", 0),
+        (f"r = {LOOP.replace('= Identity (x)', '= Reshape (x, m)')}", 0),
+        (f"r = {LOOP.replace('Insert (s, v)', 'Erase (s, i)')}", 0),
+        (f"r = {LOOP.replace('SequenceInsert (s, v)', 'Identity (s)')}", 0),
+        (f"r = {LOOP.replace('SequenceInsert', 'com.acme.SequenceInsert')}", 0),
+        (OUTER.replace("Loop", "r = Loop", 1).replace("(s, v)", "(s, x)").replace("d = Identity (c) }", "}"), 0),
+        (f"r, q = {TWO.replace('t) {', 't, float u) { u = Neg (w)')}", 1),
+        (f", q = {TWO.replace('t) {', 't, float u) { u = Neg (w)')} r = Identity (e)", 0),
+        (f"r = {TWO}", 0),
+        (f"z = Equal (n, n) r = If (z) <then_branch = t () => (seq(float[3]) p) {{ p = {LOOP} }}, {ELSE}>", 0),
+        (f"q, r = {SECOND}", 1),
+        (f"r = {LOOP.replace(', seq(float[3]) t)', ')')}", 0),
+        (f"r = {LOOP.replace('bool c, seq(float[3]) s)', 'bool c)').replace('(s, v)', '(e, v)')}", 0),
+    ],
+)
+def test_what_is_a_loop_that_fills_a_sequence(nodes, count):
+    """Malformed loops among them, which are refused elsewhere."""
+    model = opset.load(
+        opset.parse_model(
+            f"""<ir_version: 8, opset_import: ["": 14, "com.acme": 1]>
+            g (float[3] x, int64 n, float k, seq(float[3]) given, int64[a] m) => (seq(float[3]) r) {{
+                e = SequenceEmpty ()  f = SequenceEmpty ()  {nodes}  h = SequenceEmpty () }}"""
+        )
+    )
+    index, budget = index_model(model.proto, default_registry().domains), Budget(Limits())
+    found = stack_sequences(index, LazyInference(model, index, default_registry()), budget)
+    assert (0 if found is None else found[1]) == count
+    assert budget.live == (model.proto.ByteSize() if count else 0)
+    if found is not None:
+        operators = [each.op_type for each in found[0].graph.node]
+        assert operators == ["Loop", "SplitToSequence"] and len(model.proto.graph.node) == 4

@@ -27,13 +27,13 @@ class LoopBody:
         self.turn = self.input("int64", [])
         self.going = self.input("bool", [])
 
-    def input(self, element: str, shape: Sequence[int | None] | None = None) -> str:
-        """Return the name of a new input; "" is an unknown element type, None an unknown size or shape."""
+    def input(self, element: str, shape: Sequence[int | None]) -> str:
+        """Return the name of a new input; None is an unknown size."""
         value = self.graph.input.add(name=self._op.fresh("value"))
         _describe(value, element, shape)
         return str(value.name)
 
-    def output(self, name: str, element: str, shape: Sequence[int | None] | None = None) -> None:
+    def output(self, name: str, element: str, shape: Sequence[int | None]) -> None:
         """Make a value an output; a value that no node of the graph computes is copied by Identity."""
         if not any(name in node.output for node in self.graph.node):
             name = self.node("Identity", name)
@@ -71,18 +71,16 @@ def add_loop(op: Builder, count: str, carried: Sequence[str], body: LoopBody, go
     for index, (name, value) in enumerate(zip(names, values, strict=True)):
         element = element_name(value.type.tensor_type.elem_type)
         shape = shape_of(value.type)
-        if element is not None:
-            op.state(name, element, (None, *shape) if index >= len(carried) and shape is not None else shape)
+        assert element is not None and shape is not None  # every output of a body has them
+        op.state(name, element, (None, *shape) if index >= len(carried) else shape)
     return names
 
 
-def _describe(value: Any, element: str, shape: Sequence[int | None] | None) -> None:
-    """State the type and shape of a value, as far as they are known."""
-    if element:
-        value.type.tensor_type.elem_type = NUMBERS[element]
-    if shape is not None and element:
-        value.type.tensor_type.shape.SetInParent()
-        for size in shape:
-            dim = value.type.tensor_type.shape.dim.add()
-            if size is not None:
-                dim.dim_value = size
+def _describe(value: Any, element: str, shape: Sequence[int | None]) -> None:
+    """State the type of a value, its rank, and its sizes as far as they are known."""
+    value.type.tensor_type.elem_type = NUMBERS[element]
+    value.type.tensor_type.shape.SetInParent()
+    for size in shape:
+        dim = value.type.tensor_type.shape.dim.add()
+        if size is not None:
+            dim.dim_value = size

@@ -81,7 +81,7 @@ def scalar(call: Call, output: int) -> Shape:
 
 def broadcast_shapes(*shapes: tuple[Size, ...]) -> tuple[Size, ...]:
     """Return the shape to which shapes broadcast together, () for no shapes. Raises Violation C1 if they cannot."""
-    if not shapes or all(shape == shapes[0] for shape in shapes):
+    if all(shape == shapes[0] for shape in shapes):
         return shapes[0] if shapes else ()
     rank = max(map(len, shapes))
     result: list[Size] = []

@@ -142,7 +142,7 @@ def _multiply_groups(a: Array, b: Array, context: KernelContext) -> Array:
     """Return a @ b for each head; consecutive heads of a share one of b."""
     batch, heads, length, size = a.shape
     groups = b.shape[1]
-    if not a.size or not b.size:  # numpy would loop over all matrices, empty ones included
+    if not b.size:  # there may be no heads to share
         return np.zeros((batch, heads, length, b.shape[3]), np.result_type(a, b))
     joined = a.reshape(batch, groups, heads // groups * length, size)
     return matrix_product(joined, b, context).reshape(batch, heads, length, b.shape[3])

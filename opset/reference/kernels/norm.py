@@ -125,7 +125,7 @@ def batch_normalization_1(
     """
     if is_test or context.outputs == 1:
         return (_scale_channels(x, *parameters, epsilon=epsilon),)
-    if not spatial and x.ndim > 2:
+    if not spatial:
         raise ValueError("in training with spatial 0, the shape of the statistics is not defined")
     return _normalize_batch(x, *parameters, epsilon=epsilon, momentum=momentum, context=context)
 
