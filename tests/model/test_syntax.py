@@ -728,3 +728,10 @@ def test_a_line_is_not_broken_where_there_is_no_space():
 def test_what_is_no_graph_is_not_laid_out():
     with pytest.raises(ModelError):
         lay_out_graph("g () => () { } and more")
+
+
+def test_lines_are_counted_from_the_beginning_of_the_text():
+    for text, place in (("!", "1:1"), ("\n!", "2:1"), ("\n\n  !", "3:3")):
+        with pytest.raises(ModelError) as caught:
+            parse_model(text)
+        assert caught.value.place == place

@@ -100,3 +100,8 @@ def test_a_summary_has_the_type_shape_and_value():
 )  # fmt: skip
 def test_a_summary_as_text(value, kind, expected):
     assert summary_lines("v", summarize(value, kind)) == expected
+
+
+def test_integers_of_few_bits_are_whole_numbers():
+    found = summarize(np.array([-8, 7], ml_dtypes.int4)).statistics
+    assert found is not None and [type(each) for each in (found.min, found.max)] == [int, int]

@@ -70,6 +70,7 @@ def test_a_feature_beyond_what_the_runtime_takes_is_refused_at_an_opset_that_cam
     assert notes == ["the IR version is 8, not 4, because of: optional types"]
     (finding,) = set_ir_version(proto, Target({"": 9}, max_ir=7), [])
     assert (finding.code, finding.message) == ("C301", "IR version 7 does not have optional types")
+    proto.ir_version = 8
     (finding,) = set_ir_version(proto, Target({"": 9}, ir_version=5, max_ir=7), [])
     assert (finding.code, finding.message) == ("C301", "IR version 5 does not have optional types")
 
