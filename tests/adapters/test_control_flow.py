@@ -556,18 +556,17 @@ def test_a_loop_that_an_adapter_makes_states_the_types_of_its_outputs():
     for name, element, shape in (
         ("going", "bool", []),
         ("carried", "float", [2]),
-        ("open", "int64", None),
-        ("untyped", "", [2]),
+        ("open", "int64", [None]),
         ("rows", "float", [2, None]),
-        ("unknown", "int64", None),
+        ("numbers", "int64", []),
     ):
         _describe(body.graph.output.add(name=name), element, shape)
-    assert add_loop(op, "count", ["x", "y", "z"], body) == ["a", "b", "c", "d", "e"]
+    assert add_loop(op, "count", ["x", "y"], body) == ["a", "b", "c", "d"]
     assert stated == {
-        "inputs": ("count", "", "x", "y", "z"),
-        "outputs": ["a", "b", "c", "d", "e"],
+        "inputs": ("count", "", "x", "y"),
+        "outputs": ["a", "b", "c", "d"],
         "a": ("float", (2,)),
-        "b": ("int64", None),
-        "d": ("float", (None, 2, None)),
-        "e": ("int64", None),
+        "b": ("int64", (None,)),
+        "c": ("float", (None, 2, None)),
+        "d": ("int64", (None,)),
     }
