@@ -207,7 +207,9 @@ def _is_hint(node: ast.Assign | ast.AnnAssign) -> bool:
     if isinstance(target, ast.Name) and target.id == "__all__":
         return True
     words = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
-    return isinstance(value, ast.Subscript | ast.BinOp) and bool(words & {"Callable", "Union", "Optional", "Iterator"})
+    return isinstance(value, ast.Subscript | ast.BinOp) and bool(
+        words & {"Callable", "Union", "Optional", "Iterator", "Literal"}
+    )
 
 
 def _is_bound(node: ast.Assign | ast.AnnAssign) -> bool:

@@ -144,6 +144,7 @@ VERIFIED = "convert a.onnxtxt --to 18 --verify --data values -o d.onnxtxt"
         ),
         ("check a.onnxtxt --schemas own", "check a.onnxtxt --schemas own", "own/com.acme/adapters.py", PYTHON, False),
         ("check a.onnxtxt --schemas own", "check a.onnxtxt --schemas own", "own/com.acme/notes.txt", "x", True),
+        ("check a.onnxtxt --schemas own", "check a.onnxtxt --schemas own", "own/notes.txt", "x", True),
         ("check a.onnxtxt", "check a.onnxtxt", "own/com.acme/Twice.yaml", YAML % "int64", False),
         ("info a.onnxtxt --runtime npu", "info a.onnxtxt --runtime npu", "npu.yaml", RUNTIME % 13, False),
         (TARGETED, TARGETED, "chip.yaml", CHIP % 13, False),

@@ -78,6 +78,12 @@ def test_keywords_that_state_what_is_so_anyway_are_left_alone(monkeypatch):
     }
 
 
+def test_names_of_types_are_left_alone(monkeypatch):
+    lines = b'Level = Literal["LOW", "HIGH"]\n'.splitlines(keepends=True)
+    monkeypatch.setattr(module, "_lines", lambda file: lines)
+    assert mutants("opset/found.py") == []
+
+
 def test_operands_in_another_order_are_left_alone(monkeypatch):
     lines = b"def f(op, a, b):\n    return op.Sub(op.Add(a, b), max(a, b))\n".splitlines(keepends=True)
     monkeypatch.setattr(module, "_lines", lambda file: lines)

@@ -3,6 +3,7 @@
 import numpy as np
 import onnxruntime
 import pytest
+from onnx import numpy_helper
 
 from opset import ReferenceEvaluator
 from opset.reference.engine.context import StepContext
@@ -211,6 +212,15 @@ def test_values_are_those_of_the_inputs_not_of_the_names():
 def test_a_value_between_may_be_differentiated_by():
     graph = gradient_of("p = Mul (x, z)  y = Mul (p, p)", '<xs = ["p"], y = "y"> (p)')
     assert results(graph, {"x": np.float32([1, 2]), "z": np.float32([3, 4])})[0].tolist() == [6, 16]
+
+
+def test_a_sparse_initializer_may_be_differentiated_by():
+    model = model_of(gradient_of("y = Mul (x, w)", '<xs = ["w"], y = "y"> (w)'), 21)
+    sparse = model.graph.sparse_initializer.add(dims=[2])
+    sparse.values.CopyFrom(numpy_helper.from_array(np.float32([3]), "w"))
+    sparse.indices.CopyFrom(numpy_helper.from_array(np.array([1])))
+    feeds = {"x": np.float32([5, 7]), "z": np.float32([0, 0])}
+    assert ReferenceEvaluator(model).run(None, feeds)[0].tolist() == [5, 7]
 
 
 def test_what_does_not_depend_on_the_names_is_read_and_has_no_derivative():

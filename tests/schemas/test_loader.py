@@ -381,6 +381,7 @@ BROKEN = {
     "null of nothing": (ALIKE + "  formula: null\n", ["S107 20:12"]),
     "null of no entry": (ALIKE.replace("attributes: null", "attributes: {b: null}"), ["S107 19:19"]),
     "an entry of no mapping": (ALIKE.replace("attributes: null", "attributes: {a: 1}"), ["S105 19:19"]),
+    "an attribute without a type": (ALIKE.replace("type: int, ", ""), ["S104 13:8"]),
     "an entry like no mapping": (
         ALIKE.replace('{type: int, range: ">= 0", doc: a number}', "1").replace("null", "{a: {type: int, doc: x}}"),
         ["S105 13:8"],

@@ -153,6 +153,8 @@ def test_two_demands_are_met_together_if_they_can_be(one, other, met):
          Demand(choices=("a b c", " d  e f  g", "h", "", "i   "))),
         ("(float[2, 4, 8] q, float[2, 6, 8] k, float[2, 6, 8] v, float[4, 6] m) => (float[A, B, C] y) "
          "{ y = Attention <q_num_heads = 2, kv_num_heads = 2> (q, k, v, m) }", "m", Demand(mask=True)),
+        ("(float[2, 4, 8] q, float[2, 6, 8] k, float[2, 6, 8] v, int64[2] n) => (float[A, B, C] y) "
+         "{ y = Attention <q_num_heads = 2, kv_num_heads = 2> (q, k, v, , , , n) }", "n", Demand(1, 6)),
         *((f"(float[2, {old}, 4] c, float[2, {new}, 4] u, int64[2] n) => (float[A, B, C] y) "
            f"{{ y = TensorScatter {mode} (c, u, n) }}", "n", Demand(0, most))
           for old, new, mode, most in ((6, 2, "", 4), (6, "P", "", 5), ("P", 2, "", 0), (6, 2, "<axis = 2>", 0),

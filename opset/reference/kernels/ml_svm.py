@@ -121,7 +121,7 @@ def svm_classifier_1(
     constants = np.array(rho or (), np.float64)
     if len(weights) != count * (classes - 1) or len(constants) < pairs:
         raise Violation("C2", f"{len(weights)} coefficients and {len(constants)} constants for {classes} classes")
-    if bool(prob_a) != bool(prob_b) or (prob_a and prob_b and (len(prob_a) < pairs or len(prob_b) < pairs)):
+    if bool(prob_a) != bool(prob_b) or (prob_a and min(len(prob_a), len(prob_b or ())) < pairs):
         raise Violation("C2", f"{len(prob_a or ())} prob_a and {len(prob_b or ())} prob_b for {pairs} pairs")
     weights = weights.reshape(classes - 1, count)
     starts = np.cumsum([0, *counts])

@@ -78,6 +78,8 @@ BLOCKED = [
     ("no matrix of rows",
      "(float[4] x) => (seq(map(int64, float)) y) { y = ai.onnx.ml.ZipMap <classlabels_int64s = [1, 2, 3, 4]> (x) }"),
     ("an end follows the axis", f"(float[4,3] x, float[6] w) => (float[4] y) {{ {N}  y = Slice(w, zero, n) }}"),
+    ("an end follows the axis", f"""(float[4,3] x, float[2,6] w) => (float[1,2] y) <int64[2] b = {{1, 2}}> {{
+        {N}  e = Concat <axis = 0> (two, n)  y = Slice(w, b, e) }}"""),
     ("a part along the axis", "(float[4,3] x) => (float[2,3] y) { y = Slice(x, two, four) }"),
     ("a part along the axis", "(float[4,3] x) => (float[2,3] y) { y = Slice(x, zero, two) }"),
     ("a part along the axis", "(float[4,3] x) => (float[2,3] y) { y = Slice(x, zero, four, zero, two) }"),
