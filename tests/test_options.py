@@ -90,7 +90,7 @@ def test_a_value_that_is_odd_or_taken_in_silence_elsewhere(option):
 @pytest.mark.parametrize(
     ("limit", "value"),
     [(limit, value) for limit in ("max_steps", "max_bytes", "timeout")
-     for value in ("2G", -3, float("nan"), float("inf"), True, [1])]
+     for value in ("2G", -3, float("nan"), float("inf"), True, [1], np.array([1]))]
     + [("max_steps", 2.5), ("max_bytes", 1e9)],
 )  # fmt: skip
 def test_a_limit_is_a_number(limit, value):

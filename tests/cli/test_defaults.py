@@ -36,6 +36,14 @@ def test_a_call_says_otherwise(project):
     assert "ai.onnx 11 -> 15" in result.stdout, result.output
 
 
+def test_as_many_processes_as_processors_may_be_configured(project, monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    configure(project, "[tool.opset.convert]\nto = 13\njobs = 8\n")
+    assert run("convert", "small.onnx").exit_code == 0
+    configure(project, "[tool.opset.convert]\nto = 13\njobs = 9\n")
+    assert "write at most 8" in run("convert", "small.onnx").stderr
+
+
 @pytest.mark.parametrize(("release", "opset"), [("1.10", 15), ("1.2", 7), ("'1.10'", 15)])
 def test_a_release_is_the_text_that_is_written(project, release, opset):
     configure(project, f"[tool.opset.convert]\nrelease = {release}\n")

@@ -280,6 +280,9 @@ def test_records_that_wait_too_long_for_another_are_not_held():
     found = [index for index, _ in in_order((index, None) for index in late)]
     assert sorted(found) == sorted(late) and found.index(0) > WINDOW
     assert [index for index, _ in in_order((index, None) for index in (2, 1, 0, 3))] == [0, 1, 2, 3]
+    taken = []
+    records = in_order((taken.append(index) or index, None) for index in range(4))
+    assert [len(taken) for _ in records] == [1, 2, 3, 4]  # one that is next does not wait
 
 
 def test_check_tells_what_would_change_and_writes_nothing(many):
