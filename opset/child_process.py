@@ -85,7 +85,8 @@ class ChildProcess:
     def poll_events(self) -> Iterator[tuple[int, int]]:
         """Yield the file descriptors of the process, each with the events to wait for in poll()."""
         yield from ((descriptor, select.POLLIN) for descriptor in self._reading)
-        if self._unsent and self._process.stdin is not None:
+        if self._unsent:
+            assert self._process.stdin is not None  # `send` has written to it
             yield self._process.stdin.fileno(), select.POLLOUT
 
     def status(self) -> int | None:
