@@ -81,8 +81,8 @@ def _can_replace(branch: Body, outputs: list[str], index: ModelIndex) -> bool:
     """Whether the nodes of `branch` can replace an If in the graph around it; `outputs` are the If's outputs.
 
     They cannot if the branch has inputs, quantization annotations, or another number of outputs. They cannot if the
-    branch has initializers, and the IR version is below 4. Each output of the branch must be computed by one of its
-    nodes, or be stated to be a tensor.
+    branch has initializers, and the IR version is below 4. Each output of the branch must have a name, and be computed
+    by one of its nodes, or be stated to be a tensor.
     """
     proto = branch.proto
     if len(proto.output) != len(outputs) or proto.input or proto.quantization_annotation:
@@ -90,7 +90,10 @@ def _can_replace(branch: Body, outputs: list[str], index: ModelIndex) -> bool:
     if index.proto.ir_version < 4 and proto.initializer:  # each would be an input, too
         return False
     # A value from outside, or an initializer, is passed on by an Identity, which may not take other types yet.
-    return all(branch.definitions.get(each.name, -1) >= 0 or each.type.HasField("tensor_type") for each in proto.output)
+    return all(
+        each.name and (branch.definitions.get(each.name, -1) >= 0 or each.type.HasField("tensor_type"))
+        for each in proto.output
+    )
 
 
 def _replace_ifs(holder: Body, taken: list[_KnownIf], messages: dict[Body, Any], names: FreshNames) -> None:
