@@ -329,9 +329,11 @@ def _write_fixed(body: Body, fixed: Parameters) -> None:
         for position in absent:
             node.input[position] = ""
         for position in reversed(range(len(given))):
-            name, value = given[position].name, values.get(given[position].ref_attr_name)
+            value = values.get(given[position].ref_attr_name)
             if value == b"":
                 del node.attribute[position]
             elif value is not None:
-                node.attribute[position].ParseFromString(value)
-                node.attribute[position].name = name
+                # The name stays as it is: one that is not UTF-8 could not be assigned.
+                for field in {each.name for each, _ in node.attribute[position].ListFields()} - {"name"}:
+                    node.attribute[position].ClearField(field)
+                node.attribute[position].MergeFromString(value)

@@ -8,7 +8,10 @@ from onnx import helper
 
 import opset
 from opset.errors import ConversionError
+from opset.model import proto as pb
+from opset.model.graph.index import Body
 from opset.version_converter import conversion
+from opset.version_converter.function_copies import Parameters, _write_fixed
 
 node = helper.make_node
 RNG = np.random.default_rng(11)
@@ -421,3 +424,16 @@ def test_strategies_are_tried_in_order_if_they_may_remove_a_refusal(graph, funct
     before = opset.parse_model(f"{head} g (float[2, 3, 4] x, float[2, 3] z) => (y) {{ {graph} }} {body}")
     opset.convert(before, 11)
     assert seen == tried
+
+
+def test_an_attribute_with_a_name_that_is_not_utf_8_gets_the_value_of_the_call():
+    own = helper.make_node("LeakyRelu", ["a"], ["b"])
+    own.attribute.add(name="alpXa", ref_attr_name="k", type=1, doc_string="the slope")
+    proto = pb.FunctionProto.FromString(
+        function("F", ["a"], [own], 17, attributes=["k"]).SerializeToString().replace(b"alpXa", b"alp\xa0a")
+    )
+    stated = pb.AttributeProto(f=0.5, type=1).SerializeToString()
+    _write_fixed(Body(proto, "F", function=True), Parameters(attributes=frozenset({("k", stated)})))
+    (written,) = proto.node[0].attribute
+    assert (written.f, written.ref_attr_name, written.doc_string) == (0.5, "", "")
+    assert b"alp\xa0a" in written.SerializeToString()
