@@ -197,9 +197,9 @@ def _states_below(path: str, depth: int = 2) -> Iterator[tuple[str, Stamp]]:
 
 def digest_of_options(verb: str, options: Mapping[str, Any]) -> str:
     """Return a digest of the version, the verb, and those options of a call that change the report on a model."""
-    chosen = {name: options[name] for name in sorted(options) if name not in BESIDE}
     import hashlib  # which loads OpenSSL: few calls need it
 
+    chosen = {name: options[name] for name in sorted(options) if name not in BESIDE}
     text = json.dumps([__version__, verb, chosen], default=_plain_option, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
