@@ -133,6 +133,9 @@ def read_unreleased(model: Model, registry: Registry, notes: list[str]) -> Model
 
 def repeated_names(body: Body) -> list[int]:
     """Return the indices of nodes that have the name of an earlier node of their body."""
+    given = [*filter(None, body.names)]
+    if len({*given}) == len(given):
+        return []
     seen: set[str] = set()
     repeated = []
     for at, name in enumerate(body.names):

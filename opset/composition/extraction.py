@@ -27,10 +27,12 @@ from opset.inference.engine.sizes import Sizes
 from opset.inference.limits import MAX_EACH, MAX_WRITTEN
 from opset.model import load
 from opset.model import proto as pb
+from opset.model.attributes import set_value
 from opset.model.features import body_features
 from opset.model.graph.index import Body, FreshNames, FunctionKey, ModelIndex, bodies_below, normalize_domain
 from opset.model.graph.walking import function_key, subgraphs
 from opset.model.storage.container import Model
+from opset.model.strings import set_string
 from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.options import checked_options
 from opset.preparation import read_model
@@ -533,9 +535,9 @@ class _Cut:
         graph = message.graph
         if body.function:
             graph.Clear()
-            graph.name = body.proto.name
+            set_string(graph, "name", body.proto.name)
             if body.proto.doc_string:
-                graph.doc_string = body.proto.doc_string
+                set_string(graph, "doc_string", body.proto.doc_string)
             graph.metadata_props.extend(body.proto.metadata_props)
             graph.node.extend(body.proto.node)
         elif body is not self._index.main:
@@ -602,9 +604,7 @@ class _Cut:
                     elif values[name] is None:
                         absent.append(position)
                     else:
-                        own = attribute.name
-                        attribute.CopyFrom(values[name])
-                        attribute.name = own
+                        set_value(attribute, values[name])
                 for position in reversed(absent):
                     del node.attribute[position]
                 pending += [inner.node for _, inner in subgraphs(node)]

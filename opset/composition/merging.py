@@ -35,6 +35,7 @@ from opset.model.graph.index import FreshNames, ModelIndex, messages_of, normali
 from opset.model.graph.walking import function_key
 from opset.model.storage import external
 from opset.model.storage.container import Model
+from opset.model.strings import join_strings, set_string
 from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.options import checked_options
 from opset.preparation import read_model
@@ -500,7 +501,7 @@ class _Joining:
         if different := _join_annotations(graph, added):
             self._notes.append(f"quantization that both state otherwise, the first's holds: {listing(different)}")
         if added.name != graph.name:
-            graph.name = f"{graph.name}_{added.name}" if graph.name and added.name else graph.name or added.name
+            set_string(graph, "name", join_strings("_", [*filter(None, (graph.name, added.name))]))
         whole.functions.extend(each for each in other.functions if function_key(each) not in shared)
         present = {normalize_domain(entry.domain) for entry in whole.opset_import}
         whole.opset_import.extend(each for each in other.opset_import if normalize_domain(each.domain) not in present)
@@ -517,7 +518,7 @@ class _Joining:
 def _join_texts(holder: Any, other: Any) -> None:
     """Put the documentation of the other message behind a message's own."""
     if other.doc_string and other.doc_string != holder.doc_string:
-        holder.doc_string = "\n\n".join(filter(None, (holder.doc_string, other.doc_string)))
+        set_string(holder, "doc_string", join_strings("\n\n", [*filter(None, (holder.doc_string, other.doc_string))]))
 
 
 def _join_annotations(graph: Any, other: Any) -> list[str]:

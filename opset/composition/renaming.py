@@ -7,6 +7,7 @@ from typing import Any
 
 from opset.model.graph.index import Body, FreshNames, FunctionKey, ModelIndex, bodies_below, messages_of
 from opset.model.graph.walking import function_key
+from opset.model.strings import set_string
 
 GRADIENT = ("Gradient", "ai.onnx.preview.training")
 """The operator whose attributes name values of the graph around it."""
@@ -19,10 +20,13 @@ def graph_bodies(index: ModelIndex) -> list[Body]:
 
 
 def names_of_values(index: ModelIndex) -> set[str]:
-    """Return the names of values in the main graph and in graphs in it, also of those that are only stated."""
+    """Return the names of values in the main graph and in graphs in it, also of those that are only stated.
+
+    A name that is not UTF-8 is left out: it is stated for a value that does not exist.
+    """
     names: set[str] = set()
     for body in graph_bodies(index):
-        names.update(body.definitions, (value.name for value in body.proto.value_info))
+        names.update(body.definitions, (each.name for each in body.proto.value_info if isinstance(each.name, str)))
     return names
 
 
@@ -45,7 +49,9 @@ class ValueRenaming:
         for body in graph_bodies(self._index):
             known = given if body is self._index.main else {}
             defined = dict.fromkeys([*body.definitions, *(value.name for value in body.proto.value_info)])
-            chosen = {name: known[name] if name in known else rename(name) for name in defined if name}
+            # A name that is not UTF-8 is bytes: it stands in a value_info whose value does not exist, and stays.
+            names = [name for name in defined if name and isinstance(name, str)]
+            chosen = {name: known[name] if name in known else rename(name) for name in names}
             self._new[body] = {old: new for old, new in chosen.items() if old != new}
             self.count += len(self._new[body].keys() - known.keys())
 
@@ -78,17 +84,17 @@ class ValueRenaming:
                     names[:] = [new(name) for name in names]
             for configuration in node.device_configurations:
                 for spec in configuration.sharding_spec:
-                    spec.tensor_name = new(spec.tensor_name)
+                    set_string(spec, "tensor_name", new(spec.tensor_name))
             if operator == GRADIENT:
                 _rename_strings(node, new)
         for value in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
-            value.name = new(value.name)
+            set_string(value, "name", new(value.name))
         for sparse in graph.sparse_initializer:
             sparse.values.name = new(sparse.values.name)
         for annotation in graph.quantization_annotation:
-            annotation.tensor_name = new(annotation.tensor_name)
+            set_string(annotation, "tensor_name", new(annotation.tensor_name))
             for entry in annotation.quant_parameter_tensor_names:
-                entry.value = new(entry.value)
+                set_string(entry, "value", new(entry.value))
 
 
 def gradient_names(node: Any) -> Iterator[str]:

@@ -52,6 +52,18 @@ def attribute_value(attribute: Any) -> Any:
     return tuple(value) if kind.endswith("s") else value
 
 
+def set_value(attribute: Any, source: Any) -> None:
+    """Set the value of an AttributeProto, in place of its own or of a reference, to that of another; its name stays."""
+    # The name is not assigned anew, as one that is not UTF-8 could not be.
+    for field, _ in attribute.ListFields():
+        if field.name != "name":
+            attribute.ClearField(field.name)
+    value = type(attribute)()
+    value.CopyFrom(source)
+    value.ClearField("name")
+    attribute.MergeFrom(value)
+
+
 def stated_integer(node: Any, name: str) -> int:
     """Return the value of the integer attribute `name`, 0 if the node does not state a value.
 

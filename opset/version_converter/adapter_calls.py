@@ -28,7 +28,8 @@ class AdapterCall(NamedTuple):
 
     - `step`: the transition with the adapter; `op`, `node`: the two arguments of the adapter;
     - `facts`, `names`: the facts about values of the node's body, and the names that are in use;
-    - `final`: the opset of the target by domain; `functions`: the keys of the model-local functions.
+    - `versions`: the opsets by domain in which new nodes are written; `opsets`: the target's, which come first;
+    - `functions`: the keys of the model-local functions.
     """
 
     step: RouteStep
@@ -37,7 +38,8 @@ class AdapterCall(NamedTuple):
     registry: Registry
     facts: ValueFacts
     names: FreshNames
-    final: Mapping[str, int]
+    versions: Mapping[str, int]
+    opsets: Mapping[str, int]
     functions: Collection[FunctionKey]
 
 
@@ -139,7 +141,7 @@ def _signature_faults(call: AdapterCall) -> Iterator[str]:
     the node. Nodes in subgraphs are checked, too. Calls of model-local functions are left out. Nodes of domains without
     schemas are left out.
     """
-    registry = call.registry
+    registry, final = call.registry, {**call.versions, **call.opsets}
     pending: list[tuple[Any, int]] = [*call.op.made]
     while pending:
         made, version = pending.pop()
@@ -155,7 +157,7 @@ def _signature_faults(call: AdapterCall) -> Iterator[str]:
                 for misfit in chain(*misfits):
                     yield f"makes a {made.op_type} that is not valid: {misfit.what}, {misfit.why}"
         for _, graph in subgraphs(made):
-            pending += [(inner, call.final.get(normalize_domain(inner.domain), 0)) for inner in graph.node]
+            pending += [(inner, final.get(normalize_domain(inner.domain), 0)) for inner in graph.node]
 
 
 def _type_faults(call: AdapterCall, names: Sequence[str]) -> Iterator[str]:

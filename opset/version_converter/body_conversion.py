@@ -72,6 +72,7 @@ class BodyConversion:
         conversion = self._context.conversion
         replaced: dict[int, list[Any]] = {}
         refused: list[tuple[int, Refusal]] = []
+        kept: list[VersionChange] = []
         for index, route, fits in self._routed_nodes():
             if route.verdict is Verdict.PASS:
                 try:
@@ -85,7 +86,10 @@ class BodyConversion:
                 try:
                     if not fits:
                         self._check_node(index)
-                    nodes = None if self._stays(index, route) else self._convert_node(index, route)
+                    stays = route.verdict is Verdict.KEEP
+                    if stays and self.availability is not None:
+                        stays = self._count_if_run(index, route)
+                    nodes = None if stays else self._convert_node(index, route)
                 except Refusal as refusal:
                     # Not the exception itself: its traceback would keep what was made for the node.
                     refused.append((index, Refusal(refusal.code, refusal.why, refusal.help, refusal.instead)))
@@ -93,7 +97,8 @@ class BodyConversion:
                 if nodes is not None:
                     replaced[index] = nodes
                 else:
-                    conversion.kept[route.change] += 1
+                    kept.append(route.change)
+        conversion.kept.update(kept)
         return BodyPlan(replaced, refused, self._crossing.released)
 
     def apply(self, plan: BodyPlan) -> None:
@@ -215,16 +220,6 @@ class BodyConversion:
         if nodes is None and self.availability is not None:
             self._count_if_run(index, route, accept_faulty=True)
         return nodes
-
-    def _stays(self, index: int, route: Route) -> bool:
-        """Whether the node at `index` stays as it is, without a conversion.
-
-        The verdict of `route`, the Route of the node's operator, must be KEEP. If the target is a runtime, this runtime
-        must also run the node. A node that the runtime runs is counted for the notes on the runtime.
-        """
-        if route.verdict is not Verdict.KEEP:
-            return False
-        return self.availability is None or self._count_if_run(index, route)
 
     def _count_if_run(self, index: int, route: Route, accept_faulty: bool = False) -> bool:
         """Return whether the target's runtime, or its fallback, runs the node at `index` as it is.

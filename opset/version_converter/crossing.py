@@ -638,9 +638,8 @@ class Crossing:
         if step.adapter is not None or step.derived.rewrites:
             self._check_constraints(node)
         if step.adapter is not None:
-            final = {**versions, **context.opsets}
-            functions = context.index.functions
-            call = AdapterCall(step, op, node, context.registry, self._facts, context.names, final, functions)
+            local = versions, context.opsets, context.index.functions
+            call = AdapterCall(step, op, node, context.registry, self._facts, context.names, *local)
             result = call_adapter(call)
             if result is not None:
                 self._check_types([(node.proto, step.source.since_version)], "C103")

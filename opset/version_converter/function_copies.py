@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opset.budget import Budget
 from opset.model import proto as pb
-from opset.model.attributes import FIELDS, attribute_type
+from opset.model.attributes import FIELDS, attribute_type, set_value
 from opset.model.graph.index import Body, FunctionKey, ModelIndex, bodies, bodies_below
 from opset.model.graph.walking import function_key
 
@@ -333,7 +333,4 @@ def _write_fixed(body: Body, fixed: Parameters) -> None:
             if value == b"":
                 del node.attribute[position]
             elif value is not None:
-                # The name stays as it is: one that is not UTF-8 could not be assigned.
-                for field in {each.name for each, _ in node.attribute[position].ListFields()} - {"name"}:
-                    node.attribute[position].ClearField(field)
-                node.attribute[position].MergeFromString(value)
+                set_value(node.attribute[position], pb.AttributeProto.FromString(value))

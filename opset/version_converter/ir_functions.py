@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opset.model.graph.index import Body, FunctionKey
-from opset.model.graph.walking import function_key
+from opset.model.graph.walking import attribute_graphs, function_key
 from opset.version_converter.replacement import set_entries
 
 DEFAULTS, OVERLOADS = 9, 10
@@ -18,7 +18,8 @@ def lower_functions(proto: Any, bodies: Sequence[Body], version: int, notes: lis
 
     - Below version 10, functions with an overload get names of their own.
     - Below version 9, the default of an attribute moves from the function into the calls that do not state the
-      attribute. A default stays if a call sets the attribute by a reference to an attribute that may be absent.
+      attribute. A default stays if a call sets the attribute by a reference to an attribute that may be absent, or if
+      it is a graph.
 
     Args:
         proto: The ModelProto.
@@ -69,11 +70,12 @@ def _move_defaults(proto: Any, bodies: Sequence[Body]) -> int:
 
     The attributes then have no default in the functions, and each call must state them. A default stays if a calling
     function passes on an attribute of its own (`ref_attr_name`) that has no default: if that one is absent, the called
-    function's default applies. `proto` is changed in place, and `bodies` are its graphs and functions.
+    function's default applies. A graph stays as well: in a call, it could see values of the caller. `proto` is changed
+    in place, and `bodies` are its graphs and functions.
     """
     functions = {function_key(function): function for function in proto.functions}
     defaults = {
-        key: {attribute.name: attribute for attribute in function.attribute_proto}
+        key: {attribute.name: attribute for attribute in function.attribute_proto if not attribute_graphs(attribute)}
         for key, function in functions.items()
         if function.attribute_proto
     }

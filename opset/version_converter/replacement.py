@@ -50,7 +50,7 @@ def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: Valu
         for new, _ in made:
             new.input[:] = [rename.get(name, name) for name in new.input]
             new.output[:] = [rename.get(name, name) for name in new.output]
-    if old and not any(new.name == old for new, _ in made):
+    if old and old not in [new.name for new, _ in made]:
         # The node that computes the first output inherits the name.
         first = next(filter(None, node.outputs), None)
         heir = next((new for new, _ in made if first in new.output), None)

@@ -77,7 +77,8 @@ def set_attribute(node: Any, name: str, kind: str, value: Any) -> None:
 
     `kind` is the type of the attribute, such as "ints".
     """
-    attribute = next((a for a in node.attribute if a.name == name), None)
+    # To look through an empty field takes longer than to see that it is empty.
+    attribute = next((each for each in node.attribute if each.name == name), None) if node.attribute else None
     if attribute is None:
         attribute = node.attribute.add()
     else:
@@ -95,7 +96,7 @@ class Node:
         self.values = values
         self.inputs: list[str] = proto.input[:]
         self.outputs: list[str] = proto.output[:]
-        self._attributes = {attribute.name: attribute for attribute in proto.attribute}
+        self._attributes = {each.name: each for each in proto.attribute} if proto.attribute else {}
 
     def charge(self, steps: int) -> None:
         """Charge the budget for `steps` steps of an adapter; reading constants and making nodes is charged anyway.
@@ -190,7 +191,7 @@ class Node:
         Defaults are not included, nor is an attribute that refers to one of a function. Several values are a list.
         """
         declared = self.schema.attributes
-        return {
+        return self._attributes and {
             name: value_with_lists(attribute)
             for name, attribute in self._attributes.items()
             if name in declared and declared[name].constraint and not attribute.ref_attr_name
@@ -525,10 +526,9 @@ class Builder:
 
         Long lists are charged to the budget. Raises BudgetExceeded if the budget is used up.
         """
-        for value in attributes.values():
+        for name, value in attributes.items():
             if isinstance(value, (list, tuple)) and len(value) > MAX_FREE:
                 self._values.budget.charge(len(value))
-        for name, value in attributes.items():
             if value is not None:
                 set_attribute(node, name, schema.attributes[name].type, value)
 
@@ -687,13 +687,13 @@ class Builder:
             del proto.output[:]
             proto.output.extend(outputs)
             _trim(proto.output, schema.min_output)
-        gone = {*drop, *(name for name, value in attributes.items() if value is None)}
+        gone = {*drop, *[name for name, value in attributes.items() if value is None]}
         if gone:
             for index in reversed(range(len(proto.attribute))):
                 if proto.attribute[index].name in gone:
                     del proto.attribute[index]
         self._set_attributes(proto, schema, attributes)
-        if proto.name and any(made.name == proto.name for made, _ in self.made):
+        if self.made and proto.name and any(made.name == proto.name for made, _ in self.made):
             proto.name = self._names.fresh(f"{proto.name}__{proto.op_type}")
         computed = node.outputs if outputs is None else outputs
         self._add(proto, computed, self.version)

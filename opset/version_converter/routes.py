@@ -101,6 +101,7 @@ class Routes:
         self.registry = registry
         self._adapters = Lookup(LAYER, registry)
         self._ends: dict[tuple[str, str, int], int] = {}
+        self._older: dict[tuple[str, str, int], OpSchema | None] = {}
         self._restrictions: dict[tuple[str, str, int], Restriction | None] = {}
         self._steps: dict[tuple[str, str, int, int], RouteStep | Refusal | None] = {}
         self._routes: dict[tuple[str, str, int, int], Route] = {}
@@ -205,11 +206,13 @@ class Routes:
         `version` is this opset of the domain. If, for example, early releases have version 13 of the operator at it,
         and later releases have version 16, the result is version 13. The operator must exist at this opset.
         """
-        schema = self.registry.schema(op_type, version, domain)
-        assert schema is not None
-        if not is_ambiguous(schema, version):
-            return None
-        return self.registry.schema(op_type, schema.since_version - 1, domain)
+        key = (domain, op_type, version)
+        if key not in self._older:
+            schema = self.registry.schema(op_type, version, domain)
+            assert schema is not None
+            before = schema.since_version - 1
+            self._older[key] = self.registry.schema(op_type, before, domain) if is_ambiguous(schema, version) else None
+        return self._older[key]
 
     def restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
         """Return how the release of onnx of these routes restricts an operator at opset `version`, None if not at all.

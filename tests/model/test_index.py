@@ -208,6 +208,14 @@ def test_invalid_utf8_is_found_in_inputs_outputs_and_operators():
     assert "M106" in codes(pb.ModelProto.FromString(raw.replace(b"Relu", b"\xff\xfe\xfd\xfc")))
 
 
+@pytest.mark.parametrize("part", [b"DDD", b"FFF", b"OOO"])
+def test_invalid_utf8_in_the_identity_of_a_function_is_found(part):
+    made = model([helper.make_node("Relu", ["x"], ["y"])], ["x"], ["y"])
+    made.functions.add(domain="DDD", name="FFF", overload="OOO")
+    raw = made.SerializeToString().replace(part, b"\xff\xfe\xfd")
+    assert codes(pb.ModelProto.FromString(raw)) == ["M106"]
+
+
 def test_invalid_utf8_in_an_imported_domain_is_found():
     made = model([helper.make_node("Relu", ["x"], ["y"])], ["x"], ["y"])
     made.opset_import.add(domain="QQQ", version=1)

@@ -130,3 +130,53 @@ def test_an_attribute_that_becomes_an_input_may_refer_to_one_of_the_function(dec
     ((name, kind, reference),) = ((each.name, each.type, each.ref_attr_name) for each in constant.attribute)
     assert (constant.op_type, name, kind, reference) == ("Constant", "value_ints", onnx.AttributeProto.INTS, "axes")
     assert (node.op_type, [*node.input]) == ("Unsqueeze", ["a", constant.output[0]])
+
+
+DEFAULT_GRAPH = """<ir_version: 9, opset_import: ["": 17, "local": 1]>
+main (float[2, 3] x, bool c) => (float[2, 3] y) {
+  y = local.outer (x, c)
+}
+<domain: "local", opset_import: ["": 17]>
+outer <body: graph = p () => (p1) {
+    p0 = Constant <value: tensor = float[2, 3] {1, 2, 3, 4, 5, 6}> ()
+    p1 = OPERATOR (p0)
+  }> (a, c) => (b) {
+  b = If <then_branch: graph = @body, else_branch: graph = q () => (q1) {
+    q1 = Neg (a)
+  }> (c)
+}"""
+
+
+@pytest.mark.parametrize(
+    ("operator", "target"),
+    [
+        ("ReduceMax", {"to": 18}),
+        (
+            "If <then_branch = r () => (r) { r = ReduceMax (p0) }, else_branch = s () => (s) { s = Abs (p0) }>",
+            {"to": 18},
+        ),
+        ("Abs", {"runtime": "onnxruntime==1.10"}),
+    ],
+)
+def test_a_graph_that_is_a_default_is_not_left_at_the_old_version(operator, target):
+    proto = opset.parse_model(DEFAULT_GRAPH.replace("OPERATOR", operator))
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(proto, **target)
+    (refusal,) = [each for each in caught.value.findings if each.code == "C208"]
+    assert refusal.message.startswith("the default of the attribute 'body' is a graph with ")
+    assert refusal.place == "function 'local.outer'"
+
+
+def test_a_graph_that_is_a_default_stays_with_its_function():
+    proto = opset.parse_model(DEFAULT_GRAPH.replace("OPERATOR", "Abs"))
+    converted = opset.convert(proto, 18)
+    assert converted.ir_version == 9
+    assert not converted.graph.node[0].attribute
+    assert [each.name for each in converted.functions[0].attribute_proto] == ["body"]
+    with pytest.raises(ConversionError, match="C301"):
+        opset.convert(proto, 18, ir_version=8)
+
+
+def test_a_reference_to_a_graph_holds_no_graph():
+    proto = opset.parse_model(DEFAULT_GRAPH.replace("OPERATOR", "Abs"))
+    assert [each.code for each in opset.check(proto) if each.code[0] == "G"] == []

@@ -144,7 +144,7 @@ def test_what_an_adapter_may_return_or_raise(result, lowers, is_standard, why):
     source = SimpleNamespace(name="Scale", domain="com.acme")
     registry = SimpleNamespace(is_standard=lambda *key: is_standard and key == ("Scale", "com.acme"))
     step = SimpleNamespace(source=source, adapter=adapter, lowers=lowers)
-    call = AdapterCall(step, "op", "node", registry, *[None] * 4)
+    call = AdapterCall(step, "op", "node", registry, *[None] * 5)
     if why == "":
         assert call_adapter(call) == result
     elif why is None:

@@ -47,7 +47,7 @@ class Side:
             self.users[name].append((-1, slot))
         self.operators = [(*operator, node.overload) for operator, node in zip(body.operators, body.nodes, strict=True)]
         self.content = [
-            (operator, tuple(sorted(attribute_key(model, each, reading) for each in attributes)))
+            (operator, tuple(sorted((attribute_key(model, each, reading) for each in attributes), key=repr)))
             for operator, attributes in zip(self.operators, body.attributes, strict=True)
         ]
         self.above: list[int] = []
@@ -216,7 +216,7 @@ def _outer_names(body: Body) -> dict[int, list[str]]:
         read[index].update(inner.output_names())
         defined[index] |= inner.definitions.keys()
         pending += [(index, each) for each in inner.inner_bodies]
-    return {index: sorted(names - defined[index] - {""}) for index, names in read.items()}
+    return {index: sorted(names - defined[index] - {""}, key=str) for index, names in read.items()}
 
 
 def slots(names: Sequence[str]) -> int:

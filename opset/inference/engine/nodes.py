@@ -68,23 +68,25 @@ class NodeInference:
             return self._infer_by_signature(scope, index, inference, inputs)
         assert inference.schema is not None
         attributes: tuple[Any, ...] = ()
-        if body.attributes[index]:
+        is_long = False
+        if given := body.attributes[index]:
             is_constant = body.operators[index] == ("Constant", "")
             constant = self._infer_constant(scope, index, inference.schema) if is_constant else None
             if constant is not None:
                 return constant
-            attributes = tuple([attribute.SerializeToString() for attribute in body.attributes[index]])
+            attributes = tuple([attribute.SerializeToString() for attribute in given])
+            is_long = any(len(encoded) > MAX_ATTRIBUTE for encoded in attributes)
+            if body.root.function and any(attribute.ref_attr_name for attribute in given):
+                attributes = (*attributes, scope.key)
         names = scope.reads(index)
         computed = body.computes[index]
         outputs: Any = tuple(map(bool, computed)) if "" in computed else len(computed)
         followed: tuple[int, ...] = ()
         if inference.data is not None and (scope.parent is not None or not scope.constants.keys().isdisjoint(names)):
             followed = tuple([i for i, name in enumerate(names) if name and scope.is_followed(name)])
-        if any(len(encoded) > MAX_ATTRIBUTE for encoded in attributes):
+        if is_long:
             # Large tables are not copied into a signature.
             return self._infer_alone(scope, index, inference, inputs, followed)[1]
-        if body.root.function and any(attribute.ref_attr_name for attribute in body.attributes[index]):
-            attributes = (*attributes, scope.key)
         identities = (attributes, outputs, followed, *map(id, inputs))
         recent = inference.recent.get(identities)
         memo = _memo_of(inference, identities, names, inputs) if recent is None else recent[0]

@@ -381,7 +381,8 @@ def definition_faults(body: Body) -> Iterator[Finding]:
     given = sum(1 for position in here.values() if position < 0)
     words = {word for operator in {*body.operators} for word in operator}
     attributes = [*body.proto.attribute, *[each.name for each in body.proto.attribute_proto]] if body.function else []
-    words.update(attributes)
+    identity = function_key(body.proto) if body.function else ()
+    words.update(attributes, identity)
     inputs = [name for name in body.input_names() if name]
     if (
         computed + given == len(here)
@@ -390,7 +391,8 @@ def definition_faults(body: Body) -> Iterator[Finding]:
     ):
         return
     given_names = (name for name, index in here.items() if index < 0)
-    yield from (_encoding_fault(body.label, name) for name in (*given_names, *attributes) if not _are_text([name]))
+    stated = (*given_names, *attributes, *identity)
+    yield from (_encoding_fault(body.label, name) for name in stated if not _are_text([name]))
     for name, count in Counter(inputs).items():
         if count > 1:
             yield Finding(

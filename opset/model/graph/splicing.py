@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 
 from opset.errors import quote
 from opset.model import proto as pb
+from opset.model.attributes import set_value
 from opset.model.graph.index import FreshNames
-from opset.model.graph.walking import subgraphs
+from opset.model.graph.walking import attribute_graphs
 from opset.model.limits import MAX_STEM
+from opset.model.strings import set_string
 
 
 class Unfit(Exception):
@@ -133,10 +135,11 @@ class _Splicer:
                 given = self._bind_attributes(node) if ours else set()
                 _rename_values(node, scope)
                 self._mark_origin(node)
-                for name, graph in subgraphs(node):
+                for attribute in node.attribute:
                     # Which names a graph sees that a call gives, the specification leaves open: none here.
-                    outer = None if name.partition("[")[0] in given else scope
-                    pending.append((graph.node, self._rename_graph(graph, outer), ours and outer is not None))
+                    outer = None if attribute.name in given else scope
+                    for graph in attribute_graphs(attribute):
+                        pending.append((graph.node, self._rename_graph(graph, outer), ours and outer is not None))
         return made
 
     def _bind_attributes(self, node: Any) -> set[str]:
@@ -149,10 +152,8 @@ class _Splicer:
             if value is None:
                 absent.append(index)
             else:
-                name = attribute.name
-                attribute.CopyFrom(value)
-                attribute.name = name
-                bound.add(name)
+                set_value(attribute, value)
+                bound.add(attribute.name)
         for index in reversed(absent):
             del node.attribute[index]
         return bound
@@ -191,9 +192,9 @@ class _Splicer:
             del values[:]
             values.extend(renamed)
         for annotation in graph.quantization_annotation:
-            annotation.tensor_name = scope.annotation_name(annotation.tensor_name)
+            set_string(annotation, "tensor_name", scope.annotation_name(annotation.tensor_name))
             for entry in annotation.quant_parameter_tensor_names:
-                entry.value = scope.annotation_name(entry.value)
+                set_string(entry, "value", scope.annotation_name(entry.value))
         return scope
 
     def _mark_origin(self, node: Any) -> None:
@@ -223,7 +224,7 @@ def _rename_values(node: Any, scope: _NameScope) -> None:
             names[:] = [scope[name] for name in names]
     for configuration in node.device_configurations:
         for spec in configuration.sharding_spec:
-            spec.tensor_name = scope.annotation_name(spec.tensor_name)
+            set_string(spec, "tensor_name", scope.annotation_name(spec.tensor_name))
 
 
 def _renamed_value_info(value: Any, scope: _NameScope) -> Any:

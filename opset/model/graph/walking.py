@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 GRAPH_ATTRIBUTE, GRAPHS_ATTRIBUTE = 5, 10
@@ -12,17 +12,26 @@ _INNER = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type"
 
 
 def subgraphs(node: Any) -> Iterator[tuple[str, Any]]:
-    """Yield (attribute name, GraphProto) for every subgraph that a node holds.
-
-    IR version 1 wrote no attribute types, so the fields are checked, not the type alone.
-    """
+    """Yield (attribute name, GraphProto) for every subgraph that a node holds: ("body", …), or ("graphs[0]", …)."""
     for attribute in node.attribute:
         kind = attribute.type
         if kind == GRAPH_ATTRIBUTE or (kind == 0 and attribute.HasField("g")):
-            yield attribute.name, attribute.g
+            for graph in attribute_graphs(attribute):
+                yield attribute.name, graph
         elif kind == GRAPHS_ATTRIBUTE or (kind == 0 and attribute.graphs):
             for number, graph in enumerate(attribute.graphs):
                 yield f"{attribute.name}[{number}]", graph
+
+
+def attribute_graphs(attribute: Any) -> Sequence[Any]:
+    """Return the GraphProtos in the value of an AttributeProto; none if it refers to an attribute of a function.
+
+    IR version 1 wrote no attribute types, so the fields are checked, not the type alone.
+    """
+    kind = attribute.type
+    if kind == GRAPH_ATTRIBUTE or (kind == 0 and attribute.HasField("g")):
+        return [attribute.g] if attribute.HasField("g") or not attribute.ref_attr_name else []
+    return attribute.graphs if kind in (0, GRAPHS_ATTRIBUTE) else []
 
 
 def list_as_input(graph: Any, tensor: Any) -> None:
