@@ -223,7 +223,7 @@ def _options_for_call(*options: Callable[[Any], Any]) -> Callable[[Command], Com
     return decorate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reporting(Generic[Result]):
     """How a verb reports on models.
 

@@ -18,7 +18,7 @@ MOST_TOTALS = 1000
 """Kinds of findings that are summed; a file may cause any number."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelReport(Generic[Result]):
     """The report on one model: its path, the path that was written, the result, and the errors.
 

@@ -30,7 +30,7 @@ class KnownForms(NamedTuple):
     templates: dict[Operator, dict[Hashable, Template]]
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Context:
     """The state that the conversions of all bodies of a model share.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -73,8 +72,7 @@ class Task(NamedTuple):
         return self.inference if index is self.inference.index else self.inference.for_model(model, index)
 
 
-@dataclass(frozen=True)
-class Strategy:
+class Strategy(NamedTuple):
     """A way to copy the model-local functions of a model before the conversion, so that more is known in each copy.
 
     - `name`: which calls share one copy of a function;

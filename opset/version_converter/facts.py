@@ -37,7 +37,7 @@ def _sizes_as_text(shape: Sequence[Size | None] | None) -> Shape | None:
     return tuple([size if size is None or isinstance(size, int) else str(size) for size in shape])
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ValueFacts:
     """Types, shapes and constants of the values of one body, a graph or function; `outer` has the facts around it.
 

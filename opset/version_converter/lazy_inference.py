@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from opset.opsets.registry import Registry
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class LazyInference:
     """The inference of types and shapes of a model being converted, which runs only when a fact is first asked for.
 

@@ -29,7 +29,7 @@ class Unknown(Exception):
     """Nothing more can be inferred of a node; the message is the reason that the user is shown."""
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Call:
     """One node, as the functions that infer its operator see it: its schema, inputs, attributes and number of outputs.
 

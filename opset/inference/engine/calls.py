@@ -21,7 +21,7 @@ from opset.inference.engine.subgraphs import outputs_of_body
 from opset.model.graph.index import FunctionKey, ModelIndex
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class FunctionCalls:
     """Infers the calls of a model's own functions, and keeps the results.
 

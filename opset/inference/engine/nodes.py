@@ -38,7 +38,7 @@ from opset.schemas.model import OpSchema
 _TENSOR = 4  # AttributeProto.TENSOR
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class NodeInference:
     """Infers single nodes without subgraphs. Nodes with equal attributes and inputs are inferred once.
 

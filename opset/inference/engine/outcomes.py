@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
     """Harmless differences between the nodes and their schema, such as attributes that it does not have."""
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Memo:
     """The Outcomes for nodes of one operator with the same attributes and input types.
 
@@ -61,7 +61,7 @@ class Memo:
     outcomes: dict[tuple[Constant | None, ...], Outcome] = field(default_factory=dict)
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class OperatorInference:
     """How the nodes of one operator are inferred: its schema, its rule, its data function, and results so far.
 

@@ -13,7 +13,7 @@ from opset.inference.engine.outcomes import OperatorInference, Problem
 from opset.model.graph.index import Body, Operator
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Scope:
     """The types and elements of the values of one graph, subgraph or called function (`body`), as far as inferred.
 

@@ -23,7 +23,7 @@ from opset.inference.limits import MAX_RANK
 from opset.model.elements import element_name
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class StatedTypes:
     """Reads the types that a model states, and combines them with inferred types; results are stored in scopes."""
 

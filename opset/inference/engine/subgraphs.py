@@ -28,7 +28,7 @@ from opset.model.graph.walking import subgraphs
 from opset.opsets.faults import RAISED
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class SubgraphInference:
     """Infers nodes with subgraphs, such as If and Loop.
 
