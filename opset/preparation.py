@@ -25,7 +25,6 @@ from opset.model.graph.index import (
     messages_of,
     normalize_domain,
 )
-from opset.model.graph.sorting import sort_nodes, sorted_orders
 from opset.model.graph.walking import dimensions_of
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, default_registry
@@ -283,6 +282,8 @@ def _sort_nodes(model: Model, registry: Registry, notes: list[str], error: Model
 
     Raises `error`, with which reading the unsorted model failed, if the sorted model cannot be read either.
     """
+    from opset.model.graph.sorting import sort_nodes, sorted_orders
+
     index = ModelIndex(model.proto, registry.domains)
     moved = sorted_orders(index.bodies)
     if not moved:

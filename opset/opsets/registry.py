@@ -27,10 +27,10 @@ from opset.schemas.index import (
 )
 from opset.schemas.model import Docs, Example, OpSchema
 from opset.schemas.names import domain_name, near_miss, normalize_domain
-from opset.schemas.type_sets import TypeSets, compact_types
 
 if TYPE_CHECKING:
     from opset.opsets.documents.operator_set import OperatorSet
+    from opset.schemas.type_sets import TypeSets
     from opset.schemas.yaml.loader import Operator
 
 ENTRY_POINTS = "opset.schemas"
@@ -164,6 +164,8 @@ class Registry:
 
     def phrase(self, types: tuple[str, ...]) -> str:
         """Return a short phrase for exactly these types, such as "real_ir4 without bool", by the names of type sets."""
+        from opset.schemas.type_sets import compact_types
+
         if types not in self._phrases:
             self._phrases[types] = compact_types(types, self.type_sets)
         return self._phrases[types]

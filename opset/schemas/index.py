@@ -38,9 +38,9 @@ from opset.schemas.model import (
     Parameter,
     SpecialCase,
 )
-from opset.schemas.type_sets import TypeSets
 
 if TYPE_CHECKING:
+    from opset.schemas.type_sets import TypeSets
     from opset.schemas.yaml.loader import Operator
 
 FOLDER = Path(__file__).parent

@@ -25,7 +25,6 @@ from opset.schemas.constraints.signature import (
     needs_ranks,
     node_misfits,
 )
-from opset.schemas.constraints.subgraphs import check_graphs
 from opset.schemas.constraints.violation import Violation
 from opset.schemas.model import OpSchema
 from opset.version_converter.facts import ValueFacts
@@ -248,6 +247,8 @@ def _check_graphs(schema: OpSchema, version: int, body: Body, index: int) -> Non
     The numbers follow from the node's own inputs and outputs, and from `num_scan_inputs`. Only operators of ai.onnx are
     checked; `version` is its opset.
     """
+    from opset.schemas.constraints.subgraphs import check_graphs
+
     attributes = {attribute.name: attribute for attribute in body.attributes[index] if not attribute.ref_attr_name}
     graphs = {name: attribute.g for name, attribute in attributes.items() if attribute_type(attribute) == "graph"}
     if not graphs or schema.domain:

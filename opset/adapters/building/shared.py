@@ -19,6 +19,8 @@ INTEGERS_OF_32_BITS = dict.fromkeys(("int32", "uint32"), "double")
 FLOATS = ("float16", "float", "double")
 """The floats of early versions."""
 INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
+WIDE_INTEGERS = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int64"}
+"""Types with wider ones that hold sums and products of two integers; casting back wraps as the small type does."""
 ML = "ai.onnx.ml"
 LISTS = {"string": "strings", "int64": "int64s", "float": "floats"}
 """Types that keys and values may have, with the endings of their list attributes."""
@@ -150,3 +152,20 @@ def need_uniform_operators(node: Node) -> None:
         label = f"it takes operators of ai.onnx {UNIFORM} or newer"
         why = f"it takes operators of ai.onnx {UNIFORM} or newer, and the model has {version}"
         raise Refusal("C201", why, label=label)
+
+
+def select_by_mask(op: Builder, condition: str, x: str, y: str, element: str) -> str:
+    """Return bools or numbers, x if a condition is true, else y, without the operator Where.
+
+    Integers are multiplied by 0 or 1 and added; floats are raised to the power of 0 or 1 and multiplied: a power of 0
+    is 1, even of infinities and NaN, and DOUBLE holds the power of 1 with bits to spare.
+    """
+    other = op.Not(condition)
+    if element == "bool":
+        return str(op.Or(op.And(condition, x), op.And(other, y)))
+    wide = WIDE_INTEGERS.get(element, element) if element in INTEGERS else "double"
+    kept = [
+        (op.Mul if element in INTEGERS else op.Pow)(cast(op, value, element, wide), op.Cast(mask, to=NUMBERS[wide]))
+        for mask, value in ((condition, x), (other, y))
+    ]
+    return cast(op, (op.Add if element in INTEGERS else op.Mul)(*kept), wide, element)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from opset.adapters.building.shared import INTEGERS, cast, negative_mask, positive_axis, working_type
-from opset.adapters.families.binary import select_by_mask
+from opset.adapters.building.shared import (
+    INTEGERS,
+    cast,
+    negative_mask,
+    positive_axis,
+    select_by_mask,
+    working_type,
+)
 from opset.version_converter.registration import down, lower, refuses, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 import math
 
 from opset.adapters.building.positions import integers_below, product, reshape_vector, sizes_of
-from opset.adapters.building.shared import FLOATS, INTEGERS, cast, float16, float32, need_dims, negative_mask, unsqueeze
+from opset.adapters.building.shared import (
+    FLOATS,
+    INTEGERS,
+    WIDE_INTEGERS,
+    cast,
+    float16,
+    float32,
+    need_dims,
+    negative_mask,
+    select_by_mask,
+    unsqueeze,
+)
 from opset.model.elements import NUMBERS
 from opset.model.types import Shape
 from opset.version_converter.registration import down, lower, refuses, up
@@ -16,8 +27,6 @@ LOGICAL = ("And", "Or", "Xor")
 COMPARISON = ("Equal", "Greater", "Less")
 SWAPPED = {**{name: name for name in ("Add", "Mul", "Equal", *LOGICAL)}, "Greater": "Less", "Less": "Greater"}
 """Operators by the one that computes the same with swapped operands."""
-WIDE_INTEGERS = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int64"}
-"""Types with wider ones that hold sums and products of two integers; casting back wraps as the small type does."""
 
 
 @up(*ARITHMETIC, *LOGICAL, *COMPARISON, "Pow", since=7)
@@ -417,23 +426,6 @@ def _element_numbers(op: Builder, node: Node, index: int) -> str:
     sizes = None if node.rank(index) is None else sizes_of(op, node, index)
     count = op.Size(node.input(index)) if sizes is None else product(op, sizes)
     return reshape_vector(op, integers_below(op, count), sizes, shape)
-
-
-def select_by_mask(op: Builder, condition: str, x: str, y: str, element: str) -> str:
-    """Return bools or numbers, x if a condition is true, else y, without the operator Where.
-
-    Integers are multiplied by 0 or 1 and added; floats are raised to the power of 0 or 1 and multiplied: a power of 0
-    is 1, even of infinities and NaN, and DOUBLE holds the power of 1 with bits to spare.
-    """
-    other = op.Not(condition)
-    if element == "bool":
-        return str(op.Or(op.And(condition, x), op.And(other, y)))
-    wide = WIDE_INTEGERS.get(element, element) if element in INTEGERS else "double"
-    kept = [
-        (op.Mul if element in INTEGERS else op.Pow)(cast(op, value, element, wide), op.Cast(mask, to=NUMBERS[wide]))
-        for mask, value in ((condition, x), (other, y))
-    ]
-    return cast(op, (op.Add if element in INTEGERS else op.Mul)(*kept), wide, element)
 
 
 QUOTIENT = 28

@@ -15,9 +15,9 @@ from opset.adapters.building.shared import (
     float16,
     float32,
     round_to_even,
+    select_by_mask,
     working_type,
 )
-from opset.adapters.families.binary import select_by_mask
 from opset.model.elements import NUMBERS
 from opset.reference.numerics.error_function_fit import BORDER, FITTED
 from opset.version_converter.registration import down, lower, up

@@ -14,7 +14,6 @@ from opset.inference.building.work import charge_body
 from opset.inference.engine.constants import ConstantElements
 from opset.inference.engine.operators import Operators
 from opset.inference.engine.outcomes import Outcome, has_unnamed_sizes
-from opset.inference.engine.renaming import number_variables, replace_variables
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.stated import StatedTypes
 from opset.inference.engine.subgraphs import outputs_of_body
@@ -61,6 +60,8 @@ class FunctionCalls:
             key: the key of the function in the model's index.
             inputs: the types of the node's inputs, None if unknown.
         """
+        from opset.inference.engine.renaming import number_variables, replace_variables
+
         function = self._index.functions[key]
         attributes = {default.name: default for default in function.proto.attribute_proto}
         for attribute in scope.body.attributes[index]:

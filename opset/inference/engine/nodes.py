@@ -12,7 +12,6 @@ from opset.inference.building.dimensions import TooComplex
 from opset.inference.building.types import Type, shape_of_dims, tensor
 from opset.inference.building.work import SIGNATURE_STEPS, charge
 from opset.inference.engine.constants import ConstantElements
-from opset.inference.engine.foreign import foreign_type
 from opset.inference.engine.outcomes import (
     MALFORMED,
     Memo,
@@ -199,6 +198,8 @@ class NodeInference:
         Without a schema, only the first output of some operators of onnxruntime and its extensions has a type.
         The Outcome states as a doubt why there is no rule.
         """
+        from opset.inference.engine.foreign import foreign_type
+
         count = len(scope.body.computes[index])
         if inference.schema is None:
             body = scope.body

@@ -20,7 +20,6 @@ from opset.inference.engine.outcomes import (
     problems_of,
     signature_types,
 )
-from opset.inference.engine.renaming import map_outputs
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.stated import StatedTypes
 from opset.model.graph.index import Body
@@ -162,6 +161,8 @@ def outputs_of_body(
         outputs: the names of the outputs.
         inputs: the names of the inputs whose types are wanted.
     """
+    from opset.inference.engine.renaming import map_outputs
+
     types = [scope.type_of(name) for name in outputs]
     passed = [constants.find_for_body(scope, name, type_) for name, type_ in zip(outputs, types, strict=True)]
     outside = Outputs(types, passed, [scope.types.get(name) for name in inputs])

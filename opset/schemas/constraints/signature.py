@@ -17,7 +17,6 @@ from opset.model.elements import NUMBERS, element_name
 from opset.schemas.constraints.evaluation import is_met
 from opset.schemas.constraints.grammar import Expression, parse_range, terms_of
 from opset.schemas.constraints.violation import Violation
-from opset.schemas.constraints.wording import range_sentence
 from opset.schemas.model import SIGNATURE, SINGLE, UNBOUNDED, VARIADIC, Attribute, OpSchema, Parameter
 from opset.schemas.names import qualified_name
 
@@ -355,6 +354,8 @@ def declared_text(schema_inputs: Sequence[Parameter], declared: Attribute) -> st
     The result is "" if all values are legal. `schema_inputs` are the inputs of the operator. The name of the first
     input is in the text for an axis: "-rank(X) <= axis < rank(X)".
     """
+    from opset.schemas.constraints.wording import range_sentence
+
     name = f"each of {declared.name}" if declared.type.endswith("s") else declared.name
     if declared.kind == DATA_TYPE:
         if not declared.choices:
