@@ -1,4 +1,4 @@
-"""Mutants of models, and what is done with each: load, show, convert up and down, infer, run."""
+"""Mutants of models, and what is done with each: load, convert up and down, infer, run, and other verbs for some."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def verbs(rng: random.Random) -> dict[str, Verb]:
     }
     chosen = rng.sample([*through_python], 2)
     chosen += ["load"] * (rng.random() < 0.2) + [rng.choice([*by_command])] * (rng.random() < 0.3)
-    verbs = {"load": load, **through_python, **by_command}
+    others: dict[str, Verb] = {name: partial(verb, seed=rng.randrange(1 << 30)) for name, verb in OTHERS.items()}
+    chosen += [rng.choice([*others])] * (rng.random() < 0.5)
+    verbs = {"load": load, **through_python, **by_command, **others}
     return {name: verbs[name] for name in chosen}
 
 
@@ -138,4 +140,76 @@ COMMANDS = {
     "opset convert": convert_command,
     "opset infer": infer_command,
     "opset run": run_command,
+}
+
+
+def lower(folder: Path, seed: int) -> None:
+    model = opset.load(folder / FILE)
+    operators = sorted({str(node.op_type) for node in model.proto.graph.node}) or ["Softmax"]
+    made = opset.lower(model, random.Random(seed).sample(operators, min(2, len(operators))))
+    sound(made.SerializeToString(), folder, 21)
+
+
+def inline(folder: Path, seed: int) -> None:
+    sound(opset.inline_functions(opset.load(folder / FILE)).SerializeToString(), folder, 21)
+
+
+def extract(folder: Path, seed: int) -> None:
+    rng, model = random.Random(seed), opset.load(folder / FILE)
+    functions = [f"{function.domain}.{function.name}" for function in model.proto.functions]
+    if functions and rng.random() < 0.4:
+        made = opset.extract(model, function=rng.choice(functions))
+    else:
+        outputs = [str(name) for node in model.proto.graph.node for name in node.output] or ["y"]
+        made = opset.extract(model, outputs=rng.sample(outputs, min(2, len(outputs))))
+    sound(made.SerializeToString(), folder, 21)
+
+
+def merge(folder: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    models = [opset.load(folder / FILE), opset.load(seed_model(rng)[1].SerializeToString())]
+    rng.shuffle(models)
+    first, second = models
+    outputs = [str(value.name) for value in first.proto.graph.output] or ["y"]
+    inputs = [str(value.name) for value in second.proto.graph.input] or ["x"]
+    made = opset.merge(first, second, {rng.choice(outputs): rng.choice(inputs)})
+    sound(made.SerializeToString(), folder, 21)
+
+
+def compare(folder: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    models = [opset.load(folder / FILE), opset.load(seed_model(rng)[1].SerializeToString())]
+    rng.shuffle(models)
+    str(opset.compare_models(*models))
+
+
+def check(folder: Path, seed: int) -> None:
+    assert all(map(str, opset.check(folder / FILE)))
+
+
+def repair(folder: Path, seed: int) -> None:
+    str(opset.repair(folder / FILE))
+
+
+def text(folder: Path, seed: int) -> None:
+    opset.parse_model(opset.to_text(opset.load(folder / FILE)))
+
+
+def change_sizes(folder: Path, seed: int) -> None:
+    rng, model = random.Random(seed), opset.load(folder / FILE)
+    kinds = [value.type.tensor_type for value in model.proto.graph.input]
+    dims = sorted({str(dim.dim_param) for kind in kinds for dim in kind.shape.dim if dim.dim_param}) or ["N"]
+    sound(opset.change_sizes(model, {rng.choice(dims): rng.randrange(4)}).SerializeToString(), folder, 21)
+
+
+OTHERS = {
+    "lower": lower,
+    "inline": inline,
+    "extract": extract,
+    "merge": merge,
+    "compare": compare,
+    "check": check,
+    "repair": repair,
+    "text": text,
+    "change sizes": change_sizes,
 }

@@ -93,7 +93,8 @@ def change_sizes(
     """
     loaded = load(model, allow_external_roots=list_paths(allow_external_roots))
     registry = registry_with(schemas)
-    return with_sizes(loaded, sizes, registry, limits)[0].as_given()
+    prepared, _ = read_model(loaded, registry)
+    return with_sizes(prepared, sizes, registry, limits)[0].as_given()
 
 
 def with_sizes(

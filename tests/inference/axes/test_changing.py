@@ -6,7 +6,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 import opset
-from opset.errors import Finding, InferenceError, UsageError
+from opset.errors import Finding, InferenceError, ModelError, UsageError
 from opset.inference.axes import changing, tracking
 from opset.inference.building import work
 from opset.inference.building.work import default_budget
@@ -94,6 +94,17 @@ def test_a_variable_becomes_a_number_and_two_axes_change_one_after_the_other():
     resized = opset.change_sizes(opset.parse_model(text), {"batch": 3, "x.1": "M", "x.2": 6})
     assert sizes(resized.graph.input[0]) == [3, "M", 6] and sizes(resized.graph.output[0]) == [3, "M", 6]
     assert sizes(opset.change_sizes(opset.parse_model(text), {"batch": 0}).graph.output[0]) == [0, 4, 5]
+
+
+def test_a_malformed_model_is_no_result():
+    text = f"{HEAD} g (float[N] x) => (float[N] y) {{ y = Relu(missing) }}"
+    with pytest.raises(ModelError, match="M112"):
+        opset.change_sizes(opset.parse_model(text), {"N": 2})
+    unsorted = f"{HEAD} g (float[N] x) => (float[N] y) {{ y = Relu(h)  h = Neg(x) }}"
+    assert [each.op_type for each in opset.change_sizes(opset.parse_model(unsorted), {"N": 2}).graph.node] == [
+        "Neg",
+        "Relu",
+    ]
 
 
 def test_equal_numbers_of_one_input_are_different_axes():
