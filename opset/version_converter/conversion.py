@@ -266,10 +266,10 @@ def _convert_to(
         is_at_target = not lacking and not needless_imports(index.proto, target)
     if not is_at_target:
         start.refusals += find_newer_imports(index, target, task.registry)
-        if index.functions:
-            from opset.version_converter.default_graphs import find_default_graphs
+    if index.functions and (not is_at_target or target.lowered):
+        from opset.version_converter.default_graphs import find_default_graphs
 
-            start.refusals += find_default_graphs(index, target, task.routes)
+        start.refusals += find_default_graphs(index, target, task.routes)
     if target.runtime is not None:
         start.refusals += find_foreign_types(index, target.runtime)
     if start.refusals:

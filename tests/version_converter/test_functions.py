@@ -156,12 +156,13 @@ outer <body: graph = p () => (p1) {
             {"to": 18},
         ),
         ("Abs", {"runtime": "onnxruntime==1.10"}),
+        ("Elu", {"lower": ["Elu"]}),
     ],
 )
 def test_a_graph_that_is_a_default_is_not_left_at_the_old_version(operator, target):
     proto = opset.parse_model(DEFAULT_GRAPH.replace("OPERATOR", operator))
     with pytest.raises(ConversionError) as caught:
-        opset.convert(proto, **target)
+        opset.lower(proto, target["lower"]) if "lower" in target else opset.convert(proto, **target)
     (refusal,) = [each for each in caught.value.findings if each.code == "C208"]
     assert refusal.message.startswith("the default of the attribute 'body' is a graph with ")
     assert refusal.place == "function 'local.outer'"
