@@ -8,6 +8,7 @@ from google.protobuf import text_format
 from hypothesis import given
 from hypothesis import strategies as st
 
+import opset
 from opset.inference.building.dimensions import equal, parse_size, variable
 from opset.inference.building.types import (
     Type,
@@ -307,3 +308,26 @@ def test_meet_names_both_sides_of_a_contradiction_and_believes_what_was_found(le
 def test_meet_of_sizes_that_are_too_complex_to_compare_is_none_that_fails():
     left, right = (sum((variable(f"{letter}{number}") for number in range(20)), start=N) for letter in "ab")
     assert combine_types(tensor("float", [left]), tensor("float", [right]), stated) == (tensor("float", [left]), "")
+
+
+@pytest.mark.parametrize(
+    ("stated", "node"),
+    [
+        ("opaque_type { name: 'a' }", "SequenceConstruct (x, z)"),
+        ("sequence_type { elem_type { opaque_type { name: 'a' } } }", "SequenceInsert (x, z)"),
+        ("sequence_type { elem_type { opaque_type { name: 'a' } } }", "ConcatFromSequence <axis = 0> (x)"),
+        (
+            "map_type { key_type: 7 value_type { opaque_type { name: 'a' } } }",
+            'ai.onnx.ml.DictVectorizer <string_vocabulary = ["w"]> (x)',
+        ),
+    ],
+)
+def test_the_name_of_an_opaque_type_is_no_element_type(stated, node):
+    imports = 'opset_import: ["": 17, "ai.onnx.ml": 3]'
+    model = opset.parse_model(f"<ir_version: 8, {imports}> g (float x, float z) => (float y) {{ y = {node} }}")
+    for value, text in ((model.graph.input[0], stated), (model.graph.input[1], ""), (model.graph.output[0], "")):
+        value.ClearField("type")
+        value.type.CopyFrom(text_format.Parse(text, pb.TypeProto()))
+    (inferred,) = [each.type for each in opset.infer(model).values() if each.name == "y"]
+    assert "'a'" not in repr(inferred)
+    opset.infer(model).written()

@@ -8,7 +8,7 @@ from typing import Any
 
 from opset.inference.building.dimensions import Dim, Size
 from opset.inference.building.shapes import common_size, normalize_axis
-from opset.inference.building.types import Type
+from opset.inference.building.types import Type, element_of
 from opset.inference.limits import MAX_DATA
 from opset.model.types import Constant
 from opset.schemas.constraints.input_shapes import Match
@@ -99,8 +99,7 @@ class Call:
 
         The result is None if it is unknown, or the input is absent or no tensor.
         """
-        type_ = self.type(index)
-        return type_.element if type_ is not None and type_.kind in ("tensor", "sparse_tensor") else None
+        return element_of(self.type(index))
 
     def shape(self, index: int) -> tuple[Size, ...] | None:
         """Return the shape of a tensor input; no size in it is None, but a size may be symbolic.

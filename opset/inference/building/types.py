@@ -94,6 +94,11 @@ def tensor(element: str | None, shape: Iterable[Size | None] | None = None) -> T
     return Type("tensor", element, None if shape is None else tuple(shape))
 
 
+def element_of(type_: Type | None) -> str | None:
+    """Return the element type of a tensor, dense or sparse; None if it is unknown, or if `type_` is no tensor."""
+    return type_.element if type_ is not None and type_.kind in ("tensor", "sparse_tensor") else None
+
+
 def is_rankless(type_: Type | None) -> bool:
     """Whether a type is entirely unknown (None), or is a tensor type of unknown rank."""
     return type_ is None or (type_.kind == "tensor" and type_.shape is None)

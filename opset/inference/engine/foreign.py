@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from opset.inference.building.shapes import expand_shape
-from opset.inference.building.types import Shape, Type, tensor
+from opset.inference.building.types import Shape, Type, element_of, tensor
 from opset.schemas.constraints.violation import Violation
 
 DOMAIN = "com.microsoft"
@@ -90,7 +90,7 @@ def foreign_type(operator: tuple[str, str], inputs: Sequence[Type | None], attri
             shape = expand_shape(shapes[0], shapes[3])
     elif name in ("QLinearAveragePool", "QLinearGlobalAveragePool") and shapes[0]:
         shape = [shapes[0][0], *[None] * (len(shapes[0]) - 1)]
-    return tensor(types[index].element, shape)
+    return tensor(element_of(types[index]), shape)
 
 
 def _extension_type(name: str, inputs: Sequence[Type | None]) -> Type | None:

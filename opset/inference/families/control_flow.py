@@ -13,6 +13,7 @@ from opset.inference.building.types import (
     Shape,
     Type,
     drop_shapes,
+    element_of,
     is_rankless,
     join_types,
     map_sizes,
@@ -73,7 +74,7 @@ def if_1(call: Call) -> GraphRule:
     if len(results) == 1:
         return results[0]
     for index, left, right in zip(range(call.output_count), results[0], results[1], strict=False):
-        one, other = _element_of(left), _element_of(right)
+        one, other = element_of(left), element_of(right)
         if one is not None and other is not None and one != other:
             raise Violation("", f"output {index} has {one} in one branch, and {other} in the other")
     result = _join_outputs(call, results[0], results[1], "the branches differ in {}, or that of one is not known")
@@ -363,11 +364,6 @@ def _widen_type(type_: Type | None, rankless: bool) -> Type | None:
     If `rankless` is True, the ranks are unknown, too.
     """
     return drop_shapes(type_) if rankless else map_sizes(type_, lambda size: None)
-
-
-def _element_of(type_: Type | None) -> str | None:
-    """Return the element type of a tensor; None if it is unknown, or if `type_` is None or no tensor."""
-    return type_.element if type_ is not None and type_.kind == "tensor" else None
 
 
 def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:

@@ -11,7 +11,7 @@ from opset.inference.building.ml_outputs import (
     list_length,
     tensor_length,
 )
-from opset.inference.building.types import Shape, Type, sequence, tensor
+from opset.inference.building.types import Shape, Type, element_of, sequence, tensor
 from opset.model.elements import element_name
 from opset.schemas.constraints.violation import Violation
 
@@ -65,7 +65,7 @@ def dict_vectorizer_1(call: Call) -> Type:
     """
     _, count = label_type_and_count(call, "string_vocabulary", "int64_vocabulary")
     map_ = call.type(0)
-    return tensor(map_.inner.element if map_ is not None and map_.inner is not None else None, (1, count))
+    return tensor(element_of(map_.inner) if map_ is not None else None, (1, count))
 
 
 @infer_ml("FeatureVectorizer")

@@ -8,7 +8,16 @@ from opset.inference.building.agreement import dtype_of_attribute
 from opset.inference.building.call import Call
 from opset.inference.building.dimensions import Size, at_most, equal
 from opset.inference.building.shapes import complete_parts
-from opset.inference.building.types import Type, is_rankless, join_types, optional, sequence, tensor, type_from_proto
+from opset.inference.building.types import (
+    Type,
+    element_of,
+    is_rankless,
+    join_types,
+    optional,
+    sequence,
+    tensor,
+    type_from_proto,
+)
 from opset.inference.registration import data, infer
 from opset.schemas.constraints.violation import Violation
 
@@ -31,7 +40,7 @@ def sequence_construct_11(call: Call) -> Type:
     for type_ in types[1:]:
         inner = join_types(inner, type_)
     if inner is None:  # one of the types is not known
-        inner = tensor(next((type_.element for type_ in types if type_ is not None), None))
+        inner = tensor(next((element_of(type_) for type_ in types if type_ is not None), None))
     if inner.shape is None:
         call.doubt("the tensors differ in rank, or that of one is not known")
     return sequence(inner)
@@ -68,7 +77,7 @@ def sequence_insert_11(call: Call) -> Type:
     both = join_types(inner, call.type(1))
     if both is None or both.shape is None:
         call.doubt("the tensors differ in rank, or that of one is not known")
-    return sequence(both or tensor(element or (None if inner is None else inner.element)))
+    return sequence(both or tensor(element or element_of(inner)))
 
 
 @infer("ConcatFromSequence")
@@ -83,12 +92,12 @@ def concat_from_sequence_11(call: Call) -> Type:
     inner = _type_of_tensors(call)
     if inner is None or inner.shape is None:
         call.doubt("the rank of the tensors is not known")
-        return tensor(None if inner is None else inner.element)
+        return tensor(element_of(inner))
     shape = inner.shape
     if axis is None:
-        return tensor(inner.element, (None,) * (len(shape) + stacked))
+        return tensor(element_of(inner), (None,) * (len(shape) + stacked))
     axis = call.axis(axis, len(shape) + stacked, "C3")
-    return tensor(inner.element, (*shape[:axis], None, *shape[axis + 1 - stacked :]))
+    return tensor(element_of(inner), (*shape[:axis], None, *shape[axis + 1 - stacked :]))
 
 
 @infer("SplitToSequence")
