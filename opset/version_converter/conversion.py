@@ -630,15 +630,17 @@ def versions_of_bodies(index: ModelIndex) -> dict[Body, dict[str, int]]:
 def find_newer_imports(index: ModelIndex, target: Target, registry: Registry) -> Iterator[Finding]:
     """Yield a refusal C104 for each opset import of the model or a function that is above the newest known version.
 
-    The newest version is that in the registry. Domains that `target.opsets` or the registry lacks are not checked.
+    The newest version is that in the registry. Only domains are checked that the registry has, and that are converted:
+    those in `target.opsets`, and with operators to be lowered, their domains and ai.onnx.
     """
     versions = versions_of_bodies(index)
+    domains = {*target.opsets, *[domain for _, domain in target.lowered], *([""] if target.lowered else ())}
     for body in index.bodies:
         if body is not index.main and not body.function:
             continue
         for domain, version in versions[body].items():
             newest = registry.domains.get(domain, version)
-            if version > newest and domain in target.opsets:
+            if version > newest and domain in domains:
                 yield Finding(
                     "C104",
                     f"{domain_name(domain)} {version} is newer than what opset knows",

@@ -515,7 +515,9 @@ class Builder:
         version = self.version if domain == self._domain else self._versions.get(domain)
         if version is None:
             raise Refusal("C201", f"it needs {op_type} of {domain_name(domain)}, which the model does not import")
-        for each in (version, *range(version + 1, 1 if domain else self.final + 1)):
+        # The imports of a model may be any numbers: there is nothing new beyond what the registry has.
+        last = 0 if domain else min(self.final, self._registry.domains.get("", 0))
+        for each in (version, *range(version + 1, last + 1)):
             schema = self._registry.schema(op_type, each, domain)
             if schema is not None and not schema.deprecated:
                 return each, schema

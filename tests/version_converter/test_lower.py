@@ -718,3 +718,15 @@ versions:
     assert [(each.code, each.place) for each in caught.value.findings] == [
         ("C202", "graph 'g', node 'second' (Squash)")
     ]
+
+
+@pytest.mark.parametrize("version", [30, 1 << 40])
+def test_an_opset_that_is_not_known_is_not_lowered(version):
+    head = f'<ir_version: 9, opset_import: ["": {version}, "ai.onnx.ml": 3]> g (float[N, 3] x) => (float[N, 3] y)'
+    with pytest.raises(ConversionError) as caught:
+        opset.lower(opset.parse_model(f"{head} {{ y = Softmax (x) }}"), "Softmax")
+    assert [each.code for each in caught.value.findings] == ["C104"]
+    scaled = opset.parse_model(f"{head} {{ y = ai.onnx.ml.Scaler <offset = [0.5], scale = [2.0]> (x) }}")
+    with pytest.raises(ConversionError) as caught:
+        opset.lower(scaled, "ai.onnx.ml.Scaler")
+    assert [each.code for each in caught.value.findings] == ["C104"]

@@ -93,7 +93,8 @@ def change_sizes(
     """
     loaded = load(model, allow_external_roots=list_paths(allow_external_roots))
     registry = registry_with(schemas)
-    prepared, _ = read_model(loaded, registry)
+    prepared, index = read_model(loaded, registry)
+    index.call_order()  # raises ModelError if functions call each other in a cycle
     return with_sizes(prepared, sizes, registry, limits)[0].as_given()
 
 

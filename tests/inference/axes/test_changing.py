@@ -100,6 +100,10 @@ def test_a_malformed_model_is_no_result():
     text = f"{HEAD} g (float[N] x) => (float[N] y) {{ y = Relu(missing) }}"
     with pytest.raises(ModelError, match="M112"):
         opset.change_sizes(opset.parse_model(text), {"N": 2})
+    circle = """<ir_version: 9, opset_import: ["": 17, "own": 1]> g (float[N] x) => (float[N] y) { y = Relu(x) }
+        <domain: "own", opset_import: ["own": 1]> F (a) => (b) { b = own.F(a) }"""
+    with pytest.raises(ModelError, match="M114"):
+        opset.change_sizes(opset.parse_model(circle), {"N": 2})
     unsorted = f"{HEAD} g (float[N] x) => (float[N] y) {{ y = Relu(h)  h = Neg(x) }}"
     assert [each.op_type for each in opset.change_sizes(opset.parse_model(unsorted), {"N": 2}).graph.node] == [
         "Neg",
