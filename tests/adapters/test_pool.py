@@ -381,3 +381,11 @@ def test_a_last_window_that_begins_behind_the_data_is_told_by_sizes_and_pads(pad
             y = MaxPool <kernel_shape = [2], strides = [3], pads = {pads}, ceil_mode = 1> (x) }}"""
         found += [size] if opset.plan(opset.parse_model(text), 22).refusals else []
     assert found == refused_sizes
+
+
+def test_a_window_over_one_dimension_is_refused():
+    pool = node("AveragePool", ["x"], ["y"], kernel_shape=[2], dilations=[2])
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [8]) for name in "xy"]
+    graph = helper.make_graph([pool], "g", values[:1], values[1:])
+    with pytest.raises(opset.ConversionError, match="C103"):
+        opset.convert(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)]), 18)

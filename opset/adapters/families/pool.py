@@ -95,8 +95,8 @@ def average_pool_19_down(op: Builder, node: Node) -> Result:
     sizes = [size for size in shape[1:] if isinstance(size, int)] if shape is not None else []
     if shape is None or len(sizes) < len(shape) - 1 or 0 in sizes:
         raise Refusal("C207", "the sizes of the input, batch aside, are not known", "fix its dynamic dimensions")
+    kernel, strides, dilations, pads = _windows_of(node, len(shape) - 2)
     channels, *spatial = sizes
-    kernel, strides, dilations, pads = _windows_of(node, len(spatial))
     axes = len(kernel)
     begins = []
     ends = []
