@@ -51,3 +51,19 @@ def test_no_other_exception_escapes_from_any_transition(domain, operator, older,
         except (ConversionError, ModelError) as error:
             assert all(isinstance(finding, Finding) and finding.code for finding in error.findings)
         assert model.SerializeToString() == before
+
+
+@pytest.mark.parametrize(
+    ("inputs", "node", "to"),
+    [
+        ("uint64[2, 3] x", "y, z = TopK (x, empty)", 10),
+        ("seq(float[2]) x", "y = SequenceAt (x, empty)", 10),
+        ("float[2] x", "s = SequenceConstruct (x, x)  y = SequenceAt (s, empty)", 10),
+        ("float x", "y = MelWeightMatrix (empty, empty, empty, empty, empty)", 16),
+    ],
+)
+def test_a_constant_without_elements_is_refused_if_one_is_read(inputs, node, to):
+    head = f'<ir_version: 8, opset_import: ["": 17]> g ({inputs}) => (y) <int64[0] empty = {{}}>'
+    with pytest.raises(ConversionError) as caught:
+        opset.convert(opset.parse_model(f"{head} {{ {node} }}"), to)
+    assert {finding.code for finding in caught.value.findings} <= {"C103", "C201", "C202", "C205"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterable
+from typing import Any
 
 from opset.errors import safe_text
 from opset.model.elements import FLOAT8, NUMBERS
@@ -135,6 +136,14 @@ def need_size(node: Node, index: int, axis: int) -> int:
 def constant_ints(node: Node, index: int) -> list[int]:
     """Return the values of a constant input as integers; raise Refusal C205 if it is no constant."""
     return [int(value) for value in node.need_constant(index).values]
+
+
+def need_value(node: Node, index: int) -> Any:
+    """Return the one element of a constant input; raise Refusal C205 if it is no constant, C103 if it has not one."""
+    values = node.need_constant(index).values
+    if len(values) != 1:
+        raise Refusal("C103", f"the input '{node.formal(index)}' has {len(values):,} values, and should have one")
+    return values[0]
 
 
 def distinct_axes(axes: Iterable[int], rank: int) -> list[int]:

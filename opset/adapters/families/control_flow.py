@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opset.adapters.building.shared import positive_axis
+from opset.adapters.building.shared import need_value, positive_axis
 from opset.errors import safe_text
 from opset.model import proto as pb
 from opset.model.elements import NUMBERS
@@ -37,10 +37,9 @@ def if_11_down(op: Builder, node: Node) -> Result:
             or False in inferred
             or (not equal and (None in inferred or not inferred))
         ):
-            condition = node.constant(0)
-            if condition is None:
+            if node.constant(0) is None:
                 return _write_as_loops(op, node)
-            branch = node.attr(names[not condition.values[0]])
+            branch = node.attr(names[not need_value(node, 0)])
             return op.copy(node, then_branch=branch, else_branch=branch)
     return None
 

@@ -31,6 +31,7 @@ from opset.adapters.building.shared import (
     constant_ints,
     known_size,
     need_size,
+    need_value,
     negative_mask,
     positive_axis,
     unsqueeze,
@@ -196,7 +197,7 @@ def _top_of_64_bits(op: Builder, node: Node, element: str) -> Result:
     counts = sizes_of(op, node, 0)
     strides = strides_of(op, counts)
     constant = node.constant(1)
-    counts[axis] = constant_ints(node, 1)[0] if constant is not None else op.Reshape(node.input(1), op.const([]))
+    counts[axis] = int(need_value(node, 1)) if constant is not None else op.Reshape(node.input(1), op.const([]))
     position = op.Mul(indices, size_name(op, strides[axis]))
     rows = offsets_of(op, counts, [0 if other_axis == axis else stride for other_axis, stride in enumerate(strides)])
     flat = op.Reshape(x, op.const([-1]))

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from opset.adapters.building.positions import Size, indices_from_front, product, size_name
-from opset.adapters.building.shared import positive_axis, unsqueeze
+from opset.adapters.building.shared import need_value, positive_axis, unsqueeze
 from opset.errors import safe_text
 from opset.model.attributes import attribute_value
 from opset.model.types import Shape
@@ -52,7 +52,7 @@ def sequence_at_lowered(op: Builder, node: Node) -> Result:
     if node.values.producer(node.input(0)) is not None:
         node.need_constant(1)  # of a sequence that nothing makes the elements are not known, whatever the position is
     elements = _elements_of(node, node.input(0))
-    position = int(node.need_constant(1).values[0])
+    position = int(need_value(node, 1))
     if not -len(elements) <= position < len(elements):
         raise Refusal("C103", f"the position is {position}, and there are {len(elements)} elements")
     return _take_element(op, elements[position])

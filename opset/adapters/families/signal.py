@@ -16,7 +16,7 @@ from opset.adapters.building.positions import (
     sum_of,
     vector_of,
 )
-from opset.adapters.building.shared import constant_ints, known_size, positive_axis, unsqueeze
+from opset.adapters.building.shared import constant_ints, known_size, need_value, positive_axis, unsqueeze
 from opset.model.elements import NUMBERS
 from opset.model.types import MAX_CONSTANT
 from opset.version_converter.registration import down, lower
@@ -207,7 +207,8 @@ def stft_lowered(op: Builder, node: Node) -> Result:
 @lower("MelWeightMatrix", since=17)
 def mel_weight_matrix_lowered(op: Builder, node: Node) -> Result:
     """Compute the matrix at conversion: an edge that is rounded at run time may fall into another bin."""
-    bands, length, rate, lower_edge, upper_edge = (each.values[0] for each in node.need_constants(range(5)))
+    node.need_constants(range(5))  # names all that are not known
+    bands, length, rate, lower_edge, upper_edge = (need_value(node, index) for index in range(5))
     bands = int(bands)
     length = int(length)
     if not (0 <= lower_edge <= upper_edge and rate > 0 and length > 0 <= bands):
