@@ -53,7 +53,10 @@ def attribute_value(attribute: Any) -> Any:
 
 
 def set_value(attribute: Any, source: Any) -> None:
-    """Set the value of an AttributeProto, in place of its own or of a reference, to that of another; its name stays."""
+    """Set the value of an AttributeProto to the value of `source`, another one; the name stays.
+
+    An attribute that was a reference to one of a function is a value then.
+    """
     # The name is not assigned anew, as one that is not UTF-8 could not be.
     for field, _ in attribute.ListFields():
         if field.name != "name":

@@ -59,11 +59,14 @@ def test_no_other_exception_escapes_from_any_transition(domain, operator, older,
         ("uint64[2, 3] x", "y, z = TopK (x, empty)", 10),
         ("seq(float[2]) x", "y = SequenceAt (x, empty)", 10),
         ("float[2] x", "s = SequenceConstruct (x, x)  y = SequenceAt (s, empty)", 10),
-        ("float x", "y = MelWeightMatrix (empty, empty, empty, empty, empty)", 16),
+        ("float x", "y = MelWeightMatrix (empty, empty, empty, none, none)", 16),
+        ("float x", "y = MelWeightMatrix (two, two, two, none, none)", 16),
     ],
 )
 def test_a_constant_without_elements_is_refused_if_one_is_read(inputs, node, to):
-    head = f'<ir_version: 8, opset_import: ["": 17]> g ({inputs}) => (y) <int64[0] empty = {{}}>'
+    weights = "int64[0] empty = {}, int64[2] two = {4, 8}, float[0] none = {}"
+    head = f'<ir_version: 8, opset_import: ["": 17]> g ({inputs}) => (y) <{weights}>'
     with pytest.raises(ConversionError) as caught:
         opset.convert(opset.parse_model(f"{head} {{ {node} }}"), to)
-    assert {finding.code for finding in caught.value.findings} <= {"C103", "C201", "C202", "C205"}
+    # Of a sequence that is an input, it is the sequence that is refused.
+    assert ("C201" if "seq" in inputs else "C103") in {finding.code for finding in caught.value.findings}
