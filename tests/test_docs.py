@@ -77,6 +77,11 @@ def as_released(text):
     return text
 
 
+def without_last_digits(text):
+    """Return a text with five digits of each long fraction: the others depend on how a processor adds."""
+    return re.sub(r"\b\d+\.\d{6,}\b", lambda match: f"{float(match[0]):.5g}", text)
+
+
 @pytest.fixture(scope="session")
 def command():
     """The shell's words that stand for `opset`."""
@@ -90,7 +95,7 @@ def test_commands_print_what_the_page_says(page, tmp_path, command):
     for package in ("onnx", "onnxruntime"):
         if re.search(rf"^import {package}$|installed:{package}|probe {package}", text, re.MULTILINE):
             pytest.importorskip(package)
-    assert played(text, tmp_path, command) == text
+    assert without_last_digits(played(text, tmp_path, command)) == without_last_digits(text)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
