@@ -23,7 +23,8 @@ from opset.reference.example_models import model_with_inputs, value_of
 from opset.schemas.constraints.grammar import PRESENCE
 from opset.schemas.constraints.signature import constraint_misfits
 from opset.schemas.diff import short_float, signature_diff, signed_expressions
-from opset.schemas.model import OWN, UNBOUNDED, VARIADIC, Example, ExampleValue, OpSchema, Parameter, example_versions
+from opset.schemas.example import Example, ExampleValue, example_versions
+from opset.schemas.model import OWN, UNBOUNDED, VARIADIC, OpSchema, Parameter
 from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.status import Grounded, ground_of, status_of
 from opset.schemas.type_sets import TypeSets

@@ -32,7 +32,7 @@ from opset.reference.numerics.small_floats import rounded_once as rounded_once
 from opset.reference.registration import KernelContext as KernelContext
 from opset.reference.registration import kernel as kernel
 from opset.schemas.constraints.violation import Violation as Violation
-from opset.schemas.model import example_versions as example_versions
+from opset.schemas.example import example_versions as example_versions
 from opset.version_converter.registration import down as down
 from opset.version_converter.registration import lower as lower
 from opset.version_converter.registration import up as up

@@ -1,7 +1,7 @@
 """Every example of every operator's YAML with every version for which it holds."""
 
 from opset.opsets.registry import default_registry
-from opset.schemas.model import example_versions
+from opset.schemas.example import example_versions
 
 REGISTRY = default_registry()
 PAIRS = [

@@ -15,7 +15,8 @@ import opset
 from opset.description.interface import InterfaceChange
 from opset.errors import FindingList
 from opset.html_text import MOST_CHARACTERS, MOST_ROWS, Table, html_of, missing_attribute
-from opset.schemas.model import Attribute, Docs, OpSchema, Parameter, SpecialCase
+from opset.schemas.documentation import Docs, SpecialCase
+from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.verification.report import FirstDifference
 from tests.cli.commands import REFUSED, SMALL
 

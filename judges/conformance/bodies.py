@@ -33,7 +33,8 @@ from opset.model.elements import NUMBERS
 from opset.opsets.registry import default_registry
 from opset.reference.comparison import ulps
 from opset.reference.example_models import feeds_of, model_of
-from opset.schemas.model import OpSchema, example_versions
+from opset.schemas.example import example_versions
+from opset.schemas.model import OpSchema
 from opset.workflow.examples.conversions import ULP, body_opsets, express_by_body
 
 REGISTRY = default_registry()

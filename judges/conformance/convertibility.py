@@ -24,7 +24,8 @@ from opset.docgen.convertibility import GENERAL, IMPLIED, Convertibility
 from opset.model.elements import NUMBERS, element_name
 from opset.opsets.registry import default_registry
 from opset.reference.example_models import model_of
-from opset.schemas.model import Example, OpSchema, example_versions
+from opset.schemas.example import Example, example_versions
+from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name, normalize_domain
 from opset.version_converter import plan
 

@@ -20,7 +20,8 @@ from judges.conformance.validity import faults
 from opset.errors import ConversionError, RunError
 from opset.opsets.registry import default_registry
 from opset.reference.example_models import feeds_of, model_of
-from opset.schemas.model import Example, OpSchema, example_versions
+from opset.schemas.example import Example, example_versions
+from opset.schemas.model import OpSchema
 
 REGISTRY = default_registry()
 NEWEST = onnx.defs.onnx_opset_version()

@@ -25,7 +25,8 @@ from opset import ReferenceEvaluator
 from opset.errors import ConversionError, OpsetError
 from opset.opsets.registry import default_registry
 from opset.reference.example_models import feeds_of, model_of
-from opset.schemas.model import Example, OpSchema, example_versions
+from opset.schemas.example import Example, example_versions
+from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
 from opset.workflow.examples.runner import disagreements
 

@@ -23,7 +23,7 @@ from judges.conformance.judge import RANDOM, Case, difference
 from opset.errors import ConversionError, RunError
 from opset.opsets.registry import default_registry
 from opset.reference.example_models import feeds_of, model_of
-from opset.schemas.model import example_versions
+from opset.schemas.example import example_versions
 from opset.version_converter.stamps import AUTO, assume_opsets
 
 REGISTRY = default_registry()

@@ -35,7 +35,8 @@ from opset.inference.building import work
 from opset.model.arrays import tensor_of
 from opset.opsets.registry import default_registry
 from opset.reference.example_models import feeds_of, model_of
-from opset.schemas.model import Example, OpSchema
+from opset.schemas.example import Example
+from opset.schemas.model import OpSchema
 from opset.version_converter import conversion
 
 __all__ = ["SIZES", "Case", "cases", "faults", "sampled"]

@@ -16,7 +16,8 @@ from opset.docgen.proofs import ProofPart
 from opset.model.arrays import dtype_of_element
 from opset.model.elements import NUMBERS
 from opset.reference.example_models import model_of
-from opset.schemas.model import VARIADIC, Example, OpSchema, example_versions
+from opset.schemas.example import Example, example_versions
+from opset.schemas.model import VARIADIC, OpSchema
 
 NUMERIC = ("int", "uint", "float", "bfloat", "double", "bool")
 OUTSIDE = {

@@ -143,8 +143,9 @@ def folders_for(named: tuple[Path, ...], hooks: bool | None = None) -> Folders:
         # A folder is taken as it was when it was compared: a link could be exchanged afterwards.
         trusted_paths = _trusted_folders()
         allowed = [Path(real) for real in project if real in trusted_paths]
-    replaced = _replaced_folders(entry_point_folders(), [*named, *allowed])
-    installed = [folder for folder in entry_point_folders() if folder not in replaced]
+    offered = entry_point_folders()
+    replaced = _replaced_folders(offered, [*named, *allowed])
+    installed = [folder for folder in offered if folder not in replaced]
     trusted = {os.path.realpath(each): each for each in reversed([*named, *allowed, *installed])}
     data = tuple(folder for real, folder in project.items() if real not in trusted)
     _check_contained(data, read_project())
@@ -229,13 +230,12 @@ def _split(texts: Sequence[str]) -> list[str]:
     return [code.strip() for text in texts for code in text.split(",")]
 
 
-_TOML = re.compile(
+_TOML = (
     rb'"""(?:[^"\\]+|\\.?|""?(?!"))*(?:"{3,5}|\Z)|'  # may end with two more quotes; without an end it is malformed
     rb"'''(?:[^']+|''?(?!'))*(?:'{3,5}|\Z)|"
     rb'"(?:[^"\\\n]+|\\.?)*"?|'
     rb"'[^'\n]*'?|"
-    rb"#[^\n]*|[\[\]{}.=,\n]",
-    re.DOTALL,
+    rb"#[^\n]*|[\[\]{}.=,\n]"
 )
 """Tokens that decide how deep a TOML document is: punctuation, and texts and comments to be passed over."""
 
@@ -252,7 +252,7 @@ def _parse_toml(text: bytes) -> dict[str, Any]:
         import tomli as tomllib
 
     depth = dots = 0
-    for token in _TOML.finditer(text):
+    for token in re.finditer(_TOML, text, re.DOTALL):
         mark = token[0]
         depth += (mark in b"[{") - (mark in b"]}")
         if mark == b".":

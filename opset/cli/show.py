@@ -38,7 +38,7 @@ from opset.model.graph.index import ModelIndex
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.plain_text import count_text, style_text, table_lines
-from opset.schemas.model import example_versions
+from opset.schemas.example import example_versions
 from opset.schemas.names import normalize_domain, qualified_name
 
 

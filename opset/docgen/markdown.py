@@ -35,7 +35,8 @@ from opset.errors import safe_text
 from opset.file_names import unique_slugs
 from opset.opsets.registry import Registry
 from opset.opsets.releases import is_released
-from opset.schemas.model import Example, OpSchema, example_versions, unknown_words
+from opset.schemas.example import Example, example_versions
+from opset.schemas.model import OpSchema, unknown_words
 from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.status import status_words
 

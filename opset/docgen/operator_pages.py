@@ -41,7 +41,8 @@ from opset.file_names import slug
 from opset.opsets.registry import Registry
 from opset.opsets.runtime_kernels import kernels_data
 from opset.schemas.diff import signature_diff
-from opset.schemas.model import VARIADIC, Example, OpSchema, example_versions
+from opset.schemas.example import Example, example_versions
+from opset.schemas.model import VARIADIC, OpSchema
 from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.status import status_words
 

@@ -14,7 +14,8 @@ from typing import Any
 from opset.catalog import value_text
 from opset.model.elements import ELEMENTS
 from opset.model.types import nest_elements
-from opset.schemas.model import VARIADIC, Example, ExampleValue, OpSchema, Parameter
+from opset.schemas.example import Example, ExampleValue
+from opset.schemas.model import VARIADIC, OpSchema, Parameter
 
 LONGEST = 1500
 """Characters of the parts of an example that has code."""

@@ -20,7 +20,8 @@ from opset.docgen.markup import sections
 from opset.docgen.paths import Paths
 from opset.errors import safe_text
 from opset.opsets.registry import Registry
-from opset.schemas.model import Docs, OpSchema
+from opset.schemas.documentation import Docs
+from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
 
 DEPRECATED, FUNCTION = 1, 2

@@ -13,23 +13,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from opset.errors import Finding, SchemaError, UsageError, brief_name, listing
 from opset.file_names import list_paths
-from opset.html_text import one_line
 from opset.options import checked_options
 from opset.schemas.index import (
     compile_operators,
-    make_docs,
-    make_examples,
     make_schema,
     standard_examples,
     standard_index,
     standard_prose,
     versions_of,
 )
-from opset.schemas.model import Docs, Example, OpSchema
+from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name, near_miss, normalize_domain
 
 if TYPE_CHECKING:
     from opset.opsets.documents.operator_set import OperatorSet
+    from opset.schemas.documentation import Docs
+    from opset.schemas.example import Example
     from opset.schemas.type_sets import TypeSets
     from opset.schemas.yaml.loader import Operator
 
@@ -144,11 +143,15 @@ class Registry:
         return _files_of_domain(self._left_out, domain, name)
 
     def __repr__(self) -> str:
+        from opset.html_text import one_line
+
         domains = listing([f"{domain_name(domain)} {newest}" for domain, newest in self.domains.items()])
         return one_line("Registry", f"of {domains}")
 
     def documentation(self, schema: OpSchema) -> Docs:
         """Return the prose of a schema of this registry."""
+        from opset.schemas.documentation import make_docs  # conversions read no prose
+
         prose = self._sources[schema.domain][schema.name][1]
         return make_docs(standard_prose() if prose is None else prose, schema.domain, schema.name, schema.since_version)
 
@@ -175,6 +178,8 @@ class Registry:
 
         Those of the last operator are kept for the next call, as they are mostly asked for one operator after another.
         """
+        from opset.schemas.example import make_examples
+
         key = domain, operator = normalize_domain(domain), operator
         if operator not in self._sources.get(domain, {}):
             return ()
@@ -345,20 +350,29 @@ def entry_point_folders() -> list[Path]:
         except (AttributeError, ImportError, ValueError) as error:  # what importlib makes of names that are none
             message, help = "an installed package's entry points cannot be used", "correct or uninstall that package"
             finding = Finding("U103", message, why=str(error), help=help)
-            raise UsageError(finding._replace(file=str(path / "entry_points.txt"))) from error
+            raise UsageError(finding._replace(file=os.path.join(path, "entry_points.txt"))) from error
     return folders
 
 
-def _metadata_with_schemas(folder: str) -> list[Path]:
+def _metadata_with_schemas(folder: str) -> list[str]:
     """Return the metadata folders in a folder of packages that offer schemas, found by text since parsing is slow."""
     try:
         with os.scandir(folder) as entries:
-            metadata = [Path(entry.path) for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
-        points = {path: path / "entry_points.txt" for path in metadata}
-        group = f"[{ENTRY_POINTS}]".encode()
-        return [path for path, file in points.items() if file.is_file() and group in file.read_bytes()]
+            metadata = [entry.path for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
     except OSError:
         return []
+    return [path for path in metadata if _offers_schemas(os.path.join(path, "entry_points.txt"))]
+
+
+def _offers_schemas(file: str) -> bool:
+    """Whether a file of entry points has the group of schemas; it has not if it cannot be read."""
+    if not os.path.isfile(file):  # most often, which is quicker than an exception; and a pipe would be waited for
+        return False
+    try:
+        with open(file, "rb") as stream:
+            return f"[{ENTRY_POINTS}]".encode() in stream.read()
+    except OSError:
+        return False
 
 
 @checked_options

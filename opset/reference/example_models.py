@@ -13,7 +13,8 @@ from opset.model.attributes import FIELDS
 from opset.model.elements import NUMBERS
 from opset.model.text.syntax import parse_graph
 from opset.opsets.releases import RELEASES, ir_version_of_opset
-from opset.schemas.model import Example, ExampleValue, OpSchema, Parameter
+from opset.schemas.example import Example, ExampleValue
+from opset.schemas.model import OpSchema, Parameter
 
 
 def model_of(schema: OpSchema, example: Example) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from opset.reference.comparison import tolerance_of
 from opset.reference.example_models import value_of
-from opset.schemas.model import ExampleValue
+from opset.schemas.example import ExampleValue
 
 _WHOLE = 2.0**53
 

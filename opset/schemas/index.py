@@ -29,17 +29,13 @@ from opset.schemas.model import (
     AttributeChange,
     Change,
     Condition,
-    Docs,
-    Example,
-    ExampleValue,
     FunctionBody,
-    ImplementationNote,
     OpSchema,
     Parameter,
-    SpecialCase,
 )
 
 if TYPE_CHECKING:
+    from opset.schemas.documentation import Docs
     from opset.schemas.type_sets import TypeSets
     from opset.schemas.yaml.loader import Operator
 
@@ -129,6 +125,8 @@ def compile_operators(operators: Iterable[Operator], sets: TypeSets) -> Compiled
     `sets` are the type sets that the YAML may name; the prose holds them, too. The field "stamp", for a checksum of the
     files, is 0 in each.
     """
+    from opset.schemas.example import example_data
+
     index: dict[str, Any] = {"stamp": 0, "types": [], "newest": {}, "operators": {}}
     prose: dict[str, Any] = {"stamp": 0, "sets": dict(sets), "operators": {}}
     examples: dict[str, Any] = {"stamp": 0, "operators": {}}
@@ -145,25 +143,10 @@ def compile_operators(operators: Iterable[Operator], sets: TypeSets) -> Compiled
         }
         if operator.examples:
             examples["operators"].setdefault(operator.domain, {})[operator.name] = [
-                _example_data(each) for each in operator.examples
+                example_data(each) for each in operator.examples
             ]
     index["types"] = list(table)
     return index, prose, examples
-
-
-def _example_data(example: Example) -> dict[str, Any]:
-    """Return an example as plain data, without the fields that have their default."""
-    values = {key: getattr(example, key) for key in _EXAMPLE}
-    return {key: _plain_data(value) for key, value in values.items() if value != _EXAMPLE[key]}
-
-
-def _plain_data(value: Any) -> Any:
-    """Return a value in the form that JSON holds: ExampleValues as mappings, tuples as lists, keys as text."""
-    if isinstance(value, ExampleValue):
-        return {key: _plain_data(getattr(value, key)) for key in ("type", "content", "shape")}
-    if isinstance(value, dict):
-        return {str(key): _plain_data(each) for key, each in value.items()}
-    return [_plain_data(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def _version_data(schema: OpSchema, table: dict[tuple[str, ...], int], bodies: list[FunctionBody]) -> dict[str, Any]:
@@ -199,7 +182,6 @@ def _trim_defaults(each: Parameter | Attribute) -> list[Any]:
 
 
 _CHANGE = Change()._asdict()
-_EXAMPLE = Example("", 0)._asdict()
 
 
 def versions_of(index: dict[str, Any], domain: str, name: str) -> list[int]:
@@ -270,48 +252,9 @@ def _read_docs(prose: dict[str, Any] | None, domain: str, name: str, since: int)
 
     `prose` is the compiled prose that has it; None stands for the prose of the standard.
     """
+    from opset.schemas.documentation import make_docs
+
     return make_docs(standard_prose() if prose is None else prose, domain, name, since)
-
-
-def make_docs(prose: dict[str, Any], domain: str, name: str, since: int) -> Docs:
-    """Return the prose of the operator version with the since_version `since`, from compiled prose.
-
-    Raises KeyError if there is none.
-    """
-    docs = Docs(*prose["operators"][domain][name][str(since)])
-    notes = (ImplementationNote(*each) for each in docs.implementations)
-    return docs._replace(
-        special_cases=tuple(SpecialCase(*each) for each in docs.special_cases),
-        implementations=tuple(each._replace(examples=tuple(each.examples)) for each in notes),
-    )
-
-
-def make_examples(examples: dict[str, Any], domain: str, name: str) -> tuple[Example, ...]:
-    """Return the examples of an operator from compiled examples, in the order of its file; () if it has none."""
-    found = []
-    for data in examples["operators"].get(domain, {}).get(name, ()):
-        attributes = {key: _make_value(each) for key, each in data.get("attributes", {}).items()}
-        values = {side: tuple(map(_make_value, data[side])) for side in ("inputs", "outputs") if side in data}
-        found.append(Example(**{**data, "attributes": attributes, **values}))
-    return tuple(found)
-
-
-def _make_value(data: Any) -> Any:
-    """Return an attribute or value of an example from plain data, which was read from JSON.
-
-    Each mapping with type, content and shape becomes an ExampleValue, at any depth of lists; other values stay.
-    """
-    if isinstance(data, list):
-        return [_make_value(each) for each in data]
-    if not isinstance(data, dict):
-        return data
-    type_, content, shape = data["type"], data["content"], data["shape"]
-    if type_.startswith("map("):
-        key_of = str if type_.startswith("map(string") else int
-        content = {key_of(key): _make_value(each) for key, each in content.items()}
-    elif not type_.startswith(("tensor(", "sparse_tensor(")):
-        content = _make_value(content)
-    return ExampleValue(type_, content, None if shape is None else tuple(shape))
 
 
 def _type_list(table: list[Any], number: int) -> tuple[str, ...]:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from opset.html_text import Table, html_of, missing_attribute, one_line
 from opset.schemas.names import domain_name
 
+if TYPE_CHECKING:
+    from opset.schemas.documentation import Docs, SpecialCase
+
 SINGLE, OPTIONAL, VARIADIC = "single", "optional", "variadic"
 UNBOUNDED = 2**31 - 1
 """What the standard counts as the arity of a variadic parameter."""
@@ -259,6 +262,8 @@ class OpSchema:
     @property
     def docs(self) -> Docs:
         """All prose of the version; empty if it has none."""
+        from opset.schemas.documentation import Docs  # few calls read prose
+
         return Docs("") if self.prose is None else self.prose()
 
     @property
@@ -308,85 +313,6 @@ class OpSchema:
         return self.types.get(parameter.type, (parameter.type,) if parameter.type else ())
 
 
-class SpecialCase(NamedTuple):
-    """The behavior of an operator at a limit, in a sentence or two; `stated` and `chosen` as in status.py."""
-
-    text: str
-    stated: str = ""
-    chosen: str = ""
-
-
-class ImplementationNote(NamedTuple):
-    """The behavior of one implementation of an operator, beside the standard's text.
-
-    `name` is a runtime, or OWN for the evaluator of this package; `tested` is the version of the runtime with which the
-    behavior was seen. `examples` names the examples with which it disagrees.
-    """
-
-    name: str
-    text: str
-    tested: str = ""
-    examples: tuple[str, ...] = ()
-
-
-class Docs(NamedTuple):
-    """The prose of one version: a description, and a phrase for every input, output and attribute.
-
-    `constraints` maps labels, `C1` and on, to conditions that a node meets, in words or as a formula. `formula` is
-    LaTeX, `special_cases` says what happens at limits, `counterparts` the equal calls of numpy and of frameworks.
-    `implementations` says what some runtimes do.
-    """
-
-    doc: str
-    inputs: Mapping[str, str] = {}
-    outputs: Mapping[str, str] = {}
-    attributes: Mapping[str, str] = {}
-    constraints: Mapping[str, str] = {}
-    formula: str = ""
-    special_cases: Sequence[SpecialCase] = ()
-    counterparts: Mapping[str, str] = {}
-    implementations: Sequence[ImplementationNote] = ()
-
-
-class ExampleValue(NamedTuple):
-    """A value in an example, as plain data. `type` is spelled as in schemas; only tensors have a `shape`.
-
-    - `tensor(…)`: `content` is the flat list of elements in row-major order; or one element, which all are; or None
-      if any values of this shape are right. An element is a bool, a str, an int, a float (ints may stand among
-      floats), or for complex numbers a number or text such as `1+2j`.
-    - `seq(…)`: a list of values. `optional(…)`: a value, or None if it is empty.
-    - `map(…)`: a dict from str or int keys to elements, or to values if the map's value type is a whole type.
-    - `sparse_tensor(…)`: {"values": [element, …], "indices": [int, …] or [[int, …], …]}.
-    """
-
-    type: str
-    content: Any
-    shape: tuple[int, ...] | None = None
-
-
-class Example(NamedTuple):
-    """One use of an operator, which holds from version `since` to `until`, or to the newest.
-
-    `attributes` has plain values as its schema's types say: int, float, str, lists of these; an ExampleValue for a
-    tensor or sparse_tensor, text for a graph, a type string for a type_proto. None in `inputs` is an absent input, in
-    `outputs` one that is not requested. `outputs` is None if the example breaks the constraint labelled `error`.
-    `tolerance` is relative and absolute; None stands for the usual one of the element type. `stated` and `chosen` say
-    on which ground it stands, as in status.py.
-    """
-
-    name: str
-    since: int
-    until: int | None = None
-    doc: str = ""
-    stated: str = ""
-    chosen: str = ""
-    attributes: Mapping[str, Any] = {}
-    inputs: tuple[ExampleValue | None, ...] = ()
-    outputs: tuple[ExampleValue | None, ...] | None = None
-    error: str = ""
-    tolerance: float | None = None
-
-
 def unknown_words(unknown: str) -> str:
     """Return a clause that says which parts of an operator version are not known.
 
@@ -397,22 +323,9 @@ def unknown_words(unknown: str) -> str:
     return "types, and which parameters may be left out, are not in the document that declares it"
 
 
-def example_versions(example: Example, versions: Iterable[int]) -> list[int]:
-    """Return the operator versions in `versions` at which an example holds: from its `since` to its `until`.
-
-    Both are included; an `until` of None stands for no bound.
-    """
-    return versions_between(versions, example.since, example.until)
-
-
 def versions_between(versions: Iterable[int], since: int | None, until: int | None) -> list[int]:
     """Return the members of `versions` from `since` to `until`, both included; None stands for no bound."""
     return [each for each in versions if (since is None or since <= each) and (until is None or each <= until)]
-
-
-def is_random(example: Example) -> bool:
-    """Whether an example has a random output: the example states the shape of this output, but no elements."""
-    return any(each is not None and each.content is None and each.shape is not None for each in example.outputs or ())
 
 
 def _arity(parameters: tuple[Parameter, ...]) -> tuple[int, int]:

@@ -12,7 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from opset.schemas.model import Example, OpSchema, SpecialCase
+from opset.schemas.documentation import SpecialCase
+from opset.schemas.example import Example
+from opset.schemas.model import OpSchema
 
 STATED, DERIVED, CHOSEN = "stated", "derived", "chosen"
 STATUSES = (STATED, DERIVED, CHOSEN)

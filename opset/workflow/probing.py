@@ -16,7 +16,8 @@ from opset.model.types import Constant
 from opset.opsets.registry import Registry
 from opset.opsets.releases import ML, newest_ir_version
 from opset.opsets.runtimes import Runtime
-from opset.schemas.model import Example, OpSchema, example_versions
+from opset.schemas.example import Example, example_versions
+from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name, near_miss, normalize_domain
 from opset.version_converter.trials import Given, Trial, type_parameter
 

@@ -17,6 +17,8 @@ from opset.docgen.operator_pages import _comparisons_data, _example_data
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
 from opset.schemas import model
+from opset.schemas.documentation import Docs, ImplementationNote, SpecialCase
+from opset.schemas.example import Example, ExampleValue
 from tests.docgen import domains
 
 SCHEMA = json.loads((Path(opset.docgen.__file__).parent / "operators.schema.json").read_bytes())
@@ -118,21 +120,19 @@ def change_of(data):
 
 def docs_of(data):
     phrases = [{each["name"]: each["doc"] for each in data[side]} for side in ("inputs", "outputs", "attributes")]
-    return model.Docs(
+    return Docs(
         data["doc"],
         *phrases,
         data["constraints"],
         data["formula"],
         tuple(map(case_of, data["special_cases"])),
         data["counterparts"],
-        tuple(
-            model.ImplementationNote(**each | {"examples": (*each["examples"],)}) for each in data["implementations"]
-        ),
+        tuple(ImplementationNote(**each | {"examples": (*each["examples"],)}) for each in data["implementations"]),
     )
 
 
 def case_of(data):
-    return model.SpecialCase(data["text"], *grounds_of(data))
+    return SpecialCase(data["text"], *grounds_of(data))
 
 
 def grounds_of(data):
@@ -141,7 +141,7 @@ def grounds_of(data):
 
 def example_of(data):
     stated, chosen = grounds_of(data)
-    return model.Example(
+    return Example(
         stated=stated,
         chosen=chosen,
         **{
@@ -168,16 +168,16 @@ def value_of(data):
     elif isinstance(content, dict):
         inner = content if "content" not in content else value_of(content)
         content = {key: value_of(each) for key, each in inner.items()} if isinstance(inner, dict) else inner
-    return model.ExampleValue(data["type"], content, None if shape is None else tuple(shape))
+    return ExampleValue(data["type"], content, None if shape is None else tuple(shape))
 
 
 def plain(value):
     """A value of an example as it is compared: keys and numbers that JSON lacks are text."""
-    if isinstance(value, model.ExampleValue):
+    if isinstance(value, ExampleValue):
         content = value.content
         one = value.shape == () and isinstance(content, list) and len(content) == 1
         return value.type, plain(content[0] if one else content), value.shape
-    if isinstance(value, model.Example):
+    if isinstance(value, Example):
         return [plain(each) for each in value]
     if isinstance(value, dict):
         return {str(key): plain(each) for key, each in value.items()}

@@ -28,7 +28,8 @@ from opset.docgen.python_examples import (
 from opset.opsets.registry import default_registry
 from opset.reference.comparison import differences
 from opset.reference.example_models import value_of
-from opset.schemas.model import Example, ExampleValue, Parameter, example_versions
+from opset.schemas.example import Example, ExampleValue, example_versions
+from opset.schemas.model import Parameter
 from tests.docgen.v8 import run_scripts
 
 REGISTRY = default_registry()

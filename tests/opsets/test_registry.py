@@ -314,6 +314,24 @@ def test_folders_of_entry_points(tmp_path, monkeypatch):
     assert (caught.value.code, caught.value.file) == ("U103", str(info / "entry_points.txt"))
 
 
+def test_a_package_that_cannot_be_read_does_not_hide_the_schemas_of_others(tmp_path, monkeypatch):
+    package = tmp_path / "acme_schemas"
+    package.mkdir()
+    for name in ("acme-1.dist-info", "closed-1.dist-info"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "entry_points.txt").write_text("[opset.schemas]\nacme = acme_schemas\n")
+    (package / "__init__.py").write_text("")
+
+    def open_readable(path, mode):
+        if "closed" in path:
+            raise PermissionError(13, "Permission denied", path)
+        return open(path, mode)
+
+    monkeypatch.setattr(registry_module, "open", open_readable, raising=False)
+    monkeypatch.setattr("sys.path", [str(tmp_path / "nonesuch"), str(tmp_path)])
+    assert entry_point_folders() == [package]
+
+
 def test_resolving_reads_no_yaml():
     code = (
         "import sys; from opset.opsets.registry import get_schema; get_schema('Softmax', 11); "

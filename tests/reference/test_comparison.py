@@ -9,7 +9,7 @@ import pytest
 from opset.reference.comparison import Difference, differences, ulps
 from opset.reference.numerics.arrays import PIECE
 from opset.reference.type_comparison import compare_results, retype_tensor
-from opset.schemas.model import ExampleValue
+from opset.schemas.example import ExampleValue
 
 ONE, TWO = np.array(1, np.float32), np.array(2, np.float32)
 NAN, INFINITY = math.nan, math.inf

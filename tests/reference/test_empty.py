@@ -7,7 +7,7 @@ import numpy as np
 from opset.opsets.registry import default_registry
 from opset.reference.engine.evaluator import ReferenceEvaluator
 from opset.reference.example_models import feeds_of, model_of
-from opset.schemas.model import example_versions
+from opset.schemas.example import example_versions
 from tests.reference.graphs import results
 
 

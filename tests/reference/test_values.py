@@ -7,7 +7,7 @@ from opset.model import proto as pb
 from opset.opsets.registry import default_registry
 from opset.reference.example_models import attribute_of, model_of, model_with_inputs, value_of
 from opset.reference.values import _can_be, fit_value
-from opset.schemas.model import ExampleValue
+from opset.schemas.example import ExampleValue
 
 
 class Declared:

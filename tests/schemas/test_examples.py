@@ -7,8 +7,8 @@ import pytest
 
 from opset.errors import SchemaError
 from opset.opsets.registry import default_registry, registry_with
-from opset.schemas.index import FOLDER, compile_operators, make_examples
-from opset.schemas.model import Example, ExampleValue, example_versions
+from opset.schemas.example import Example, ExampleValue, example_versions, make_examples
+from opset.schemas.index import FOLDER, compile_operators
 from opset.schemas.yaml.layout import dump_operator
 from opset.schemas.yaml.loader import load_operator, load_sets, read_operator
 

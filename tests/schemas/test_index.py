@@ -10,17 +10,9 @@ from pathlib import Path
 import pytest
 
 from opset.schemas import index
-from opset.schemas.index import (
-    FOLDER,
-    _read_index,
-    _stamp_of,
-    build_index,
-    compile_operators,
-    make_docs,
-    make_examples,
-    make_schema,
-    versions_of,
-)
+from opset.schemas.documentation import make_docs
+from opset.schemas.example import make_examples
+from opset.schemas.index import FOLDER, _read_index, _stamp_of, build_index, compile_operators, make_schema, versions_of
 from opset.schemas.yaml.loader import load_folder
 
 

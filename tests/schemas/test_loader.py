@@ -16,18 +16,10 @@ from opset.budget import Budget, Limits
 from opset.errors import SchemaError
 from opset.model.elements import NUMBERS
 from opset.schemas.diff import short_float
-from opset.schemas.index import FOLDER, compile_operators, make_docs, make_schema
-from opset.schemas.model import (
-    Attribute,
-    AttributeChange,
-    Change,
-    Docs,
-    Example,
-    FunctionBody,
-    ImplementationNote,
-    OpSchema,
-    Parameter,
-)
+from opset.schemas.documentation import Docs, ImplementationNote, make_docs
+from opset.schemas.example import Example
+from opset.schemas.index import FOLDER, compile_operators, make_schema
+from opset.schemas.model import Attribute, AttributeChange, Change, FunctionBody, OpSchema, Parameter
 from opset.schemas.status import ground_of, status_of
 from opset.schemas.type_sets import compact_types, expand, is_type, shortest_expressions
 from opset.schemas.yaml import folders, loader

@@ -2,17 +2,8 @@
 
 import pytest
 
-from opset.schemas.model import (
-    SIGNATURE,
-    Example,
-    ExampleValue,
-    FunctionBody,
-    OpSchema,
-    Parameter,
-    example_versions,
-    is_old_value,
-    is_random,
-)
+from opset.schemas.example import Example, ExampleValue, example_versions, is_random
+from opset.schemas.model import SIGNATURE, FunctionBody, OpSchema, Parameter, is_old_value
 from opset.schemas.names import advise_name, domain_name, near_miss, normalize_domain
 
 MANY = 2**31 - 1

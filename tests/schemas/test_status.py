@@ -2,7 +2,9 @@
 
 import pytest
 
-from opset.schemas.model import Attribute, Example, OpSchema, Parameter, SpecialCase
+from opset.schemas.documentation import SpecialCase
+from opset.schemas.example import Example
+from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.schemas.status import clause_fault, ground_of, is_open, status_of, status_words
 
 SCHEMA = OpSchema(

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from opset.schemas.model import Example, ExampleValue
+from opset.schemas.example import Example, ExampleValue
 from opset.workflow.contribution.checklist import _escape_text
 from opset.workflow.contribution.type_checks import _example_of_type
 

@@ -8,7 +8,8 @@ from onnx import helper
 
 from opset.model import proto as pb
 from opset.opsets.registry import default_registry
-from opset.schemas.model import Attribute, AttributeChange, Example, ExampleValue, Parameter
+from opset.schemas.example import Example, ExampleValue
+from opset.schemas.model import Attribute, AttributeChange, Parameter
 from opset.workflow.examples.claims import (
     CLAIMS,
     Claim,

@@ -16,7 +16,8 @@ import pytest
 from opset.errors import Finding, RunError, UsageError
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
-from opset.schemas.model import Example, ExampleValue, Parameter
+from opset.schemas.example import Example, ExampleValue
+from opset.schemas.model import Parameter
 from opset.workflow.contribution.checklist import (
     STATES,
     ReviewedVersion,

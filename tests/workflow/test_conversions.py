@@ -13,7 +13,7 @@ from opset.model import proto as pb
 from opset.opsets.hooks import TRUST
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import RELEASES
-from opset.schemas.model import Example, ExampleValue
+from opset.schemas.example import Example, ExampleValue
 from opset.version_converter.registration import LAYER
 from opset.workflow.examples import conversions, outcomes
 from opset.workflow.examples.conversions import (

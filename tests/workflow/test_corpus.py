@@ -18,7 +18,7 @@ import opset
 from opset.errors import Finding, ModelError, OpsetError, RunError
 from opset.opsets.registry import default_registry, registry_with
 from opset.reference.example_models import model_of
-from opset.schemas.model import Example, ExampleValue
+from opset.schemas.example import Example, ExampleValue
 from opset.workflow.corpus.cases import AUTHOR, _complete_model, _output_types, build_corpus, pick_cases
 from opset.workflow.corpus.judgements import Judgements
 from opset.workflow.corpus.judging import Judge, case_tolerance

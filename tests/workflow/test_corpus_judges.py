@@ -8,7 +8,7 @@ import pytest
 from judges.conformance.corpus import BACKENDS, PASSED, last, loaded, outcome, runner_tests
 from judges.conformance.corpus_reasons import reason_for
 from opset.opsets.registry import default_registry
-from opset.schemas.model import Example
+from opset.schemas.example import Example
 from opset.workflow.corpus.cases import NODE, build_corpus, pick_cases, write_corpus
 from opset.workflow.corpus.judgements import FILE, Judgements, _disagreeing_versions, digest, judgement_data
 

@@ -6,7 +6,8 @@ import pytest
 
 from opset.opsets.registry import default_registry
 from opset.schemas.constraints.signature import AXES, AXIS, DATA_TYPE
-from opset.schemas.model import OPTIONAL, VARIADIC, Attribute, Example, ExampleValue, Parameter
+from opset.schemas.example import Example, ExampleValue
+from opset.schemas.model import OPTIONAL, VARIADIC, Attribute, Parameter
 from opset.workflow.contribution.example_checks import (
     _constraint_against_scalars,
     _has_negative,

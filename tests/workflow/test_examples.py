@@ -25,7 +25,8 @@ from opset.inference.building.dimensions import variable
 from opset.inference.building.types import optional, sequence, tensor
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
-from opset.schemas.model import Attribute, Example, ExampleValue
+from opset.schemas.example import Example, ExampleValue
+from opset.schemas.model import Attribute
 from opset.version_converter.routes import Verdict, VersionChange
 from opset.workflow.examples.claims import (
     Claim,

@@ -17,7 +17,7 @@ from opset.cli import cli
 from opset.docgen.outcomes import FILE, RecordedOutcome, read_table, tables_of, write_table
 from opset.errors import Finding, SchemaError
 from opset.opsets.registry import default_registry, registry_with
-from opset.schemas.model import Example, ExampleValue
+from opset.schemas.example import Example, ExampleValue
 from opset.version_converter.rewrite import Refusal
 from opset.version_converter.routes import Routes, RouteStep
 from opset.version_converter.targets import Target

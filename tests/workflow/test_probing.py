@@ -13,7 +13,7 @@ from opset.opsets.registry import default_registry
 from opset.opsets.releases import newest_ir_version
 from opset.opsets.runtimes.loader import load_runtime
 from opset.opsets.runtimes.names import find_runtime, installed_runtime
-from opset.schemas.model import Example, ExampleValue
+from opset.schemas.example import Example, ExampleValue
 from opset.version_converter.trials import Given, Trial
 from opset.workflow.probing import (
     MOST_ELEMENTS,

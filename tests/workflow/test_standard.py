@@ -14,7 +14,7 @@ import pytest
 from judges.conformance.coverage import distinguished, features
 from opset.opsets.registry import default_registry
 from opset.reference.example_models import model_of
-from opset.schemas.model import example_versions
+from opset.schemas.example import example_versions
 from opset.schemas.names import domain_name
 from opset.workflow.examples.examination import PARTS, Examination, ExampleRunner, examine_subject, subjects
 from tests.bounds import THOROUGH

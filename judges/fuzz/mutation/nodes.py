@@ -20,7 +20,8 @@ from opset.model.attributes import FIELDS
 from opset.model.elements import NUMBERS
 from opset.opsets.registry import default_registry
 from opset.reference.example_models import feeds_of, model_of
-from opset.schemas.model import UNBOUNDED, Example, OpSchema, example_versions
+from opset.schemas.example import Example, example_versions
+from opset.schemas.model import UNBOUNDED, OpSchema
 
 __all__ = ["case", "node_model"]
 

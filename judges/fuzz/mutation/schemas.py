@@ -29,9 +29,10 @@ from opset.opsets.registry import Registry, registry_with
 from opset.reference.example_models import feeds_of, model_of
 from opset.schemas.constraints.signature import arity_misfits, attribute_misfits, type_misfits, value_misfits
 from opset.schemas.diff import signature_diff
+from opset.schemas.example import example_versions
 from opset.schemas.index import FOLDER
 from opset.schemas.lint.fix import fixes
-from opset.schemas.model import OpSchema, example_versions
+from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
 from opset.schemas.selection import folder_of_domains
 from opset.schemas.yaml.loader import TYPES_FILE

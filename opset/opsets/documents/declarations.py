@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from opset.errors import SchemaError
-from opset.schemas.model import example_versions
+from opset.schemas.example import example_versions
 from opset.schemas.type_sets import TypeSets, shortest_expressions
 from opset.schemas.yaml.keys import VERSION_KEYS
 from opset.schemas.yaml.likeness import complete_examples, complete_versions

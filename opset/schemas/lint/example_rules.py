@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from operator import attrgetter
 
 from opset.errors import Finding
+from opset.schemas.example import example_versions
 from opset.schemas.lint.context import LINT, LintContext, changed_attributes
-from opset.schemas.model import OpSchema, example_versions
+from opset.schemas.model import OpSchema
 from opset.schemas.untrusted_files import file_matches
 from opset.schemas.yaml.keys import GUIDANCE
 from opset.schemas.yaml.loader import Operator

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from opset.errors import Finding
+from opset.schemas.documentation import Docs
 from opset.schemas.lint.context import LINT, LintContext
-from opset.schemas.model import Docs
 from opset.schemas.yaml.loader import Operator
 
 _RUNTIME = re.compile(

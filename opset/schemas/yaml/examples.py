@@ -36,7 +36,9 @@ from contextlib import suppress
 from typing import Any
 
 from opset.model.elements import NUMBERS
-from opset.schemas.model import SIGNATURE, UNBOUNDED, Docs, Example, ExampleValue, OpSchema, example_versions
+from opset.schemas.documentation import Docs
+from opset.schemas.example import Example, ExampleValue, example_versions
+from opset.schemas.model import SIGNATURE, UNBOUNDED, OpSchema
 from opset.schemas.names import advise_name
 from opset.schemas.type_sets import expand
 from opset.schemas.yaml.likeness import Likeness

@@ -73,19 +73,17 @@ from opset.errors import Finding, SchemaError
 from opset.model.elements import NUMBERS
 from opset.schemas.constraints.conditions import ConditionReader, all_constraints
 from opset.schemas.diff import Transition
+from opset.schemas.documentation import Docs, ImplementationNote, SpecialCase
+from opset.schemas.example import Example
 from opset.schemas.model import (
     OPTIONAL,
     OWN,
     SINGLE,
     UNBOUNDED,
     VARIADIC,
-    Docs,
-    Example,
     FunctionBody,
-    ImplementationNote,
     OpSchema,
     Parameter,
-    SpecialCase,
     versions_between,
 )
 from opset.schemas.type_sets import TypeSets, is_type

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from opset.schemas.model import Example
+from opset.schemas.example import Example
 from opset.schemas.yaml.keys import CASE_KEYS, NOTE_KEYS
 from opset.schemas.yaml.reader import scalar
 

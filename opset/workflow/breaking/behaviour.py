@@ -11,7 +11,8 @@ from itertools import chain
 from typing import Any
 
 from opset.errors import listing
-from opset.schemas.model import Example, ExampleValue, OpSchema
+from opset.schemas.example import Example, ExampleValue
+from opset.schemas.model import OpSchema
 from opset.schemas.yaml.layout import lay_out_graphs
 from opset.workflow.breaking.report import ERR, FORBIDDEN, INFO, NEW_VERSION, NONE, WARN
 from opset.workflow.breaking.rules import (

@@ -9,20 +9,17 @@ from typing import Any
 
 from opset.errors import ComparisonError, Finding, SchemaError, listing
 from opset.schemas.constraints.grammar import parse_range
+from opset.schemas.documentation import Docs, ImplementationNote, SpecialCase
+from opset.schemas.example import Example, ExampleValue
 from opset.schemas.model import (
     UNBOUNDED,
     Attribute,
     AttributeChange,
     Change,
     Condition,
-    Docs,
-    Example,
-    ExampleValue,
     FunctionBody,
-    ImplementationNote,
     OpSchema,
     Parameter,
-    SpecialCase,
 )
 from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.status import CHOSEN, DERIVED, STATED

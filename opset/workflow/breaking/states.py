@@ -15,8 +15,10 @@ from opset.errors import ComparisonError, Finding, SchemaError
 from opset.opsets.registry import Registry, default_registry, files_named
 from opset.opsets.releases import RELEASES, Release
 from opset.plain_text import count_text
+from opset.schemas.documentation import Docs
+from opset.schemas.example import Example, example_versions
 from opset.schemas.index import FOLDER
-from opset.schemas.model import Change, Docs, Example, OpSchema, example_versions
+from opset.schemas.model import Change, OpSchema
 from opset.schemas.names import domain_name
 from opset.schemas.type_sets import TypeSets
 from opset.schemas.untrusted_files import file_bytes

@@ -12,8 +12,9 @@ from opset.inference.registration import LAYER as RULES
 from opset.opsets.releases import RELEASES
 from opset.plain_text import count_text
 from opset.reference.registration import LAYER as KERNELS
+from opset.schemas.example import Example
 from opset.schemas.lint.context import LINT
-from opset.schemas.model import Example, OpSchema
+from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
 from opset.version_converter.registration import LAYER as ADAPTERS
 from opset.workflow.contribution.reviewed_version import (

@@ -11,7 +11,8 @@ from opset.schemas.constraints.grammar import BROADCAST
 from opset.schemas.constraints.input_shapes import Match, plan_of
 from opset.schemas.constraints.signature import AXES, AXIS, DATA_TYPE
 from opset.schemas.constraints.violation import Violation
-from opset.schemas.model import OPTIONAL, Example, ExampleValue, example_versions
+from opset.schemas.example import Example, ExampleValue, example_versions
+from opset.schemas.model import OPTIONAL
 from opset.workflow.contribution.reviewed_version import (
     FLOATS,
     MISSING,

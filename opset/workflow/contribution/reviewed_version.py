@@ -15,11 +15,13 @@ from opset.opsets.registry import Registry, files_named
 from opset.reference import registration as kernels
 from opset.rules import RuleTable
 from opset.schemas.diff import Transition
+from opset.schemas.documentation import Docs
+from opset.schemas.example import Example, ExampleValue, example_versions
 from opset.schemas.index import FOLDER
 from opset.schemas.lint import rules as lint
 from opset.schemas.lint.context import InferenceHooks
 from opset.schemas.lock import Lock, read_lock
-from opset.schemas.model import Docs, Example, ExampleValue, OpSchema, Parameter, example_versions
+from opset.schemas.model import OpSchema, Parameter
 from opset.schemas.names import domain_name, normalize_domain, qualified_name
 from opset.schemas.selection import select_operators
 from opset.schemas.yaml.loader import Operator, folder_sets, load_operator, standard_sets

@@ -17,7 +17,8 @@ from opset.plain_text import count_text
 from opset.reference.registration import LAYER as KERNELS
 from opset.reference.type_comparison import compare_results, retype_tensor
 from opset.reference.values import type_of
-from opset.schemas.model import VARIADIC, Example, ExampleValue, Parameter, is_random
+from opset.schemas.example import Example, ExampleValue, is_random
+from opset.schemas.model import VARIADIC, Parameter
 from opset.workflow.contribution.reviewed_version import (
     FLOATS,
     MISSING,

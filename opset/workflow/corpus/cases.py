@@ -25,7 +25,8 @@ from opset.model.elements import NUMBERS
 from opset.opsets.registry import Registry
 from opset.opsets.releases import is_released
 from opset.output_folder import Author, WriteCounts, write_folder
-from opset.schemas.model import Example, ExampleValue, OpSchema, example_versions, is_random
+from opset.schemas.example import Example, ExampleValue, example_versions, is_random
+from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
 from opset.schemas.status import ground_of, status_of
 from opset.workflow.corpus.judgements import Judgements

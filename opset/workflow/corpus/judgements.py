@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from opset.opsets.registry import Registry
-from opset.schemas.model import Example, OpSchema, example_versions
+from opset.schemas.example import Example, example_versions
+from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
 from opset.schemas.status import STATUSES
 

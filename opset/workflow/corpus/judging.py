@@ -14,7 +14,8 @@ from opset.errors import Finding, OpsetError, RunError
 from opset.opsets.registry import Registry
 from opset.reference.comparison import ABSOLUTE, tolerance_of
 from opset.reference.example_models import model_of
-from opset.schemas.model import Example, OpSchema, is_random
+from opset.schemas.example import Example, is_random
+from opset.schemas.model import OpSchema
 from opset.version_converter.result import Conversion
 from opset.version_converter.routes import Verdict
 from opset.workflow.examples.conversions import body_opsets, conversion, express_by_body, with_standard

@@ -22,15 +22,8 @@ from opset.reference.example_models import attribute_of, model_of, value_of
 from opset.reference.values import type_of
 from opset.rules import RuleTable
 from opset.schemas.constraints.signature import BOOL, DATA_TYPE, value_misfits
-from opset.schemas.model import (
-    Attribute,
-    Example,
-    ExampleValue,
-    OpSchema,
-    Parameter,
-    example_versions,
-    is_random,
-)
+from opset.schemas.example import Example, ExampleValue, example_versions, is_random
+from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.schemas.names import normalize_domain
 from opset.workflow.examples.conversions import convert_example, with_standard
 from opset.workflow.examples.runner import LIMITS, Examination, ExampleRunner, disagreements, version_name

@@ -12,7 +12,8 @@ from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.reference.comparison import ulps
 from opset.reference.example_models import model_of, model_with_inputs, value_of
-from opset.schemas.model import Change, Example, OpSchema, example_versions, is_random
+from opset.schemas.example import Example, example_versions, is_random
+from opset.schemas.model import Change, OpSchema
 from opset.version_converter.body_lowering import lower_by_body
 from opset.version_converter.conversion import convert_model
 from opset.version_converter.derivation import derive_adapter

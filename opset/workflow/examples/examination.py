@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from opset.budget import Budget, Limits
 from opset.errors import Finding, OpsetError, RunError
 from opset.opsets.registry import Registry
-from opset.schemas.model import Example, OpSchema, example_versions
+from opset.schemas.example import Example, example_versions
+from opset.schemas.model import OpSchema
 from opset.workflow.examples.claims import check_claims
 from opset.workflow.examples.conversions import check_bodies, check_conversions
 from opset.workflow.examples.functions import check_functions, has_functions

@@ -12,7 +12,8 @@ from opset.inference.building.types import Type
 from opset.inference.engine.result import Inference, infer
 from opset.reference.example_models import model_with_inputs, value_of
 from opset.reference.values import outline, type_of
-from opset.schemas.model import Example, ExampleValue, OpSchema
+from opset.schemas.example import Example, ExampleValue
+from opset.schemas.model import OpSchema
 from opset.workflow.examples.runner import Examination, ExampleRunner, InferenceGap, error_text, version_name
 
 SYMBOLIC, OPEN = "dim_params", "dim_params, no values"

@@ -20,7 +20,8 @@ from opset.model import proto as pb
 from opset.model.arrays import tensor_of
 from opset.opsets.registry import Registry
 from opset.reference.example_models import model_of, value_of
-from opset.schemas.model import Example, OpSchema, example_versions
+from opset.schemas.example import Example, example_versions
+from opset.schemas.model import OpSchema
 from opset.schemas.names import normalize_domain
 from opset.version_converter.body_lowering import lower_by_body
 from opset.version_converter.conversion import convert_model

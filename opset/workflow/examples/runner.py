@@ -22,8 +22,9 @@ from opset.reference.engine.evaluator import ReferenceEvaluator
 from opset.reference.engine.limits import byte_limit
 from opset.reference.example_models import feeds_of, model_of, value_of
 from opset.reference.values import outline
+from opset.schemas.example import Example, ExampleValue, example_versions
 from opset.schemas.index import FOLDER
-from opset.schemas.model import Example, ExampleValue, OpSchema, example_versions
+from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.yaml.loader import read_file
 from opset.schemas.yaml.reader import Findings, YamlNode

@@ -9,7 +9,8 @@ from opset.errors import Finding, RunError
 from opset.reference.comparison import differences
 from opset.reference.example_models import model_of
 from opset.schemas.constraints.signature import value_misfits
-from opset.schemas.model import Example, OpSchema, is_random
+from opset.schemas.example import Example, is_random
+from opset.schemas.model import OpSchema
 from opset.workflow.examples.claims import other_values
 from opset.workflow.examples.conversions import (
     adapter_declarations,

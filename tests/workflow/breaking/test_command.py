@@ -14,8 +14,9 @@ from opset.cli.breaking import _registry_for_examples, _split_kind
 from opset.cli.configuration import folders_of
 from opset.errors import ComparisonError, SchemaError
 from opset.opsets.registry import default_registry
+from opset.schemas.documentation import Docs
 from opset.schemas.index import FOLDER
-from opset.schemas.model import Docs, OpSchema
+from opset.schemas.model import OpSchema
 from opset.schemas.yaml.loader import standard_sets
 from opset.workflow.breaking import revisions
 from opset.workflow.breaking.comparison import compare

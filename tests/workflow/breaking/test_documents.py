@@ -8,7 +8,7 @@ from opset.docgen import document
 from opset.docgen.convertibility import Convertibility
 from opset.errors import ComparisonError
 from opset.opsets.registry import default_registry
-from opset.schemas.model import ExampleValue
+from opset.schemas.example import ExampleValue
 from opset.workflow.breaking import documents
 from opset.workflow.breaking.comparison import compare
 from opset.workflow.breaking.documents import _parse_number, _parse_value, file_state

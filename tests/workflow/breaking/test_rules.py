@@ -10,8 +10,10 @@ import pytest
 from opset.errors import ComparisonError
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import release
+from opset.schemas.documentation import SpecialCase
+from opset.schemas.example import Example, ExampleValue
 from opset.schemas.lock import signature_hash
-from opset.schemas.model import Attribute, AttributeChange, Change, Condition, Example, ExampleValue, SpecialCase
+from opset.schemas.model import Attribute, AttributeChange, Change, Condition
 from opset.schemas.yaml.loader import standard_sets
 from opset.workflow.breaking import behaviour, compare
 from opset.workflow.breaking.example_rule import MOST
