@@ -34,6 +34,31 @@ if TYPE_CHECKING:
 
     from opset.model.storage.container import MessageT, ModelLike, ModelSource
 
+    class ConvertOptions(TypedDict, total=False):
+        """The keyword arguments of `convert` and `plan`, for type checkers; `convert` describes each."""
+
+        release: str | None
+        runtime: str | None
+        ir_version: int | None
+        schemas: Schemas
+        dims: Mapping[str, int | str] | None
+        freeze: Freeze
+        targets: Iterable[str | Path]
+        inexact_types: bool
+        allow_external_roots: Iterable[str | Path]
+        limits: Limits | None
+        assume_opset: int | str | Mapping[str, int] | None
+
+    class LowerOptions(TypedDict, total=False):
+        """The keyword arguments of `lower`, for type checkers; `convert` describes each."""
+
+        schemas: Schemas
+        dims: Mapping[str, int | str] | None
+        freeze: Freeze
+        allow_external_roots: Iterable[str | Path]
+        limits: Limits | None
+
+
 __all__ = ["Conversion", "Target", "convert", "convert_model", "lower", "plan", "target_of", "target_without"]
 
 
@@ -105,32 +130,6 @@ def _notes_on_unused(files: Sequence[Path]) -> list[str]:
         brief = error.findings[0].brief
         return [f"a file of `targets` has faults, and is not needed, as no runtime is asked for: {brief}"]
     return []
-
-
-class ConvertOptions(TypedDict, total=False):
-    """The keyword arguments of `convert` and `plan`, for type checkers; `convert` describes each."""
-
-    release: str | None
-    runtime: str | None
-    ir_version: int | None
-    schemas: Schemas
-    dims: Mapping[str, int | str] | None
-    freeze: Freeze
-    targets: Iterable[str | Path]
-    inexact_types: bool
-    allow_external_roots: Iterable[str | Path]
-    limits: Limits | None
-    assume_opset: int | str | Mapping[str, int] | None
-
-
-class LowerOptions(TypedDict, total=False):
-    """The keyword arguments of `lower`, for type checkers; `convert` describes each."""
-
-    schemas: Schemas
-    dims: Mapping[str, int | str] | None
-    freeze: Freeze
-    allow_external_roots: Iterable[str | Path]
-    limits: Limits | None
 
 
 @checked_options

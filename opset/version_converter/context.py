@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opset.budget import Budget
@@ -30,7 +29,6 @@ class KnownForms(NamedTuple):
     templates: dict[Operator, dict[Hashable, Template]]
 
 
-@dataclass(eq=False, repr=False, slots=True)
 class Context:
     """The state that the conversions of all bodies of a model share.
 
@@ -43,30 +41,39 @@ class Context:
     - `impossible`: advice that the inputs of the model leave nothing to do for, None until a refusal asks.
     """
 
-    index: ModelIndex
-    proto: Any
-    messages: dict[Body, Any]
-    registry: Registry
-    routes: Routes
-    opsets: Mapping[str, int]
-    conversion: Conversion
-    names: FreshNames
-    budget: Budget
-    lowered: Collection[Operator] = ()
-    availability: Availability | None = None
-    ir_version: int = 0
-    facts: dict[Body, ValueFacts] = field(default_factory=dict)
-    valid: set[tuple[Any, ...]] = field(default_factory=set)
-    outcomes: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[tuple[str, ...], tuple[str, ...]]] = field(
-        default_factory=dict
-    )
-    forms: dict[tuple[bool, frozenset[tuple[str, int]]], KnownForms] = field(default_factory=dict)
-    impossible: Collection[str] | None = field(default=None, init=False)
-    validity: Validity = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Create `validity`, which checks that nodes fit their operators."""
-        self.validity = Validity(self.registry)
+    def __init__(
+        self,
+        index: ModelIndex,
+        proto: Any,
+        messages: dict[Body, Any],
+        registry: Registry,
+        routes: Routes,
+        opsets: Mapping[str, int],
+        conversion: Conversion,
+        names: FreshNames,
+        budget: Budget,
+        lowered: Collection[Operator] = (),
+        availability: Availability | None = None,
+        ir_version: int = 0,
+    ) -> None:
+        self.index = index
+        self.proto = proto
+        self.messages = messages
+        self.registry = registry
+        self.routes = routes
+        self.opsets = opsets
+        self.conversion = conversion
+        self.names = names
+        self.budget = budget
+        self.lowered = lowered
+        self.availability = availability
+        self.ir_version = ir_version
+        self.facts: dict[Body, ValueFacts] = {}
+        self.valid: set[tuple[Any, ...]] = set()
+        self.validity = Validity(registry)
+        self.outcomes: dict[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self.forms: dict[tuple[bool, frozenset[tuple[str, int]]], KnownForms] = {}
+        self.impossible: Collection[str] | None = None
 
     def forms_of(self, body: Body, versions: Mapping[str, int]) -> KnownForms:
         """Return the store in which a body finds and keeps results of converted nodes.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -37,49 +36,57 @@ def _sizes_as_text(shape: Sequence[Size | None] | None) -> Shape | None:
     return tuple([size if size is None or isinstance(size, int) else str(size) for size in shape])
 
 
-@dataclass(eq=False, repr=False)
 class ValueFacts:
-    """Types, shapes and constants of the values of one body, a graph or function; `outer` has the facts around it.
+    """Types, shapes and constants of the values of one body, a graph or function.
 
     The facts cover the given model, and the nodes and initializers that the conversion adds. Values are given by name.
-    Each fact is cached once it is found.
+    Each fact is cached once it is found. The types that `inference` has in its `known_types` are taken over.
+
+    Args:
+        message: The GraphProto or FunctionProto that is changed, in the copy that is converted.
+        outer: The facts of the body around.
+        versions: The opset of each domain that the nodes are written in.
+        read: Returns the elements of a TensorProto, of which there may be a number at most.
+        overridable: Whether a caller may override initializers that are inputs.
+        budget: Elements that are read are charged to it.
     """
 
-    body: Body
-    _message: Any
-    """The GraphProto or FunctionProto that is changed, in the copy that is converted."""
-    outer: ValueFacts | None
-    """The facts of the body around."""
-    versions: Mapping[str, int]
-    """The opset of each domain that the nodes are written in."""
-    _read: Callable[[Any, int], list[Any]]
-    """Returns the elements of a TensorProto, of which there may be a number at most."""
-    _overridable: bool
-    """Whether a caller may override initializers that are inputs."""
-    _inference: LazyInference
-    budget: Budget
-    """Elements that are read are charged to it."""
-    read_elsewhere: frozenset[str] = frozenset()
-    """Names that training graphs read from this body, which is then the main graph."""
-    looked_up: set[str] | None = None
-    """Names of the values whose facts were read, None where that is not recorded."""
-    large_read: bool = False
-    """Whether a constant of more than MAX_READ elements or another node was read."""
-    _built: bool = False
-    _declared: dict[str, Any] = field(default_factory=dict)
-    _tensors: dict[str, Any] = field(default_factory=dict)
-    _sparse: dict[str, Any] = field(default_factory=dict)
-    _inputs: set[str] = field(default_factory=set)
-    _added: dict[str, tuple[Any, int]] = field(default_factory=dict)
-    _types: dict[str, str | None] = field(default_factory=dict)
-    _shapes: dict[str, Shape | None] = field(default_factory=dict)
-    _full_types: dict[str, Type | None] = field(default_factory=dict)
-    _constants: dict[str, Constant | None] = field(default_factory=dict)
-    _unread: set[str] | None = None
-
-    def __post_init__(self) -> None:
-        """Start with the types of the body's values that the inference has in its `known_types`."""
-        self._types.update(self._inference.known_types.get(self.body, ()))
+    def __init__(
+        self,
+        body: Body,
+        message: Any,
+        outer: ValueFacts | None,
+        versions: Mapping[str, int],
+        read: Callable[[Any, int], list[Any]],
+        overridable: bool,
+        inference: LazyInference,
+        budget: Budget,
+    ) -> None:
+        self.body = body
+        self._message = message
+        self.outer = outer
+        self.versions = versions
+        self._read = read
+        self._overridable = overridable
+        self._inference = inference
+        self.budget = budget
+        self.read_elsewhere: frozenset[str] = frozenset()
+        """Names that training graphs read from this body, which is then the main graph."""
+        self.looked_up: set[str] | None = None
+        """Names of the values whose facts were read, None if that is not recorded."""
+        self.large_read = False
+        """Whether a constant of more than MAX_READ elements or another node was read."""
+        self._built = False
+        self._declared: dict[str, Any] = {}
+        self._tensors: dict[str, Any] = {}
+        self._sparse: dict[str, Any] = {}
+        self._inputs: set[str] = set()
+        self._added: dict[str, tuple[Any, int]] = {}
+        self._types: dict[str, str | None] = {**inference.known_types.get(body, {})}
+        self._shapes: dict[str, Shape | None] = {}
+        self._full_types: dict[str, Type | None] = {}
+        self._constants: dict[str, Constant | None] = {}
+        self._unread: set[str] | None = None
 
     def copy_for_plan(self, versions: Mapping[str, int], outer: ValueFacts | None, budget: Budget) -> ValueFacts:
         """Return a copy of these facts for planning another conversion of the same body.

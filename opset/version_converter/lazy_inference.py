@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from opset.opsets.registry import Registry
 
 
-@dataclass(eq=False, repr=False)
 class LazyInference:
     """The inference of types and shapes of a model being converted, which runs only when a fact is first asked for.
 
@@ -30,12 +28,13 @@ class LazyInference:
     up, the remaining facts are unknown.
     """
 
-    _model: Model
-    index: ModelIndex
-    _registry: Registry
-    _budget: Budget | None = None
-    known_types: dict[Body, Mapping[str, str | None]] = field(default_factory=dict)
-    """Types of values of bodies of the given model that were found before."""
+    def __init__(self, model: Model, index: ModelIndex, registry: Registry, budget: Budget | None = None) -> None:
+        self._model = model
+        self.index = index
+        self._registry = registry
+        self._budget = budget
+        self.known_types: dict[Body, Mapping[str, str | None]] = {}
+        """Types of values of bodies of the given model that were found before."""
 
     def for_model(self, model: Model, index: ModelIndex) -> LazyInference:
         """Return an inference, not yet run, of another model with the same registry and budget.

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from opset.adapters.building.interpolation import Interpolation, ScaledAxis, interpolate, nearest_elements
 from opset.adapters.building.positions import Size, as_vector, size_name, sizes_of, vector_of
 from opset.adapters.building.shared import INTEGERS, constant_ints, distinct_axes, float32, need_dims, need_size
 from opset.adapters.limits import MAX_GATHERED
@@ -16,6 +15,9 @@ from opset.model.elements import NUMBERS
 from opset.model.types import Constant
 from opset.version_converter.registration import down, lower, refuses, up
 from opset.version_converter.rewrite import FIX_SIZES, Builder, Node, Refusal, Result
+
+if TYPE_CHECKING:
+    from opset.adapters.building.interpolation import ScaledAxis
 
 X, ROI, SCALES, SIZES = range(4)
 SINCE_11 = ("coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside", "extrapolation_value", "nearest_mode")
@@ -187,6 +189,8 @@ def _has_known_numbers(node: Node, sized: bool) -> bool:
 
 def _gather_nearest(op: Builder, node: Node) -> Result:
     """Return the nearest elements, by coordinates computed in FLOAT; raise Refusal if runtimes may take others."""
+    from opset.adapters.building.interpolation import nearest_elements
+
     coordinates = node.attr("coordinate_transformation_mode")
     rounding = node.attr("nearest_mode")
     if coordinates == "tf_half_pixel_for_nn":
@@ -229,6 +233,8 @@ def _gather_nearest(op: Builder, node: Node) -> Result:
 
 def _axes_to_resize(op: Builder, node: Node, scales: int, region: list[float] | None = None) -> list[ScaledAxis]:
     """Return the axes to resize, or to crop to a region, without those whose sizes certainly stay."""
+    from opset.adapters.building.interpolation import ScaledAxis
+
     rank = node.need_rank(X)
     numbers = node.ints("axes")
     indices = list(range(rank)) if numbers is None else distinct_axes(numbers, rank)
@@ -291,6 +297,8 @@ def _sizes_at_one_scale(op: Builder, node: Node, sizes: list[Size]) -> list[tupl
 
 def _interpolate(op: Builder, node: Node, scales: int = SCALES) -> Result:
     """Return the tensor resized by linear or cubic interpolation; raise Refusal C204 if a result is not certain."""
+    from opset.adapters.building.interpolation import Interpolation, interpolate
+
     element = node.need_element(X)
     rank = node.need_rank(X)
     if element in INTEGERS or element == "bool":

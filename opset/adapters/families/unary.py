@@ -19,7 +19,6 @@ from opset.adapters.building.shared import (
     working_type,
 )
 from opset.model.elements import NUMBERS
-from opset.reference.numerics.error_function_fit import BORDER, FITTED
 from opset.version_converter.registration import down, lower, up
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
@@ -186,6 +185,8 @@ def round_lowered(op: Builder, node: Node) -> Result:
 @lower("Erf", since=9)
 def erf_lowered(op: Builder, node: Node) -> Result:
     """Compute as the kernel does: `x + x * P(x * x)` near 0, `1 - exp(Q(abs(x) - 1.25))` beyond, 1 from some x on."""
+    from opset.reference.numerics.error_function_fit import BORDER, FITTED
+
     element = node.need_element(0)
     near, far, end = FITTED["float64" if element == "double" else "float32"]
 

@@ -362,7 +362,7 @@ def parse_size(text: str) -> Size | None:
     """
     if len(text) > 2 * _LONG_NAME * MAX_SIZE:
         return None
-    tokens = _TOKEN.findall(text)
+    tokens = re.findall(_TOKEN, text)
     if "".join(tokens) != text or len(tokens) > 8 * MAX_SIZE:
         return None
     reader = _SizeReader([token for token in tokens if token != " "])
@@ -655,7 +655,7 @@ def _function_bounds(atom: Function) -> _Bounds:
 # Text
 
 
-_VARIABLE = re.compile(r"[^\W\d][\w.]*")
+_VARIABLE = r"[^\W\d][\w.]*"
 
 
 def _size_text(size: Size) -> str:
@@ -700,7 +700,7 @@ def _term_text(monomial: Monomial, coefficient: int) -> tuple[int, str]:
 
 def _atom_text(atom: Atom) -> str:
     """Return the text of a function, or the name of a variable; a name that is no word, such as "a-b", is quoted."""
-    if isinstance(atom, Function) or _VARIABLE.fullmatch(atom):
+    if isinstance(atom, Function) or re.fullmatch(_VARIABLE, atom):
         return str(atom)
     return '"' + atom.replace('"', '""') + '"'
 
@@ -716,7 +716,7 @@ def _operand_text(size: Size, operator: str) -> str:
     return text if simple and not text.startswith("-") else f"({text})"
 
 
-_TOKEN = re.compile(r"""[^\W\d][\w.]*|"(?:[^"]|"")*"|[0-9]+|[-+*/(),]| """)
+_TOKEN = r"""[^\W\d][\w.]*|"(?:[^"]|"")*"|[0-9]+|[-+*/(),]| """
 
 
 class _NotASize(Exception):
@@ -781,7 +781,7 @@ class _SizeReader:
             return int(token)
         if token[0] == '"':
             return variable(token[1:-1].replace('""', '"'))
-        if not _VARIABLE.fullmatch(token):
+        if not re.fullmatch(_VARIABLE, token):
             raise _NotASize
         if self.peek_token() != "(" or token not in _FUNCTIONS:
             return variable(token)

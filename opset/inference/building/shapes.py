@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Sequence
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from opset.inference.building.dimensions import (
     Dim,
@@ -27,6 +27,9 @@ from opset.inference.building.dimensions import (
 )
 from opset.inference.building.types import Shape, shape_text
 from opset.schemas.constraints.violation import Violation
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 def common_size(left: Size | None, right: Size | None, label: str = "", what: str = "") -> Size | None:
@@ -284,6 +287,8 @@ def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
 
 def size_ratio(size: Size | None, base: Size | None) -> Fraction | None:
     """Return the number by which `base` is multiplied to give `size`, whatever the variables are; None if unknown."""
+    from fractions import Fraction  # slow to import, with decimal numbers
+
     if isinstance(size, int) and isinstance(base, int):
         return Fraction(size, base) if base else None
     if not isinstance(size, Dim) or not isinstance(base, Dim):

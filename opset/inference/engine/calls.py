@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opset.inference.building.dimensions import variable
-from opset.inference.building.graph_requests import Outputs
 from opset.inference.building.types import Type, is_rankless
 from opset.inference.building.work import charge_body
 from opset.inference.engine.constants import ConstantElements
@@ -16,11 +14,12 @@ from opset.inference.engine.operators import Operators
 from opset.inference.engine.outcomes import Outcome, has_unnamed_sizes
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.stated import StatedTypes
-from opset.inference.engine.subgraphs import outputs_of_body
 from opset.model.graph.index import FunctionKey, ModelIndex
 
+if TYPE_CHECKING:
+    from opset.inference.building.graph_requests import Outputs
 
-@dataclass(eq=False, repr=False)
+
 class FunctionCalls:
     """Infers the calls of a model's own functions, and keeps the results.
 
@@ -29,13 +28,16 @@ class FunctionCalls:
     - `omitted`: functions with calls that were not reached, since the inference was stopped before.
     """
 
-    _index: ModelIndex
-    _operators: Operators
-    _constants: ConstantElements
-    _stated: StatedTypes
-    scopes: dict[FunctionKey, list[Scope]] = field(default_factory=dict)
-    omitted: set[FunctionKey] = field(default_factory=set)
-    _outputs: dict[Any, tuple[list[str], Outputs, Scope]] = field(default_factory=dict)
+    def __init__(
+        self, index: ModelIndex, operators: Operators, constants: ConstantElements, stated: StatedTypes
+    ) -> None:
+        self._index = index
+        self._operators = operators
+        self._constants = constants
+        self._stated = stated
+        self.scopes: dict[FunctionKey, list[Scope]] = {}
+        self.omitted: set[FunctionKey] = set()
+        self._outputs: dict[Any, tuple[list[str], Outputs, Scope]] = {}
 
     def all_scopes(self) -> Iterator[Scope]:
         """Yield the scopes of all calls of functions.
@@ -61,6 +63,7 @@ class FunctionCalls:
             inputs: the types of the node's inputs, None if unknown.
         """
         from opset.inference.engine.renaming import number_variables, replace_variables
+        from opset.inference.engine.subgraphs import outputs_of_body
 
         function = self._index.functions[key]
         attributes = {default.name: default for default in function.proto.attribute_proto}

@@ -8,7 +8,8 @@ equal nodes cost one look into a table.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from opset.budget import ALLOW_MORE, Budget, BudgetExceeded
 from opset.errors import Finding, InferenceError
@@ -23,11 +24,13 @@ from opset.inference.engine.outcomes import Outcome, types_tied_by_signature
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.sizes import Sizes
 from opset.inference.engine.stated import StatedTypes
-from opset.inference.engine.subgraphs import SubgraphInference
 from opset.model.graph.index import ModelIndex
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry
 from opset.schemas.model import OpSchema
+
+if TYPE_CHECKING:
+    from opset.inference.engine.subgraphs import SubgraphInference
 
 _SPAN = 512  # nodes that are charged at once; then the progress is reported
 
@@ -95,8 +98,14 @@ class Engine:
         self._operators = Operators(registry, data_prop, strict)
         self._stated = StatedTypes(self.sizes, not use_stated, cautious)
         self._nodes = NodeInference(self.constants, check_type)
-        self._subgraphs = SubgraphInference(self._nodes, self.constants, self._stated)
         self.calls = FunctionCalls(self.index, self._operators, self.constants, self._stated)
+
+    @cached_property
+    def _subgraphs(self) -> SubgraphInference:
+        """The inference of nodes with subgraphs, which few models have."""
+        from opset.inference.engine.subgraphs import SubgraphInference
+
+        return SubgraphInference(self._nodes, self.constants, self._stated)
 
     def run(self) -> None:
         """Infer the whole model, or as much as the budget allows, and store the results in `scopes` and `calls`.

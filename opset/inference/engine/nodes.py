@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from opset.inference.building.agreement import check_declared_constraints
@@ -37,17 +36,17 @@ from opset.schemas.model import OpSchema
 _TENSOR = 4  # AttributeProto.TENSOR
 
 
-@dataclass(eq=False, repr=False)
 class NodeInference:
     """Infers single nodes without subgraphs. Nodes with equal attributes and inputs are inferred once.
 
-    If `_check_types` is set, types of inputs and outputs are checked against the schema.
+    If `check_types` is set, types of inputs and outputs are checked against the schema.
     """
 
-    _constants: ConstantElements
-    _check_types: bool
-    _sound_constants: set[tuple[OpSchema, str | None]] = field(default_factory=set)
-    """Versions of Constant, with the element types that they have."""
+    def __init__(self, constants: ConstantElements, check_types: bool) -> None:
+        self._constants = constants
+        self._check_types = check_types
+        self._sound_constants: set[tuple[OpSchema, str | None]] = set()
+        """Versions of Constant, with the element types that they have."""
 
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from math import copysign
 from operator import index as index_of
 from typing import Any, NamedTuple
@@ -49,7 +48,6 @@ class Outcome(NamedTuple):
     """Harmless differences between the nodes and their schema, such as attributes that it does not have."""
 
 
-@dataclass(eq=False, repr=False, slots=True)
 class Memo:
     """The Outcomes for nodes of one operator with the same attributes and input types.
 
@@ -57,30 +55,37 @@ class Memo:
     read, and the keys of `outcomes` are their elements.
     """
 
-    reads: tuple[int, ...] = ()
-    outcomes: dict[tuple[Constant | None, ...], Outcome] = field(default_factory=dict)
+    __slots__ = ("outcomes", "reads")
+
+    def __init__(self) -> None:
+        self.reads: tuple[int, ...] = ()
+        self.outcomes: dict[tuple[Constant | None, ...], Outcome] = {}
 
 
-@dataclass(eq=False, repr=False, slots=True)
 class OperatorInference:
     """How the nodes of one operator are inferred: its schema, its rule, its data function, and results so far.
 
     `why` is the reason if there is no schema, or no rule.
     """
 
-    schema: OpSchema | None
-    rule: Hook | None = None
-    data: Hook | None = None
-    why: str = ""
-    fallback: OperatorInference | None = None
-    """The inference of nodes that break constraints of the schema in a form that runtimes accept."""
-    tolerated: str = ""
-    """That form, in words."""
-    memos: dict[Any, Memo] = field(default_factory=dict)
-    """The memo of each signature."""
-    recent: dict[Any, tuple[Memo, Sequence[Type | None]]] = field(default_factory=dict)
-    """Memos by the identities of input types, which are quicker to compare; the types are kept, so that they last."""
-    signature_types: dict[Any, tuple[Type | None, ...]] = field(default_factory=dict)
+    __slots__ = ("data", "fallback", "memos", "recent", "rule", "schema", "signature_types", "tolerated", "why")
+
+    def __init__(
+        self, schema: OpSchema | None, rule: Hook | None = None, data: Hook | None = None, why: str = ""
+    ) -> None:
+        self.schema = schema
+        self.rule = rule
+        self.data = data
+        self.why = why
+        self.fallback: OperatorInference | None = None
+        """The inference of nodes that break constraints of the schema in a form that runtimes accept."""
+        self.tolerated = ""
+        """That form, in words."""
+        self.memos: dict[Any, Memo] = {}
+        """The memo of each signature."""
+        self.recent: dict[Any, tuple[Memo, Sequence[Type | None]]] = {}
+        """Memos by the identities of input types, which are quicker to compare; the types are kept for that."""
+        self.signature_types: dict[Any, tuple[Type | None, ...]] = {}
 
 
 def signature_types(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from opset.inference.building.call import Constant
@@ -13,7 +12,6 @@ from opset.inference.engine.outcomes import OperatorInference, Problem
 from opset.model.graph.index import Body, Operator
 
 
-@dataclass(eq=False, repr=False, slots=True)
 class Scope:
     """The types and elements of the values of one graph, subgraph or called function (`body`), as far as inferred.
 
@@ -24,45 +22,58 @@ class Scope:
     - `key`: the identity of the scope in this inference;
     - `repeated`: whether the body may run repeatedly, as the body of a loop does; its sizes may then differ each time;
     - `unused`: whether the body is never run, so that errors in it do not count;
-    - `guarded`: whether a condition decides if the body is run, so that the model may avoid errors in it on purpose.
+    - `guarded`: whether a condition decides if the body is run, so that the model may avoid errors in it on purpose;
+    - `absent`: the inputs of the enclosing function that its call leaves out.
     """
 
-    body: Body
-    parent: Scope | None
-    imports: Mapping[str, int]
-    operators: dict[Operator, OperatorInference]
-    attributes: Mapping[str, Any] | None = None
-    key: Any = ()
-    repeated: bool = False
-    unused: bool = False
-    guarded: bool = False
-    absent: frozenset[str] = frozenset()
-    """The inputs of the enclosing function that its call leaves out."""
-    types: dict[str, Type | None] = field(default_factory=dict)
-    stated: dict[str, Any] = field(default_factory=dict)
-    """The TypeProtos that the body states of values that its nodes compute."""
-    constants: dict[str, Constant] = field(default_factory=dict)
-    """Elements that were computed, or passed in."""
-    tensors: dict[str, Any] = field(default_factory=dict)
-    """TensorProtos of initializers and Constants, whose elements are read when they are needed."""
-    read: dict[str, Constant | None] = field(default_factory=dict)
-    """Elements of `tensors` that were needed; None if they are too many."""
-    local: set[str] = field(default_factory=set)
-    """Dimension variables that were made for values of this body, or that mean nothing outside."""
-    met: set[str] = field(default_factory=set)
-    """Dimension variables in the types that the body states, as far as these were read."""
-    subgraphs: dict[tuple[int, str], Scope] = field(default_factory=dict)
-    """The scopes of graphs in nodes, by index of the node and attribute."""
-    calls: dict[int, Scope] = field(default_factory=dict)
-    """The scopes of functions that nodes call, by index of the node."""
-    doubts: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    """The reasons why not everything is known of a node's outputs, by index of the node."""
-    warnings: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    """Harmless differences between a node and its schema, by index of the node."""
-    problems: dict[int, tuple[Problem, ...]] = field(default_factory=dict)
-    """The problems of a node, by index of the node."""
-    conflicts: dict[str, str] = field(default_factory=dict)
-    """How the stated type of a value contradicts the inferred one, by name of the value."""
+    def __init__(
+        self,
+        body: Body,
+        parent: Scope | None,
+        imports: Mapping[str, int],
+        operators: dict[Operator, OperatorInference],
+        attributes: Mapping[str, Any] | None = None,
+        key: Any = (),
+        repeated: bool = False,
+        unused: bool = False,
+        guarded: bool = False,
+        absent: frozenset[str] = frozenset(),
+    ) -> None:
+        self.body = body
+        self.parent = parent
+        self.imports = imports
+        self.operators = operators
+        self.attributes = attributes
+        self.key = key
+        self.repeated = repeated
+        self.unused = unused
+        self.guarded = guarded
+        self.absent = absent
+        self.types: dict[str, Type | None] = {}
+        self.stated: dict[str, Any] = {}
+        """The TypeProtos that the body states of values that its nodes compute."""
+        self.constants: dict[str, Constant] = {}
+        """Elements that were computed, or passed in."""
+        self.tensors: dict[str, Any] = {}
+        """TensorProtos of initializers and Constants, whose elements are read when they are needed."""
+        self.read: dict[str, Constant | None] = {}
+        """Elements of `tensors` that were needed; None if they are too many."""
+        self.local: set[str] = set()
+        """Dimension variables that were made for values of this body, or that mean nothing outside."""
+        self.met: set[str] = set()
+        """Dimension variables in the types that the body states, as far as these were read."""
+        self.subgraphs: dict[tuple[int, str], Scope] = {}
+        """The scopes of graphs in nodes, by index of the node and attribute."""
+        self.calls: dict[int, Scope] = {}
+        """The scopes of functions that nodes call, by index of the node."""
+        self.doubts: dict[int, tuple[str, ...]] = {}
+        """The reasons why not everything is known of a node's outputs, by index of the node."""
+        self.warnings: dict[int, tuple[str, ...]] = {}
+        """Harmless differences between a node and its schema, by index of the node."""
+        self.problems: dict[int, tuple[Problem, ...]] = {}
+        """The problems of a node, by index of the node."""
+        self.conflicts: dict[str, str] = {}
+        """How the stated type of a value contradicts the inferred one, by name of the value."""
 
     def without_local(self, size: Size | None) -> Size | None:
         """Return `size`, or None if it contains a variable that has a meaning only inside of this graph or function.

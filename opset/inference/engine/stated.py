@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -23,15 +22,17 @@ from opset.inference.limits import MAX_RANK
 from opset.model.elements import element_name
 
 
-@dataclass(eq=False, repr=False)
 class StatedTypes:
-    """Reads the types that a model states, and combines them with inferred types; results are stored in scopes."""
+    """Reads the types that a model states, and combines them with inferred types; results are stored in scopes.
 
-    _sizes: Sizes
-    _ignored: bool
-    """Whether only the types of inputs and initializers count."""
-    _inputs_only: bool
-    """Whether only the sizes of inputs and initializers count; of other values, ranks and element types do."""
+    If `ignored` is set, only the types of inputs and initializers count. If `inputs_only` is set, only their sizes
+    count; of other values, ranks and element types do.
+    """
+
+    def __init__(self, sizes: Sizes, ignored: bool, inputs_only: bool) -> None:
+        self._sizes = sizes
+        self._ignored = ignored
+        self._inputs_only = inputs_only
 
     def enter_graph(self, scope: Scope, overridable: bool) -> None:
         """Record in `scope` the inputs, initializers and stated types of its graph, a main or training graph.

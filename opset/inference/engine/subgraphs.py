@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from opset.inference.building.agreement import check_declared_constraints
@@ -27,17 +26,17 @@ from opset.model.graph.walking import subgraphs
 from opset.opsets.faults import RAISED
 
 
-@dataclass(eq=False, repr=False)
 class SubgraphInference:
     """Infers nodes with subgraphs, such as If and Loop.
 
     The rule of the operator requests which subgraph is to be inferred, with which types of inputs.
     """
 
-    _nodes: NodeInference
-    _constants: ConstantElements
-    _stated: StatedTypes
-    _memories: dict[Any, dict[str, Any]] = field(default_factory=dict)
+    def __init__(self, nodes: NodeInference, constants: ConstantElements, stated: StatedTypes) -> None:
+        self._nodes = nodes
+        self._constants = constants
+        self._stated = stated
+        self._memories: dict[Any, dict[str, Any]] = {}
 
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]

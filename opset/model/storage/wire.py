@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
 from typing import Final, NamedTuple
@@ -255,19 +254,25 @@ def _varint_at(window: bytes, index: int, base: int) -> tuple[int, int]:
             raise WireError("M103", base + start, _LONG)
 
 
-@dataclass(slots=True)
 class _Message:
-    """A message that is being walked; something in it was `edited`, and `growth` bytes were added to it."""
+    """A message that is being walked; something in it was `edited`, and `growth` bytes were added to it.
 
-    type: str
-    fields: Iterator[Field]
-    """Those that remain."""
-    place: Field
-    """The field that it is the content of."""
-    forced: bool = False
-    """See `_edit_tensors`."""
-    edited: bool = False
-    growth: int = 0
+    Args:
+        kind: The type of the message.
+        remaining: The fields that remain.
+        place: The field that it is the content of.
+        forced: See `_edit_tensors`.
+    """
+
+    __slots__ = ("edited", "fields", "forced", "growth", "place", "type")
+
+    def __init__(self, kind: str, remaining: Iterator[Field], place: Field, forced: bool = False) -> None:
+        self.type = kind
+        self.fields = remaining
+        self.place = place
+        self.forced = forced
+        self.edited = False
+        self.growth = 0
 
 
 Edit = tuple[int, int, "bytes | Segment"]
