@@ -452,7 +452,7 @@ def listing(names: Sequence[str], most: int = 20, show: Callable[[str], str] = b
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
-_QUOTED = re.compile(r"'[^']*'")
+_QUOTED = r"'[^']*'"
 
 
 @dataclass(frozen=True)
@@ -537,7 +537,7 @@ class Finding(NamedTuple):
         """The key that refusals of one kind share, whatever names of values they quote; () if it is no refusal."""
         if self.code[:1] != "C":
             return ()
-        return self.code, self.message, _QUOTED.sub("''", self.why), _QUOTED.sub("''", self.help), self.file
+        return self.code, self.message, re.sub(_QUOTED, "''", self.why), re.sub(_QUOTED, "''", self.help), self.file
 
 
 class FindingList(list[Finding]):

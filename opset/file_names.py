@@ -10,9 +10,8 @@ from typing import Any
 
 LONGEST = 80
 """Characters of a file's name before its suffix."""
-_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
-_PART = re.compile(r"[A-Za-z0-9_~]([A-Za-z0-9_.~-]*[A-Za-z0-9_~-])?")
-_OTHER = re.compile(r"[^A-Za-z0-9_.-]")
+_DEVICES = r"(?i:con|prn|aux|nul|com\d|lpt\d)(\..*)?"
+_PART = r"[A-Za-z0-9_~]([A-Za-z0-9_.~-]*[A-Za-z0-9_~-])?"
 
 
 def list_paths(given: Any) -> list[Any]:
@@ -23,8 +22,8 @@ def list_paths(given: Any) -> list[Any]:
 
 def slug(name: str) -> str:
     """Return a name as part of a path or an anchor: other characters than letters, digits, "_", "." and "-" in hex."""
-    plain = _OTHER.sub(lambda match: f"~{ord(match[0]):x}", name)
-    if not plain.strip(".") or plain[0] in ".-" or plain.endswith(".") or _DEVICES.fullmatch(plain):
+    plain = re.sub(r"[^A-Za-z0-9_.-]", lambda match: f"~{ord(match[0]):x}", name)
+    if not plain.strip(".") or plain[0] in ".-" or plain.endswith(".") or re.fullmatch(_DEVICES, plain):
         plain = f"_{plain}_"
     if len(plain) > LONGEST:
         plain = f"{plain[: LONGEST - 9]}-{zlib.crc32(name.encode('utf-8', 'surrogatepass')):08x}"
@@ -34,7 +33,7 @@ def slug(name: str) -> str:
 def is_harmless(path: str) -> bool:
     """Whether a relative path is made of slugs with suffixes alone: it stays below its folder on any system."""
     return all(
-        _PART.fullmatch(part) is not None and len(part) <= LONGEST + 20 and not _DEVICES.fullmatch(part)
+        re.fullmatch(_PART, part) is not None and len(part) <= LONGEST + 20 and not re.fullmatch(_DEVICES, part)
         for part in path.split("/")
     )
 

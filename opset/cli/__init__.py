@@ -20,7 +20,7 @@ import click
 
 from opset import __version__
 from opset.cli import signals
-from opset.cli.output import ErrorReport, internal_error, shortage, write_errors, write_product
+from opset.cli.output import internal_error, shortage, write_errors
 from opset.errors import Finding, FindingList, OpsetError, SchemaError, safe_text
 from opset.opsets.faults import DEBUG, trace
 
@@ -173,7 +173,9 @@ class Verbs(click.Group):
 
     def _write_error_report(self, errors: FindingList, status: int) -> None:
         """Write the report on a call that is wrong."""
-        write_product(ErrorReport(errors, status), tuple, "json")
+        from opset.cli.error_report import write_error_report  # of errors alone
+
+        write_error_report(errors, status)
         sys.stdout.flush()
 
     def _run_verb(self, ctx: click.Context) -> int:
@@ -248,8 +250,6 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line and leave the process with its exit status."""
-    # A command makes many small objects and few cycles: looking for these took a tenth of its time.
-    gc.set_threshold(200_000, 20, 20)
     signals.install_handlers()
     try:
         _open_closed_streams()

@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
-from typing import IO, Any, Generic, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import click
 
@@ -31,25 +31,21 @@ from opset.cli.inputs import (
     roots_option,
     stamp_of,
 )
-from opset.cli.journal import Journal, ReportFiles, Revive, digest_of_call, report_option
 from opset.cli.limits import limits_options, parse_size
 from opset.cli.progress import Progress
 from opset.cli.records import (
-    BatchReport,
     ModelReport,
     Record,
     Result,
-    Totals,
     View,
     brief_line,
     no_detail,
     report_of_json,
-    total_lines,
 )
-from opset.cli.report_streams import JsonStream, ReportStream, page_stream
+from opset.cli.report_options import ReportFiles, report_option
 from opset.cli.words import Words
 from opset.cli.working import Job, Workshop, has_stream, in_order, yield_records
-from opset.errors import SHOWN, Finding, UsageError, safe_text
+from opset.errors import SHOWN, Finding, FindingList, UsageError, safe_text
 from opset.model import Model, load, write_stream
 from opset.model.storage.container import load_file, load_text
 from opset.model.storage.external import is_external, tensors
@@ -58,7 +54,14 @@ from opset.model.storage.remote import is_remote, local_path
 from opset.model.storage.writing import MODES, save_below, save_in_place
 from opset.plain_text import count_text, style_text
 
+if TYPE_CHECKING:
+    from opset.cli.batch_reports import BatchReport, FindingTotal, Totals
+    from opset.cli.journal import Journal
+    from opset.cli.report_streams import ReportStream
+
 Command = TypeVar("Command", bound=Callable[..., Any])
+Revive = Callable[[Mapping[str, Any]], Any]
+"""Makes the result of its JSON."""
 FEW = 10
 """Models on each of which text reports in full; of more, each has one line."""
 
@@ -223,21 +226,21 @@ def _options_for_call(*options: Callable[[Any], Any]) -> Callable[[Command], Com
     return decorate
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Reporting(Generic[Result]):
     """How a verb reports on models.
 
     - `write`: writes the full report on a model as text, to a stream, quietly if its last argument is true;
     - `detail`: the words about a result on the one line about one of many models;
     - `add`: takes the report on each model, to sum it up; if it needs results, `revive` makes them of JSON;
-    - `whole`: returns the report on all models, of their reports, the summary, notes and totals.
+    - `whole`: returns the report on all models, of their reports, the summary, notes and totals; None for BatchReport.
     """
 
     write: Callable[[ModelReport[Result], IO[str], bool], None]
     detail: Callable[[Result], str] = no_detail
     add: Callable[[ModelReport[Result]], None] | None = None
     revive: Revive | None = None
-    whole: Callable[..., BatchReport] = BatchReport
+    whole: Callable[..., BatchReport] | None = None
 
 
 def process_files(
@@ -281,7 +284,7 @@ def process_files(
     with ExitStack() as stack:
         journal = None
         if call.reports.journal is not None:
-            journal = Journal(call.reports.journal, digest_of_call(click.get_current_context(), call.known))
+            journal = _open_journal(call.reports.journal, call.known)
             stack.callback(journal.close)
         return _Batch(models, call, verb, reporting, journal, stack).run(work, settings, writes)
 
@@ -295,13 +298,32 @@ def _check_executor(call: VerbCall, models: Sequence[Input]) -> None:
         raise UsageError(Finding("U103", "the workers of a cluster have no stdin", help="name files"))
 
 
-def _product_stream(form: str, stream: IO[str]) -> ReportStream:
-    """Return what writes a report to a stream in a form other than text."""
-    if form == "json":
-        return JsonStream(stream)
-    from opset.cli.findings_formats import STREAMS  # few calls write such a form
+def _open_journal(path: str, known: Folders) -> Journal:
+    """Return the journal of the current call."""
+    from opset.cli.journal import Journal, digest_of_call
+
+    return Journal(path, digest_of_call(click.get_current_context(), known))
+
+
+def _findings_stream(form: str, stream: IO[str]) -> ReportStream:
+    """Return the report on a stream in a form of findings."""
+    from opset.cli.findings_formats import STREAMS
 
     return STREAMS[form](stream)
+
+
+def _open_products(call: VerbCall, words: Mapping[str, str], stream: IO[str]) -> list[ReportStream]:
+    """Return the reports of a call that are not text: one on a stream, and a page."""
+    from opset.cli.report_streams import JsonStream, page_stream
+
+    products: list[ReportStream] = []
+    if call.form == "json":
+        products.append(JsonStream(stream))
+    elif call.form != "text":
+        products.append(_findings_stream(call.form, stream))
+    if call.reports.page is not None:
+        products.append(page_stream(call.reports.page, words, call.force))
+    return products
 
 
 class _Batch:
@@ -319,17 +341,16 @@ class _Batch:
         self.models, self.call, self.verb, self.reporting, self.journal = models, call, verb, reporting, journal
         self.notes = call.known.note_left_out(call.quiet, *verb.files)
         self.statuses: Counter[str] = Counter()
-        self.totals = Totals()
+        self.totals: Totals | None = None
+        """The sums of findings, None before the first."""
         self.worst = 0
         # The report goes where the model does not.
         self.stream = sys.stderr if call.output is not None and call.output.stream else sys.stdout
         is_text = call.form == "text"
         self.is_brief = is_text and len(models) > FEW and not call.verbose
         self.products: list[ReportStream] = []
-        if not is_text:
-            self.products.append(_product_stream(call.form, self.stream))
-        if call.reports.page is not None:
-            self.products.append(page_stream(call.reports.page, verb.words, call.force))
+        if not is_text or call.reports.page is not None:
+            self.products = _open_products(call, verb.words, self.stream)
         self.view = View(
             line=self.is_brief,
             data=call.has_data,
@@ -394,11 +415,19 @@ class _Batch:
         """Add the report on a model to the sums."""
         self.statuses[report.status] += 1
         self.worst = max(self.worst, report.exit_status)
-        self.totals.add(report.errors)
+        if report.errors:
+            self._add_findings(report.errors)
         if self.reporting.add is not None:
             self.reporting.add(report)
         if self.progress is not None:
             self.progress.advance()
+
+    def _add_findings(self, findings: FindingList) -> None:
+        """Add the findings on a model to their sums."""
+        from opset.cli.batch_reports import Totals
+
+        self.totals = self.totals or Totals()
+        self.totals.add(findings)
 
     def _report(self, record: Record) -> None:
         """Count a model, and write its record."""
@@ -433,10 +462,11 @@ class _Batch:
             self.progress.close()
         words = self.verb.words
         summary = {"models": len(self.models), **{each: self.statuses[each] for each in words}}
-        totals = self.totals.rows()
-        whole = self.reporting.whole((), {**summary, "exit_status": self.worst}, tuple(self.notes), tuple(totals))
-        for product in self.products:
-            product.end(whole)
+        totals = [] if self.totals is None else self.totals.rows()
+        if self.products or self.reporting.whole is not None:
+            whole = self._report_whole(summary, totals)
+            for product in self.products:
+                product.end(whole)
         if self.call.form != "text" or self.call.quiet:
             return
         if len(self.models) != 1 or resumed:
@@ -447,9 +477,22 @@ class _Batch:
                 were = "was" if resumed == 1 else "were"
                 self.stream.write(f"  {resumed:,} of them {were} in {safe_text(self.call.reports.journal)} already\n")
             if self.is_brief:
-                self.stream.writelines(f"{line}\n" for line in total_lines(totals, SHOWN))
+                self._write_totals(totals)
         if self.call.reports.page is not None:
             self.stream.write(f"report: {safe_text(self.call.reports.page)}\n")
+
+    def _report_whole(self, summary: Mapping[str, int], totals: Sequence[FindingTotal]) -> BatchReport:
+        """Return the report on all models, which does not hold their reports."""
+        from opset.cli.batch_reports import BatchReport
+
+        whole = self.reporting.whole or BatchReport
+        return whole((), {**summary, "exit_status": self.worst}, tuple(self.notes), tuple(totals))
+
+    def _write_totals(self, totals: Sequence[FindingTotal]) -> None:
+        """Write the first sums of findings as text."""
+        from opset.cli.batch_reports import total_lines
+
+        self.stream.writelines(f"{line}\n" for line in total_lines(totals, SHOWN))
 
 
 def write_report(

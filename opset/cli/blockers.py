@@ -11,9 +11,10 @@ import click
 
 from opset.cli.assumed_opsets import Assumed, assume_option, load_assumed
 from opset.cli.batch import Reporting, Verb, VerbCall, process_files, reading_options, write_report
+from opset.cli.batch_reports import BatchReport, FindingTotal
 from opset.cli.inputs import Input, dims_option, freeze_option
 from opset.cli.output import FINDINGS_FORMATS
-from opset.cli.records import BatchReport, FindingTotal, ModelReport
+from opset.cli.records import ModelReport
 from opset.cli.target_options import TargetChoice, target_options
 from opset.errors import FindingList, brief_name, listing, safe_text
 from opset.opsets.registry import Registry

@@ -17,7 +17,8 @@ from opset.cli import output, supervision
 from opset.cli.configuration import Folders, folders_for, folders_of, folders_option, hooks_option
 from opset.cli.findings_formats import write_findings
 from opset.cli.limits import limits_options
-from opset.cli.report_streams import call_text, page_option
+from opset.cli.report_options import page_option
+from opset.cli.report_streams import call_text
 from opset.cli.words import Words
 from opset.errors import Finding, SchemaError, UsageError, safe_text
 from opset.opsets.registry import Registry, default_registry

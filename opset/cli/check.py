@@ -17,9 +17,10 @@ from opset.checker.table import CheckContext, CheckOptions, Mend
 from opset.cli import output
 from opset.cli.assumed_opsets import Assumed, assume_option, read_assumed
 from opset.cli.batch import Reporting, Verb, VerbCall, load_input, process_files, writing_options
+from opset.cli.batch_reports import BatchReport, FindingTotal
 from opset.cli.configuration import rule_choice, target_files, target_option
 from opset.cli.inputs import STREAM, Input, name_input
-from opset.cli.records import BatchReport, FindingTotal, ModelReport
+from opset.cli.records import ModelReport
 from opset.errors import CODES, KEPT, SHOWN, Finding, FindingList, ModelError, SchemaError, UsageError, safe_text
 from opset.model import Model
 from opset.opsets.registry import Registry

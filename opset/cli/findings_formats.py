@@ -14,8 +14,9 @@ from typing import IO, Any
 from urllib.parse import quote as quote_uri
 
 from opset import __version__
+from opset.cli.batch_reports import BatchReport
 from opset.cli.output import FINDINGS_FORMATS
-from opset.cli.records import BatchReport, ModelReport
+from opset.cli.records import ModelReport
 from opset.cli.report_streams import ReportStream
 from opset.errors import CODES, Finding, FindingList, NodeLocation, escape_text
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from opset.cli import output
+from opset.cli.error_report import write_error_report
 from opset.cli.new import NextStep, quote_path
 from opset.errors import SchemaError, listing, safe_text
 from opset.opsets.documents.folders import write_operator_files
@@ -60,7 +61,7 @@ def command(document: str, folder: Path | None, form: str) -> int:
     except SchemaError as error:
         output.write_errors(error)
         if form == "json":
-            output.write_product(output.ErrorReport(error.finding_list, UNREADABLE), tuple, form)
+            write_error_report(error.finding_list, UNREADABLE)
         return UNREADABLE
     folder = folder or own_folder()
     files = [os.path.join(folder, path) for path in write_operator_files(operators, folder)]

@@ -24,11 +24,11 @@ MOST_ENTRIES = 1_000_000
 MODEL_SUFFIXES = (".onnx", ".pb", *TEXT_SUFFIXES)
 SEARCHED_SUFFIXES = (".onnx", TEXT_SUFFIX, ".onnxtext", ".textproto", ".onnxjson")
 """Endings of the files that are the models of a folder: the others belong to other programs more often."""
-_PRODUCT = re.compile(
+_PRODUCT = (
     rf"(.+)-(?:opset\d+|inferred|inlined|lowered|part|merged|reduced)"
     rf"((?:\.onnx)?(?:\.onnx|{'|'.join(map(re.escape, TEXT_SUFFIXES))}))"
 )
-_SEPARATOR = re.compile(r"[/\\]" if os.sep == "\\" else "/")
+_SEPARATOR = r"[/\\]" if os.sep == "\\" else "/"
 
 
 class Input(NamedTuple):
@@ -205,8 +205,8 @@ def _tree_of(path: str, start: str) -> str:
 def _matching_paths(pattern: str, listing: _Listing) -> list[str]:
     """Return the paths that a pattern matches; ** is any number of folders, and no wildcard matches hidden names."""
     drive, rest = os.path.splitdrive(pattern)
-    parts = [part for part in _SEPARATOR.split(rest) if part]
-    paths = [f"{drive}{os.sep if _SEPARATOR.match(rest) else ''}"]
+    parts = [part for part in re.split(_SEPARATOR, rest) if part]
+    paths = [f"{drive}{os.sep if re.match(_SEPARATOR, rest) else ''}"]
     for part in [*parts, "*"] if parts[-1] == "**" else parts:
         if part == "**":
             paths = [
@@ -238,7 +238,7 @@ def _without_products(inputs: list[Input], products: bool) -> list[Input]:
     if products:
         return inputs
     paths = {model.path for model in inputs}
-    return [model for model in inputs if not ((m := _PRODUCT.fullmatch(model.path)) and f"{m[1]}{m[2]}" in paths)]
+    return [model for model in inputs if not ((m := re.fullmatch(_PRODUCT, model.path)) and f"{m[1]}{m[2]}" in paths)]
 
 
 class Output(NamedTuple):

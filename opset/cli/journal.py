@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +24,6 @@ from opset.cli.configuration import Folders, read_project
 from opset.cli.inputs import STREAM, Input, Stamp, parse_input, stamp_of
 from opset.cli.output import SCHEMA_VERSION
 from opset.errors import Finding, UsageError
-from opset.reports.files import SUFFIXES
 
 CALL = "call"
 STARTED = "started"
@@ -235,36 +234,3 @@ def _lock(descriptor: int, path: str) -> None:
 
 def _journal_error(path: str, why: str, help: str = "name another file with --report") -> UsageError:
     return UsageError(Finding("U104", "the report cannot be written", why=why, help=help, file=path))
-
-
-class ReportFiles(NamedTuple):
-    """The files that a call writes beside its product: a journal, and a page."""
-
-    journal: str | None = None
-    page: str | None = None
-
-
-def _parse_report_files(ctx: click.Context, param: click.Parameter, paths: Sequence[str]) -> ReportFiles:
-    """Return the files that `--report` names, by their suffix. Raises BadParameter for two of one form."""
-    pages = [path for path in paths if path.lower().endswith(SUFFIXES)]
-    journals = [path for path in paths if path not in pages]
-    if len(pages) > 1 or len(journals) > 1:
-        raise click.BadParameter("give one page, FILE.html, and one file of JSON lines")
-    return ReportFiles(*journals or (None,), *pages)
-
-
-def report_option(pages: bool) -> Callable[[Any], Any]:
-    """Return the option `--report` of a verb that has pages to look at, or has none."""
-    lines = "rite a line of JSON for each model to the file; a further call goes on where this one stopped."
-    page = "FILE.html: also write the report as a page to look at. Another FILE: w"
-    return click.option(
-        "--report",
-        "reports",
-        multiple=True,
-        callback=_parse_report_files,
-        metavar="FILE",
-        help=f"{page if pages else 'W'}{lines}",
-    )
-
-
-Revive = Callable[[Mapping[str, Any]], Any]

@@ -7,7 +7,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from itertools import islice
 from typing import IO, Any
 
@@ -64,14 +64,6 @@ def write_json(document: object, stream: IO[str] | None = None) -> None:
     while batch := list(islice(parts, _BATCH)):  # the whole text may be many times as large as the data
         stream.write("".join(batch).replace("\x7f", "\\u007f"))
     stream.write("\n")
-
-
-@dataclass(frozen=True)
-class ErrorReport:
-    """The errors of a call that is wrong itself, so that there is no other report."""
-
-    errors: FindingList
-    exit_status: int
 
 
 def document_of(report: object) -> dict[str, Any]:

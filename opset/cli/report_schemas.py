@@ -9,8 +9,10 @@ from dataclasses import MISSING, fields, is_dataclass
 from importlib import import_module
 from typing import Any
 
-from opset.cli.output import LISTED, SCHEMA_VERSION, ErrorReport
-from opset.cli.records import BatchReport, ModelReport
+from opset.cli.batch_reports import BatchReport
+from opset.cli.error_report import ErrorReport
+from opset.cli.output import LISTED, SCHEMA_VERSION
+from opset.cli.records import ModelReport
 from opset.errors import Finding, FindingList, NodeReference
 from opset.verification.report import Verification
 
@@ -48,7 +50,7 @@ OTHERS: Mapping[str, tuple[str, ...]] = {
     "explain": (),
     "examples": ("cli.examples:WrittenExamples",),
     "completion": ("cli.completion:CompletionScript",),
-    "error": ("cli.output:ErrorReport",),
+    "error": ("cli.error_report:ErrorReport",),
 }
 """The classes of the objects that other verbs write; "error" is written where a call itself is wrong."""
 LISTS: Mapping[str, tuple[str, ...]] = {

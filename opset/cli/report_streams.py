@@ -9,9 +9,10 @@ from typing import IO, Any, Protocol
 import click
 
 from opset.cli import output
-from opset.cli.records import BatchReport, ModelReport
+from opset.cli.batch_reports import BatchReport
+from opset.cli.records import ModelReport
 from opset.errors import Finding, UsageError
-from opset.reports.files import SUFFIXES, VERBS, check_page_file, write_page
+from opset.reports.files import VERBS, check_page_file, write_page
 
 MOST_ON_PAGE = 1000
 """Models on a page, and as many of those with faults behind them; the others are counted."""
@@ -96,25 +97,6 @@ def page_stream(path: str, words: Mapping[str, str], force: bool) -> PageStream:
         raise UsageError(Finding("U103", f"there is no page of opset {verb}", help=help))
     check_page_file(path, force)
     return PageStream(path, verb, words, force)
-
-
-def _check_page_option(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
-    """Return the path of a page. Raises UsageError U102 if another file is there, BadParameter for another suffix."""
-    if path is not None:
-        if not path.lower().endswith(SUFFIXES):
-            raise click.BadParameter("its name ends in .html")
-        check_page_file(path)
-    return path
-
-
-page_option = click.option(
-    "--report",
-    "page",
-    callback=_check_page_option,
-    metavar="FILE.html",
-    help="Also write the report as a page to look at.",
-)
-"""The option of verbs that write one report."""
 
 
 def call_text() -> str:

@@ -17,7 +17,8 @@ from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.findings_formats import write_findings
 from opset.cli.inputs import STREAM, numbers_option, parse_input, roots_option
 from opset.cli.limits import limits_options
-from opset.cli.report_streams import call_text, page_option
+from opset.cli.report_options import page_option
+from opset.cli.report_streams import call_text
 from opset.cli.verification import RUNTIMES, Verifying, tolerance_options
 from opset.cli.words import Words
 from opset.errors import Finding, UsageError, safe_text

@@ -7,8 +7,9 @@ from xml.etree import ElementTree
 import pytest
 
 from opset import __version__
+from opset.cli.batch_reports import BatchReport
 from opset.cli.findings_formats import STREAMS, fingerprint, write_findings
-from opset.cli.records import BatchReport, ModelReport
+from opset.cli.records import ModelReport
 from opset.errors import CODES, Finding, FindingList, NodeLocation, NodeReference
 
 NODE = NodeLocation("graph 'g', node 'n\x1b'", NodeReference("graph 'g'", "n\x1b", "", "Re\x1blu", 3))

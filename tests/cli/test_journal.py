@@ -10,7 +10,8 @@ from onnx import TensorProto
 
 from opset.cli import cli
 from opset.cli.inputs import Input, Stamp
-from opset.cli.journal import Journal, ReportFiles, _parse_line, _parse_report_files, digest_of_options
+from opset.cli.journal import Journal, _parse_line, digest_of_options
+from opset.cli.report_options import ReportFiles, _parse_report_files
 from opset.errors import UsageError
 from tests.cli.commands import run
 

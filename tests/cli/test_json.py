@@ -12,12 +12,14 @@ from pathlib import Path
 import pytest
 
 from opset.catalog import OperatorSetDifference, OperatorSetFacts
+from opset.cli.batch_reports import BatchReport
 from opset.cli.blockers import BlockersBatch
 from opset.cli.bump import LockReport
 from opset.cli.check import CheckBatch, CheckReport
 from opset.cli.completion import CompletionScript
 from opset.cli.conformance import ConformanceReport
 from opset.cli.convert import ConvertedReport
+from opset.cli.error_report import ErrorReport
 from opset.cli.examples import WrittenExamples
 from opset.cli.explain import Explanation
 from opset.cli.extract import ExtractionReport
@@ -29,8 +31,7 @@ from opset.cli.list import ListedDomain, ListedOperator, ListedRelease, ListedRu
 from opset.cli.merge import MergingReport
 from opset.cli.model_versions import ModelDifference
 from opset.cli.new import AuthoringReport
-from opset.cli.output import ErrorReport
-from opset.cli.records import BatchReport, ModelReport
+from opset.cli.records import ModelReport
 from opset.cli.reduce import ReductionReport
 from opset.cli.report_schemas import keys_of
 from opset.cli.run import RunReport

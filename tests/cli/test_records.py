@@ -3,7 +3,8 @@
 import pytest
 
 from opset.cli import batch
-from opset.cli.records import FindingTotal, ModelReport, Totals, View, brief_line, report_of_json, total_lines
+from opset.cli.batch_reports import FindingTotal, Totals, total_lines
+from opset.cli.records import ModelReport, View, brief_line, report_of_json
 from opset.errors import CODES, Finding, FindingList, NodeLocation, NodeReference
 from tests.cli.commands import REFUSED, run, save
 

@@ -13,9 +13,9 @@ from opset.budget import Limits
 from opset.cli import blockers, conformance, infer, lint, model_versions, testgen
 from opset.cli import test as examples
 from opset.cli.batch import VerbCall, _check_executor
+from opset.cli.batch_reports import Totals
 from opset.cli.configuration import Folders
 from opset.cli.inputs import Input, Output, parse_input
-from opset.cli.records import Totals
 from opset.description.structure.comparing import PartCounts, StructureComparison
 from opset.description.structure.folding import StructureChange
 from opset.errors import SHOWN, Finding, FindingList, UsageError
@@ -238,7 +238,7 @@ def test_a_file_is_replaced_if_it_may_be_or_an_earlier_run_wrote_it(tmp_path, fo
 
 
 def test_sums_of_findings_are_bounded(monkeypatch):
-    monkeypatch.setattr("opset.cli.records.MOST_TOTALS", 2)
+    monkeypatch.setattr("opset.cli.batch_reports.MOST_TOTALS", 2)
     totals = Totals()
     totals.add([Finding(code, "it") for code in ("G311", "G324", "M101", "G311")])
     totals.add([Finding("G311", "it"), Finding("M101", "it")])

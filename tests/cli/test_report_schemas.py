@@ -11,9 +11,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from opset.cli import VERBS, cli
+from opset.cli.batch_reports import FindingTotal
 from opset.cli.findings_formats import fingerprint
 from opset.cli.output import FINDINGS_FORMATS
-from opset.cli.records import FindingTotal
 from opset.cli.report_schemas import DIALECT, OTHERS, REPORTS, _classes_in, _Schemas, line_schema
 from opset.errors import Finding, FindingList
 from tests.cli.commands import REFUSED, SMALL, run, save

@@ -41,17 +41,14 @@ def syntax_for(name: str) -> str:
 
 def recognize_syntax(text: str) -> str:
     """Return the syntax in which the text of a model begins, ONNX text syntax if it is neither of protobuf's."""
+    gap, field = re.compile(r"\s*(#[^\n]*)?"), re.compile(r"[A-Za-z_]\w*\s*[:{]", re.ASCII)
     position, comment = 0, True
     while comment:
-        blank: Any = _BLANK.match(text, position)
+        blank: Any = gap.match(text, position)
         position, comment = blank.end(), blank[1]
     if text.startswith("{", position):
         return JSON
-    return PROTOBUF_TEXT if _FIELD.match(text, position) else ONNX_TEXT
-
-
-_BLANK = re.compile(r"\s*(#[^\n]*)?")
-_FIELD = re.compile(r"[A-Za-z_]\w*\s*[:{]", re.ASCII)
+    return PROTOBUF_TEXT if field.match(text, position) else ONNX_TEXT
 
 
 class ModelParts:

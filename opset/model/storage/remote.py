@@ -20,7 +20,6 @@ from opset.model.storage.source import Access, file_changed_error
 BLOCK: Final = 128 << 10
 """Bytes of a request after a jump, and of a gap that is read through."""
 LARGEST_BLOCK: Final = 8 << 20
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 _LOCAL = "file"
 _PACKAGES: Mapping[str, str] = {
     "s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs", "abfs": "adlfs", "hf": "huggingface_hub",
@@ -32,26 +31,28 @@ _MARKS = ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated", "
 
 def is_remote(path: str) -> bool:
     """Whether a path is a URL, of another scheme than file://."""
-    match = _SCHEME.match(path)
-    return match is not None and match[1].lower() != _LOCAL
+    return _scheme_of(path) not in ("", _LOCAL)
 
 
 def local_path(path: str) -> str:
     """Return the path of a file:// URL, any other path as it is."""
-    match = _SCHEME.match(path)
-    return path if match is None or match[1].lower() != _LOCAL else path[match.end() :]
+    return path.partition("://")[2] if _scheme_of(path) == _LOCAL else path
+
+
+def _scheme_of(path: str) -> str:
+    """Return the scheme of a URL in lower case, "" for a path that is none."""
+    scheme, separator, _ = path.partition("://")
+    return scheme.lower() if separator and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]+", scheme) else ""
 
 
 def file_system(url: str) -> tuple[Any, str]:
     """Return the file system of a URL, and the path in it. Raises UsageError U110 if there is none for the scheme."""
-    match = _SCHEME.match(url)
-    scheme = match[1].lower() if match is not None else ""
     try:
         from fsspec.core import url_to_fs
 
         system, path = url_to_fs(url)
     except ImportError as error:
-        packages = " ".join(["'opset[remote]'", *filter(None, [_PACKAGES.get(scheme)])])
+        packages = " ".join(["'opset[remote]'", *filter(None, [_PACKAGES.get(_scheme_of(url))])])
         raise _place_error(url, f"a package is missing: {error}", f"pip install {packages}") from error
     except Exception as error:
         raise _place_error(url, f"{type(error).__name__}: {error}") from error
@@ -181,7 +182,7 @@ class RemoteFolder(Folder):
     def real_path(self, location: str) -> str:
         """Return the URL that a location leads to, or "" if it leads out of the folder."""
         inner = posixpath.normpath(location)
-        is_outside = inner.startswith(("/", "..")) or _SCHEME.match(location) or re.search(r"[\0\\?#%]", location)
+        is_outside = inner.startswith(("/", "..")) or _scheme_of(location) or re.search(r"[\0\\?#%]", location)
         return "" if is_outside else f"{self.path}/{inner}"
 
     def location_from(self, folder: str, location: str) -> str:

@@ -282,9 +282,13 @@ def _remove_files(folder: str, way: Sequence[str], names: Iterable[str], stack: 
             above.remove(part)
 
 
+_DESCRIPTOR = r"/dev/(stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)"
+
+
 def _open_stream(output: str) -> IO[bytes] | None:
     """Open an output that is a pipe or a device; return None for any other, which becomes a file."""
-    if stream := re.fullmatch(r"/dev/(stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)", os.path.abspath(output)):
+    path = os.path.abspath(output)
+    if path.startswith(("/dev/", "/proc/")) and (stream := re.fullmatch(_DESCRIPTOR, path)):
         number = {"stdout": 1, "stderr": 2}.get(stream[1]) or int(stream[2] or stream[3])
         return open(os.dup(number), "wb")
     try:
