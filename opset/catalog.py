@@ -214,7 +214,7 @@ def check_times(registry: Registry, schema: OpSchema, labels: Iterable[str]) -> 
 def _is_found_without_values(registry: Registry, domain: str, operator: str, name: str) -> bool:
     """Whether the constraint that an example breaks is found without values of inputs, at its newest version."""
     example = next(each for each in registry.examples(operator, domain) if each.name == name)
-    versions = [each.since_version for each in registry.versions(operator, domain)]
+    versions = registry.since_versions(operator, domain)
     schema = registry.schema(operator, max(example_versions(example, versions)), domain)
     assert schema is not None  # a version of its own
     if any(misfit.constraint == example.error for misfit in constraint_misfits(schema, example.attributes)):
@@ -427,7 +427,7 @@ def operator_set(registry: Registry, domain: str, version: int) -> OperatorSetFa
             continue
         entry = Member(operator, schema.since_version, schema.family)
         if schema.since_version == version:
-            first = registry.versions(operator, name)[0].since_version == version
+            first = registry.since_versions(operator, name)[0] == version
             (withdrawn if schema.deprecated else new if first else changed).append(entry)
         if not schema.deprecated:
             operators.append(entry)

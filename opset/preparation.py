@@ -200,9 +200,9 @@ def _missing_imports(index: ModelIndex, registry: Registry) -> dict[str, int]:
                     used.setdefault(domain, set()).add(op_type)
     missing = {}
     for domain, operators in used.items():
-        versions = [registry.versions(op_type, domain) for op_type in operators]
-        if all(len(schemas) == 1 for schemas in versions):
-            missing[domain] = max(schemas[0].since_version for schemas in versions)
+        versions = [registry.since_versions(op_type, domain) for op_type in operators]
+        if all(len(sinces) == 1 for sinces in versions):
+            missing[domain] = max(sinces[0] for sinces in versions)
     return missing
 
 

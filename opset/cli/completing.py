@@ -54,7 +54,7 @@ def _operators(text: str) -> Iterable[str]:
     name, at, _ = text.partition("@")
     if at:
         domain, _, op_type = name.rpartition(".")
-        return [f"{name}@{schema.since_version}" for schema in registry.versions(op_type, domain)]
+        return [f"{name}@{since}" for since in registry.since_versions(op_type, domain)]
     return [qualified_name(domain, each) for domain in registry.domains for each in registry.operators(domain)]
 
 

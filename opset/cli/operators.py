@@ -88,7 +88,7 @@ def versions_of(registry: Registry, name: str, domain: str | None = None) -> tup
     if domain is None and "." in name:
         domain, _, name = name.rpartition(".")
     domains = list(registry.domains) if domain is None else [known_domain(registry, domain)]
-    homes = [each for each in domains if registry.versions(name, each)]
+    homes = [each for each in domains if registry.since_versions(name, each)]
     if not homes:
         names = [operator for each in domains for operator in registry.operators(each)]
         where = "" if domain is None else f" in {domain_name(domains[0])}"

@@ -141,7 +141,7 @@ def _operators_in_tables(registry: Registry, schemas: Sequence[OpSchema], record
     With `record`, it need not have one yet.
     """
     counts = Counter((schema.domain, schema.name) for schema in schemas)
-    whole = [key for key, count in counts.items() if count == len(registry.versions(key[1], key[0]))]
+    whole = [key for key, count in counts.items() if count == len(registry.since_versions(key[1], key[0]))]
     files = {key: table_file(registry, *key) for key in whole}
     return [key for key, file in files.items() if file is not None and (record or file.exists())]
 

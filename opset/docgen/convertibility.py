@@ -148,7 +148,6 @@ class Convertibility:
         self._lowerings: dict[tuple[Key, int], Lowering | None] = {}
         self._fates: dict[Query, Fate] = {}
         self._further: dict[tuple[Key, int, int], dict[Reason, list[Span]]] = {}
-        self._sinces: dict[Key, list[int]] = {}
         self._spans: dict[str, list[Span]] = {}
 
     def table_of(self, operator: str, domain: str = "") -> Data:
@@ -160,7 +159,7 @@ class Convertibility:
         an unknown domain raises KeyError.
         """
         key = (normalize_domain(domain), operator)
-        sinces = self._versions_of(key)
+        sinces = self._registry.since_versions(key[1], key[0])
         listed = sinces[-MOST_VERSIONS:]
         transitions = [self._transition_of(key, since, up) for since in listed for up in (False, True)]
         spans = self._spans_of(key, listed[0] if len(listed) < len(sinces) else 1)
@@ -203,7 +202,7 @@ class Convertibility:
         (domain, operator), and `version` is the target version of the domain. For a version that has the operator, the
         target is a runtime that takes this version, but does not run the operator.
         """
-        sinces = self._versions_of(key)
+        sinces = self._registry.since_versions(key[1], key[0])
         if not sinces:
             return None
         final = version if sinces[0] > version else 0
@@ -399,17 +398,11 @@ class Convertibility:
         The reason says that the operator came with a later version, is withdrawn, or does not exist in the registry.
         `key` is (domain, operator).
         """
-        sinces = self._versions_of(key)
+        sinces = self._registry.since_versions(key[1], key[0])
         why = f"`{key[1]}` is withdrawn" if sinces and sinces[0] <= opset else f"there is no `{key[1]}`"
         if sinces and opset < sinces[0]:
             why = f"`{key[1]}` came with version {sinces[0]}"
         return Fate(REFUSE, frozenset(["C201"]), why)
-
-    def _versions_of(self, key: Key) -> list[int]:
-        """Return the since_versions of an operator, oldest first; [] if there is no such operator. Cached."""
-        if key not in self._sinces:
-            self._sinces[key] = [schema.since_version for schema in self._registry.versions(key[1], key[0])]
-        return self._sinces[key]
 
     def _last_opset(self, key: Key, since: int) -> int:
         """Return the last opset at which version `since` of an operator is in force.
@@ -417,7 +410,7 @@ class Convertibility:
         This is the opset before the operator's next version, or the newest one of the domain. `key` is (domain,
         operator).
         """
-        sinces = self._versions_of(key)
+        sinces = self._registry.since_versions(key[1], key[0])
         index = bisect_right(sinces, since)
         return sinces[index] - 1 if index < len(sinces) else self._registry.domains[key[0]]
 
@@ -429,11 +422,12 @@ class Convertibility:
         """
         domain = key[0]
         if domain not in self._spans:
-            changes = {1}.union(*(self._versions_of((domain, name)) for name in self._registry.operators(domain)))
+            registry = self._registry
+            changes = {1}.union(*(registry.since_versions(name, domain) for name in registry.operators(domain)))
             self._spans[domain] = _spans_between(changes, self._registry.domains[domain])
         spans = self._spans[domain]
         if len(spans) > MOST_TARGETS:
-            spans = _spans_between({1, *self._versions_of(key)}, self._registry.domains[domain])
+            spans = _spans_between({1, *self._registry.since_versions(key[1], key[0])}, self._registry.domains[domain])
         return [span for span in spans if span[0] >= first]
 
     def _transition_of(self, key: Key, since: int, up: bool) -> ConversionRow | None:
@@ -465,7 +459,7 @@ class Convertibility:
             step = Refusal(error.findings[0].code, error.findings[0].message)
         if step is None:
             return None
-        versions = self._versions_of(key)
+        versions = self._registry.since_versions(key[1], key[0])
         index = bisect_left(versions, since) + (1 if up else -1)
         to = versions[index] if 0 <= index < len(versions) else 0
         opset = to if up else since - 1

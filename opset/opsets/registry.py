@@ -6,7 +6,7 @@ import itertools
 import os
 import sys
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -94,6 +94,10 @@ class Registry:
         domain = normalize_domain(domain)
         count = len(self._versions_of(op_type, domain))
         return tuple(self._schema_at(domain, op_type, position) for position in range(count))
+
+    def since_versions(self, op_type: str, domain: str = "") -> Sequence[int]:
+        """Return the since_versions of an operator, oldest first; none if it is not known."""
+        return self._versions_of(op_type, normalize_domain(domain))
 
     def operators(self, domain: str = "") -> list[str]:
         """Return the names of a domain's operators, sorted."""

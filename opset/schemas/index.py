@@ -237,12 +237,12 @@ def make_schema(
         family,
         tuple(Parameter(*each) for each in data.get("inputs", ())),
         tuple(Parameter(*each) for each in data.get("outputs", ())),
-        {each[0]: Attribute(*map(_freeze, each)) for each in data.get("attributes", ())},
+        {each[0]: Attribute(*_freeze(each)) for each in data.get("attributes", ())},
         {key: _type_list(types, number) for key, number in data.get("types", {}).items()},
         **{key: data[key] for key in _FLAGS if key in data},
         change=_make_change(**data["change"]) if "change" in data else None,
-        conditions=tuple(Condition(*map(_freeze, each)) for each in data.get("conditions", ())),
-        function=tuple(FunctionBody(*map(_freeze, bodies[each])) for each in data.get("function", ())),
+        conditions=tuple(Condition(*_freeze(each)) for each in data.get("conditions", ())),
+        function=tuple(FunctionBody(*_freeze(bodies[each])) for each in data.get("function", ())),
         prose=partial(_read_docs, prose, domain, name, data["since"]),
     )
 
@@ -280,7 +280,9 @@ def _freeze(value: Any) -> Any:
     """Return a value with all lists in it, at any depth, turned into tuples."""
     if isinstance(value, dict):
         return {key: _freeze(each) for key, each in value.items()}
-    return tuple([_freeze(each) for each in value]) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return tuple([_freeze(each) if isinstance(each, (list, dict)) else each for each in value])
+    return value
 
 
 def _stamp_of(folder: Path) -> int:

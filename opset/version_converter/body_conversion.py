@@ -190,7 +190,7 @@ class BodyConversion:
         if operator not in context.lowered or route.refusal is not None:
             return route
         if route.verdict is Verdict.PASS:
-            first = context.registry.versions(*operator)[0].since_version
+            first = context.registry.since_versions(*operator)[0]
             why = f"it is the standard's from version {first} on, and the model imports {self.versions.get('', 0)}"
             help = f"convert to {first} or newer, and lower the result"
             return Route(Verdict.REFUSE, route.change, Refusal("C201", why, help))

@@ -716,7 +716,7 @@ class Crossing:
         """
         functions, registry = self._context.index.functions, self._context.registry
         for key in count_operators([new for new, _ in made]) - count_operators([old]):
-            if key in functions and registry.versions(key[1], key[0]):
+            if key in functions and registry.since_versions(key[1], key[0]):
                 why = f"it needs the operator {key[1]}, and the model has a function of that name in its domain"
                 raise Refusal("C204", why, "rename the function")
 

@@ -152,7 +152,7 @@ def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
     domain, _, op_type = name.rpartition(".")
     if any(name in (key[1], f"{domain_name(key[0])}.{key[1]}") for key in index.functions):
         return False
-    return bool(registry.versions(op_type, normalize_domain(domain)))
+    return bool(registry.since_versions(op_type, normalize_domain(domain)))
 
 
 def _choose_functions(index: ModelIndex, names: Iterable[str] | None, exclude: Iterable[str]) -> set[FunctionKey]:

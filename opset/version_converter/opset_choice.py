@@ -117,7 +117,7 @@ def _is_legal(sample: Sample, opset: int, routes: Routes) -> bool:
     The result is also True if the operator has no schemas. Unknown types, and inputs beyond the operator's last one,
     are not compared. Attributes are compared only if `opset` is below the node's own.
     """
-    if not routes.registry.versions(sample.op_type, sample.domain):
+    if not routes.registry.since_versions(sample.op_type, sample.domain):
         return True
     schema = routes.schema_in_force(sample.op_type, sample.domain, opset)
     if schema is None:

@@ -454,9 +454,9 @@ class Builder:
         "" is ai.onnx. For a replaced node of ai.onnx, the operator is not looked up. For any other node, LookupError is
         raised if neither domain has the operator.
         """
-        if not self._domain or self._registry.versions(op_type, self._domain):
+        if not self._domain or self._registry.since_versions(op_type, self._domain):
             return self._domain
-        if not self._registry.versions(op_type):
+        if not self._registry.since_versions(op_type):
             raise LookupError(f"op.{op_type}: {domain_name(self._domain)} and ai.onnx have no operator of this name")
         return ""
 

@@ -176,17 +176,17 @@ class Routes:
         In any other case, the verdict for such an operator is REFUSE with C101.
         """
         change = VersionChange(domain, op_type, 0, 0)
-        schemas = self.registry.versions(op_type, domain)
+        sinces = self.registry.since_versions(op_type, domain)
         alias = None if domain else quirks.alias(op_type, version)
         if alias is not None and (final <= alias.last or alias.becomes_standard):
             return Route(Verdict.PASS, change._replace(domain=alias.origin))
         if alias is not None:
             why = f"it is no operator of the standard; onnxruntime has it in that domain up to version {alias.last}"
             return Route(Verdict.REFUSE, change, Refusal("C101", why))
-        if not schemas:
+        if not sinces:
             why = f"there is no operator {op_type} in {domain_name(domain)}"
             return Route(Verdict.REFUSE, change, Refusal("C101", why, self.registry.near_miss(op_type, domain)))
-        why = f"it came with version {schemas[0].since_version}, and the model imports {version}"
+        why = f"it came with version {sinces[0]}, and the model imports {version}"
         help = "import the version for which the exporter wrote the nodes"
         return Route(Verdict.REFUSE, change, Refusal("C102", why, help))
 
@@ -284,6 +284,14 @@ class Routes:
             self._steps[key] = self._find_step(*key)
         return self._steps[key]
 
+    def _version_beside(self, schema: OpSchema, offset: int) -> OpSchema | None:
+        """Return the version of an operator after `schema` if `offset` is 1, before it if it is -1; None at the end."""
+        sinces = self.registry.since_versions(schema.name, schema.domain)
+        position = sinces.index(schema.since_version) + offset
+        if not 0 <= position < len(sinces):
+            return None
+        return self.registry.schema(schema.name, sinces[position], schema.domain)
+
     def step_down(self, domain: str, op_type: str, version: int) -> RouteStep | Refusal:
         """Return the next transition of an operator from opset `version` down, at last its lowering; see `step`."""
         step = self.step(domain, op_type, version, 0)
@@ -306,24 +314,22 @@ class Routes:
         Raises SchemaError S233 to S236 if a function body in a user's domain has faults.
         """
         source = self.registry.schema(op_type, version, domain)
-        schemas = self.registry.versions(op_type, domain)
         if source is None:
             return Refusal("C101", f"there is no operator {op_type} at version {version}")
-        position = schemas.index(source)
         if final > version:
-            if position + 1 == len(schemas) or schemas[position + 1].since_version > final:
+            target = self._version_beside(source, 1)
+            if target is None or target.since_version > final:
                 return None
-            newer = target = schemas[position + 1]
-            written_in, direction = target.since_version, "up"
+            newer, written_in, direction = target, target.since_version, "up"
         elif final >= source.since_version:
             return None
-        elif not final and (step := self._find_lowering_in_place(source, schemas[0], version)) is not None:
+        elif not final and (step := self._find_lowering_in_place(source, version)) is not None:
             return step
-        elif position == 0:
-            return self._find_lowering(domain, op_type, source)
         else:
-            newer, target = source, schemas[position - 1]
-            written_in, direction = source.since_version - 1, "down"
+            target = self._version_beside(source, -1)
+            if target is None:
+                return self._find_lowering(domain, op_type, source)
+            newer, written_in, direction = source, source.since_version - 1, "down"
         source = schema_as_read(source)
         target = self._schema_in_force(target) or target
         change = newer.change
@@ -358,36 +364,35 @@ class Routes:
         since = source.since_version
         hook = self._adapters.find("lower", domain, op_type, since, source.family) if since > 1 else None
         if hook is None:
-            if (step := self._find_body_lowering(source, source, since - 1)) is not None:
+            if (step := self._find_body_lowering(source, since, since - 1)) is not None:
                 return step
             if why := self._adapters.left_out(domain):
                 return Refusal("C105", why, TRUST)
             return Refusal("C201", f"{op_type} came with version {since}", f"convert to {since} or newer")
         return _lowering_step(source, since - 1, hook.function)
 
-    def _find_lowering_in_place(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
+    def _find_lowering_in_place(self, source: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by others of the same opset, `version`; None if there is none.
 
-        `first` is the operator's first version. If it has a lowering written in Python, this is the step. Such a
-        lowering must be marked by `in_place`, except in version 1; without the mark, the result is None. If `first` has
-        no lowering in Python, the function body of `source` is the step. Raises SchemaError S233 to S236 if a function
-        body in a user's domain has faults.
+        If the operator's first version has a lowering written in Python, this is the step. Such a lowering must be
+        marked by `in_place`, except in version 1; without the mark, the result is None. If there is no lowering in
+        Python, the function body of `source` is the step. Raises SchemaError S233 to S236 if a function body in a
+        user's domain has faults.
         """
-        since = first.since_version
+        since = self.registry.since_versions(source.name, source.domain)[0]
         hook = self._adapters.find("lower", source.domain, source.name, since, source.family)
         if hook is None or (since > 1 and not is_in_place(hook.function)):
-            return self._find_body_lowering(source, first, version)
+            return self._find_body_lowering(source, since, version)
         return _lowering_step(source, version, hook.function)
 
-    def _find_body_lowering(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
+    def _find_body_lowering(self, source: OpSchema, first: int, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by its function body, with nodes written in opset `version`.
 
         Returns None if `source` has no body for this opset. Also returns None if a lowering of the operator's first
         version, `first`, is written in Python, as this is preferred. Raises SchemaError S233 to S236 if a body in a
         user's domain has faults.
         """
-        since = first.since_version
-        if not source.function or self._adapters.find("lower", source.domain, source.name, since, source.family):
+        if not source.function or self._adapters.find("lower", source.domain, source.name, first, source.family):
             return None
         if not source.domain and not source.function_bodies(version):
             return None

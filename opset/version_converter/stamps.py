@@ -200,7 +200,7 @@ def _version_groups(proto: Any, domain: str, registry: Registry) -> list[Version
     newest = registry.domains[domain]
     starts = {1}
     for name in {name for body in bodies(proto) for name, own in {*body.operators} if own == domain}:
-        starts |= {schema.since_version for schema in registry.versions(name, domain)}
+        starts.update(registry.since_versions(name, domain))
         for quirk in quirks.QUIRKS if not domain else ():
             if name in quirk.operators:
                 starts |= {quirk.first, quirk.last + 1}

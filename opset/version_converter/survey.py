@@ -179,7 +179,7 @@ class Survey:
             for body in self.index.bodies
             for index, (op_type, domain) in enumerate(body.operators)
             if domain in self.registry.domains
-            and not self.registry.versions(op_type, domain)
+            and not self.registry.since_versions(op_type, domain)
             and body.function_key(index) not in self.index.functions
             and (domain or quirks.alias(op_type, self.facts[body].versions.get("", 0)) is None)
         }

@@ -205,7 +205,7 @@ def target_without(operators: Iterable[str], registry: Registry) -> Target:
     for name in operators:
         domain, _, op_type = name.rpartition(".")
         domain = normalize_domain(domain)
-        if not registry.versions(op_type, domain):
+        if not registry.since_versions(op_type, domain):
             form = "write Gelu, or an operator of another domain as com.example.Scale"
             help = registry.near_miss(op_type, domain) or form
             raise UsageError(Finding("U101", f"there is no operator {quote(name)}", help=help))

@@ -225,7 +225,7 @@ def check_opaque_values(body: Body, context: CheckContext) -> Iterator[Finding]:
         return
     for index, (name, domain) in enumerate(body.operators):
         used = [each for each in (*body.reads[index], *body.computes[index]) if each in opaque]
-        if used and context.registry.versions(name, domain):
+        if used and context.registry.since_versions(name, domain):
             message = f"{brief_name(name)} does not take {quote(used[0])}, which is of an opaque type"
             why = "its signature lists no opaque type"
             yield Finding("G610", message, body.location(index), why, "correct the stated type of the value")

@@ -42,7 +42,7 @@ def has(op_type: str, max_inclusive_version: int | str | None = None, domain: st
     version, domain = sort_arguments(max_inclusive_version, domain)
     registry = default_registry()
     if version is None:
-        return bool(registry.versions(op_type, domain))
+        return bool(registry.since_versions(op_type, domain))
     return registry.schema(op_type, version, domain) is not None
 
 

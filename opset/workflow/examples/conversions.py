@@ -78,7 +78,7 @@ def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> lis
     - the operator's first version and its last version;
     - the opset before the first version, if the operator can be replaced by others: 19 for Gelu, which came with 20.
     """
-    numbers = [each.since_version for each in runner.registry.versions(schema.name, schema.domain)]
+    numbers = runner.registry.since_versions(schema.name, schema.domain)
     at = numbers.index(schema.since_version)
     targets = {numbers[max(at - 1, 0)], numbers[min(at + 1, len(numbers) - 1)]}
     holds = example_versions(example, numbers)
@@ -292,7 +292,7 @@ def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
     keys = sorted({body.opset for body in schema.function})
     ends = {key - 1 for key in keys[1:]}
     if not schema.domain:
-        newer = [each.since_version for each in registry.versions(schema.name)]
+        newer = registry.since_versions(schema.name)
         last = min((each for each in newer if each > schema.since_version), default=last + 1) - 1
         ends.add(schema.since_version - 1)
     return sorted({*keys, *(each for each in {*ends, last} if each >= keys[0])})

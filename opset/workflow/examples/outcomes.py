@@ -217,7 +217,7 @@ def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[t
     adapter. A direction, up or down, yields nothing if its first step has no written adapter or cannot be loaded.
     """
     name, domain = schema.name, schema.domain
-    oldest = min(each.since_version for each in registry.versions(name, domain))
+    oldest = registry.since_versions(name, domain)[0]
     for final in (0, oldest, registry.domains[domain]) if domain else (1, registry.domains[domain]):
         step = None
         with suppress(OpsetError):  # adapters or function bodies that cannot be used, as examples show
@@ -226,7 +226,7 @@ def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[t
             if not step.version or (step.lowers and domain):
                 yield Target({}, lowered=frozenset(((name, domain),))), True
             else:
-                sinces = [each.since_version for each in registry.versions(name, domain)]
+                sinces = registry.since_versions(name, domain)
                 further = {each - (final < schema.since_version) for each in sinces}
                 ends = {each for each in further if min(step.version, final) <= each <= max(step.version, final)}
                 for end in sorted({step.version, max(final, 1), *(ends - {0})}):
