@@ -12,6 +12,7 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -240,11 +241,13 @@ _TOML = (
 """Tokens that decide how deep a TOML document is: punctuation, and texts and comments to be passed over."""
 
 
+@lru_cache(maxsize=4)
 def _parse_toml(text: bytes) -> dict[str, Any]:
-    """Return a TOML document as data. Raises ValueError if it is malformed or deeper than MAX_DEPTH.
+    """Return a TOML document as data; cached, as a call asks for its configuration several times.
 
-    A number with a point is the text that is written, since 1.20 and 1.2 are two releases. The depth is checked first:
-    a parser recurses with brackets, and takes quadratic time for keys of many parts.
+    Raises ValueError if it is malformed or deeper than MAX_DEPTH. A number with a point is the text that is
+    written, since 1.20 and 1.2 are two releases. The depth is checked first: a parser recurses with brackets, and
+    takes quadratic time for keys of many parts.
     """
     if sys.version_info >= (3, 11):
         import tomllib
