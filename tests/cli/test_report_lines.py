@@ -135,7 +135,7 @@ def test_which_operators_have_a_table(monkeypatch, record, tabled):
         "Both": SimpleNamespace(exists=lambda: True), "Part": SimpleNamespace(exists=lambda: True),
         "New": SimpleNamespace(exists=lambda: False), "Nowhere": None,
     }  # fmt: skip
-    registry = SimpleNamespace(versions=lambda name, domain: versions[name])
+    registry = SimpleNamespace(since_versions=lambda name, domain: versions[name])
     monkeypatch.setattr(examples, "table_file", lambda registry, domain, name: files[name])
     schemas = [("", "Both"), ("", "Part"), ("com.a", "New"), ("", "Both"), ("", "Nowhere")]
     asked = [SimpleNamespace(domain=domain, name=name) for domain, name in schemas]
