@@ -11,7 +11,7 @@ from opset.model import Model
 from opset.model.arrays import array_of, tensor_of
 from opset.model.elements import STRING
 from opset.model.graph.index import bodies
-from opset.model.graph.walking import state_type
+from opset.model.graph.walking import list_as_input
 from opset.model.storage.encoding import element_count
 from opset.opsets.registry import Registry
 from opset.reduction.search import Search, minimize
@@ -82,7 +82,7 @@ def _make_inputs(message: Any, kept: set[str]) -> bool:
     freed = [tensor for tensor in graph.initializer if tensor.name not in kept]
     for tensor in freed:
         if tensor.name not in stated:
-            state_type(graph.input.add(name=tensor.name), tensor)
+            list_as_input(graph, tensor)
     left = [tensor for tensor in graph.initializer if tensor.name in kept]
     del graph.initializer[:]
     graph.initializer.extend(left)

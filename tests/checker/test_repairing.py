@@ -18,6 +18,10 @@ from tests.bounds import draws, growth
 
 HEAD = '<ir_version: 8, opset_import: ["": 17]>\n'
 MAIN = HEAD + "main (float[N, 3] x) => (float[N, 3] y) "
+HEAD_WITH_FUNCTION = (
+    '<ir_version: 8, opset_import: ["": 17, "o": 1]> main (int64[3] x) => (int64[1, 3] y) { y = o.f (x) }'
+    ' <domain: "o", opset_import: ["": 17]> '
+)
 BRANCHES = HEAD + (
     "main (bool c, float[N] x) => (float[N] y) { s = Neg (x) y = If (c) "
     "<then_branch = a () => (float[N] p) { %s }, else_branch = b () => (float[N] n) { n = Identity (s) }> }"
@@ -234,6 +238,17 @@ MENDED = {
         HEAD + "main (float[3] x) => (float[1, 3] y, float[3, 1] z, int64 n) { a = Constant <value = int64 {0}> ()"
         " a_1 = Constant <value = int64[1] {0}> () b = Constant <value = int64 {1}> ()"
         " b_1 = Constant <value = int64[1] {1}> () y = Unsqueeze (x, a_1) z = Unsqueeze (x, b_1) n = Add (a, b) }",
+    ),
+    "scalar axes in a function": (
+        "W302",
+        HEAD_WITH_FUNCTION + "f (a) => (b) { i = Constant <value_int = 0> () b = Unsqueeze (a, i) }",
+        HEAD_WITH_FUNCTION + "f (a) => (b) { i = Constant <value_ints = [0]> () b = Unsqueeze (a, i) }",
+    ),
+    "scalar axes in a function that are read elsewhere": (
+        "W302",
+        HEAD_WITH_FUNCTION + "f (a) => (b) { i = Constant <value_int = 0> () c = Unsqueeze (a, i) b = Add (c, i) }",
+        HEAD_WITH_FUNCTION + "f (a) => (b) { i = Constant <value_int = 0> () i_1 = Constant <value_ints = [0]> ()"
+        " c = Unsqueeze (a, i_1) b = Add (c, i) }",
     ),
     "node names": (
         "G213",
@@ -826,6 +841,46 @@ def test_a_repair_of_each_bad_example_ends_and_leaves_no_new_finding(code):
     found = opset.repair(bad)
     assert {each.code for each in found.left} <= before
     assert bool(found.mended) == (found.model.SerializeToString() != opset.load(bad).SerializeToString())
+
+
+def with_function(data):
+    """Return a model whose main graph calls a function that has its nodes and initializers."""
+    model = opset.load(data).proto
+    graph, function = model.graph, model.functions.add(name="Whole", domain="wrapped", opset_import=model.opset_import)
+    function.input.extend([value.name for value in graph.input])
+    function.output.extend([value.name for value in graph.output])
+    for tensor in graph.initializer:
+        node = function.node.add(op_type="Constant", output=[tensor.name])
+        node.attribute.add(name="value", type=4, t=tensor)
+    function.node.extend(graph.node)
+    function.value_info.extend(graph.value_info)
+    for field in ("node", "initializer", "sparse_initializer", "value_info"):
+        graph.ClearField(field)
+    graph.node.add(op_type="Whole", domain="wrapped", input=function.input, output=function.output)
+    model.opset_import.add(domain="wrapped", version=1)
+    return model
+
+
+def test_a_repair_of_each_bad_example_in_a_function_ends_and_leaves_no_new_finding():
+    mended = 0
+    for code in sorted(code for code, each in fixtures().items() if "unseen" not in each):
+        try:
+            model = with_function(bad_model(code))
+        except (opset.OpsetError, UnicodeDecodeError):  # it cannot be read, or has a name that protobuf does not assign
+            continue
+        before = {each.code for each in opset.check(model)}
+        found = opset.repair(model, casts=True)
+        assert {each.code for each in found.left} <= before, code
+        mended += bool(found.mended)
+    assert mended > 20
+
+
+def test_initializers_of_old_models_are_listed_beside_functions():
+    text = """<ir_version: 3, opset_import: ["": 8, "o": 1]> main (float[N] x) => (float[N] y) <float[1] w = {2}> {
+        t = Mul (x, w)  y = o.f (t) } <domain: "o", opset_import: ["": 8]> f (a) => (b) { b = Neg (a) }"""
+    found, made = repaired(message(text), select=["G208"])
+    assert [each.code for each in found.mended] == ["G208"]
+    assert [each.name for each in made.graph.input] == ["x", "w"]
 
 
 def test_weights_stay_in_their_file(tmp_path):

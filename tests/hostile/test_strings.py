@@ -84,6 +84,12 @@ def broken_models():
                 record.data = string
 
 
+def of_ir_version_3(model):
+    """Return a model of an IR version in which initializers have to be inputs."""
+    model.proto.ir_version = 3
+    return model
+
+
 USES = {
     "convert": lambda model: opset.convert(model, 12),
     "convert with few features": lambda model: opset.convert(model, 13, ir_version=8),
@@ -98,6 +104,8 @@ USES = {
     "infer": lambda model: opset.infer(model).written(),
     "change sizes": lambda model: opset.change_sizes(model, {"N": 2}),
     "repair": lambda model: str(opset.repair(model)),
+    "repair for IR version 3": lambda model: str(opset.repair(of_ir_version_3(model))),
+    "check for IR version 3": lambda model: str(opset.check(of_ir_version_3(model), full=True)),
     "info": lambda model: str(opset.info(model)),
     "to_text": opset.to_text,
     "compare": lambda model: str(opset.compare_models(model, whole_model())),

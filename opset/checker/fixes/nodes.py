@@ -124,7 +124,7 @@ def make_axes_vectors(context: CheckContext) -> Iterator[Mend]:
 
 def _make_initializers_vectors(body: Body, names: Collection[str]) -> None:
     """Make the initializers among these names, which are scalars, vectors of one element, in place."""
-    for tensor in body.proto.initializer if names else ():
+    for tensor in () if body.function else body.proto.initializer:
         if tensor.name in names:
             tensor.dims.append(1)
 
@@ -134,7 +134,9 @@ def _copy_initializers(body: Body, copies: Mapping[str, str], context: CheckCont
 
     Before IR version 4 it is also listed as an input.
     """
-    for tensor in [each for each in body.proto.initializer if each.name in copies] if copies else ():
+    if body.function:
+        return
+    for tensor in [each for each in body.proto.initializer if each.name in copies]:
         made = body.proto.initializer.add()
         made.CopyFrom(tensor)
         made.name = copies[tensor.name]

@@ -23,6 +23,8 @@ def list_initializers(context: CheckContext) -> Iterator[Mend]:
     Models that state no IR version stay. Yields a Mend for each graph.
     """
     for body in context.bodies if context.ir_version else ():
+        if body.function:
+            continue
         listed = {*body.input_names()}
         missing = [each for each in body.proto.initializer if each.name and each.name not in listed]
         for tensor in missing:

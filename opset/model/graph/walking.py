@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from opset.model.strings import set_string
+
 GRAPH_ATTRIBUTE, GRAPHS_ATTRIBUTE = 5, 10
 _INNER = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
 """Kinds of types that hold others, and the fields with these."""
@@ -36,7 +38,9 @@ def attribute_graphs(attribute: Any) -> Sequence[Any]:
 
 def list_as_input(graph: Any, tensor: Any) -> None:
     """List an initializer of a GraphProto as its input, which every one was before IR version 4 (IR specification)."""
-    state_type(graph.input.add(name=tensor.name), tensor)
+    value = graph.input.add()
+    set_string(value, "name", tensor.name)
+    state_type(value, tensor)
 
 
 def state_type(value: Any, tensor: Any) -> None:
